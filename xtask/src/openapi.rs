@@ -27,7 +27,7 @@ pub struct Operation {
     pub keyed: bool,
 }
 
-/// Something that is asked with.
+/// A parameter of a request.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     pub name: String,
@@ -55,7 +55,7 @@ pub struct Body {
 #[derive(Debug)]
 pub struct Answer {
     pub form: Form,
-    /// There may be none.
+    /// Whether the answer may be empty.
     pub empty: bool,
 }
 
@@ -106,7 +106,7 @@ pub enum Kind {
     Maybe(Box<Kind>),
 }
 
-/// What begins the name of a page.
+/// The prefix of page schemas.
 const PAGE: &str = "Page_";
 /// Any JSON value.
 const ANY: &str = "Value";
@@ -284,7 +284,7 @@ fn named(name: &str) -> Kind {
     }
 }
 
-/// Where something may be left out, null says no more.
+/// An optional value needs no null.
 fn bare(kind: Kind) -> Kind {
     match kind {
         Kind::Maybe(kind) => *kind,

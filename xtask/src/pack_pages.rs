@@ -1,6 +1,6 @@
 //! Generated parts of the pages about packs: the counts in `docs/spec` and the promises in each pack's README.
 //!
-//! A generated part stands between `<!-- NAME -->` and `<!-- /NAME -->`. `cargo xtask reference` writes it, and
+//! A generated part is between `<!-- NAME -->` and `<!-- /NAME -->`. `cargo xtask reference` writes it, and
 //! [`crate::tidy`] reports a part that is out of date.
 
 use std::fmt::Write as _;

@@ -40,7 +40,7 @@ pub fn packs(tree: &Tree) -> Vec<PackFolder> {
     tree.folders("packs").into_iter().map(folder).collect()
 }
 
-/// A file that cannot be read is null here: `trackside check` says what is wrong with it.
+/// A file that cannot be read is null here: `trackside check` reports the reason.
 fn file(path: &str, text: &str) -> PackFile {
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml").to_owned();
     PackFile { path: path.to_owned(), stem, value: serde_saphyr::from_str(text).unwrap_or(Value::Null) }
@@ -60,10 +60,10 @@ impl PackFolder {
     }
 }
 
-/// Whether a path of keys leads somewhere.
+/// Whether a path of keys exists.
 ///
-/// `*` is any key, `[1]` an item. A key asked of a list is looked for in each of its items, as the
-/// arms of a transition are.
+/// `*` is any key, `[1]` an item. A key of a list is searched in each of its items, as for the arms of a
+/// transition.
 pub fn leads(value: &Value, path: &[&str]) -> bool {
     let Some((key, rest)) = path.split_first() else { return true };
     let (key, index) = match key.split_once('[') {

@@ -21,7 +21,7 @@ pub struct Source {
     pub tokens: TokenStream,
 }
 
-/// What a crate consists of.
+/// The sources of a crate.
 #[derive(Debug, Default)]
 pub struct Sources {
     /// Compiled into the product, tests taken out.
@@ -62,7 +62,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// `folder` is where its modules lie.
+    /// `folder` contains its modules.
     fn read(&mut self, path: &str, folder: &str, test: bool) {
         let text = self.tree.text(path).unwrap_or_default();
         let Ok(mut file) = syn::parse_file(text) else {
@@ -103,8 +103,8 @@ impl Found<'_> {
     }
 }
 
-/// Removes items, methods and statements that exist only in tests. What it overlooks stays in, and
-/// is then looked at like the rest.
+/// Removes items, methods and statements that exist only in tests. Code that it misses is checked like the
+/// rest.
 struct WithoutTests;
 
 impl VisitMut for WithoutTests {

@@ -13,7 +13,7 @@ const BETWEEN: &str = "\n%%%%\n";
 /// Larger inputs are compiled too slowly to be changed often.
 const LARGEST: usize = 4_096;
 
-/// Writes `fuzz/corpus/TARGET` and `fuzz/corpus/TARGET.dict` for both targets; says how many.
+/// Writes `fuzz/corpus/TARGET` and `fuzz/corpus/TARGET.dict` for both targets; returns a summary.
 pub fn write(tree: &Tree) -> io::Result<String> {
     let mut definitions = Seeds::default();
     let mut expressions = Seeds::default();

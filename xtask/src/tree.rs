@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Folders with generated files.
 const SKIPPED: [&str; 8] =
     [".git", "target", "node_modules", "corpus", "artifacts", "coverage", "mutants.out", ".trackside"];
-/// Endings of the files that are looked at.
+/// Endings of the files that are read.
 const READ: [&str; 5] = ["rs", "md", "yaml", "toml", "json"];
 
 /// Texts by their path from the root, `/` between folders.
@@ -15,14 +15,14 @@ const READ: [&str; 5] = ["rs", "md", "yaml", "toml", "json"];
 pub struct Tree {
     root: PathBuf,
     texts: BTreeMap<String, String>,
-    /// Everything that exists and has another ending, and every folder.
+    /// All files with another ending, and all folders.
     others: Vec<String>,
 }
 
 impl Tree {
     /// This repository.
     pub fn here() -> Self {
-        // As cargo says when it runs us: what it said when we were compiled may be about another clone.
+        // The folder that cargo names at run time: the one at compile time may be that of another clone.
         let here =
             std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
         let root = Path::new(&here).parent().unwrap_or(Path::new(".")).to_path_buf();
@@ -31,7 +31,7 @@ impl Tree {
         tree
     }
 
-    /// One made up for a test.
+    /// A tree made for a test.
     #[cfg(test)]
     pub fn planted(files: &[(&str, &str)]) -> Self {
         let texts = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
@@ -46,7 +46,7 @@ impl Tree {
         self.texts.get(path).map(String::as_str)
     }
 
-    /// Files whose path begins and ends so, in order.
+    /// Files whose path has this prefix and suffix, in order.
     pub fn files<'a>(&'a self, begin: &'a str, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let fits = move |path: &str| path.starts_with(begin) && path.ends_with(end);
         self.texts

@@ -37,7 +37,7 @@ fn lower_first(word: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// A text in lines of at most so many letters.
+/// A text in lines of at most `width` letters.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

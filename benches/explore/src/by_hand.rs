@@ -2,7 +2,7 @@
 
 use stateright::{Model, Property};
 
-/// So many tasks, two coders and a person.
+/// This many tasks, two coders and a person.
 #[derive(Clone, Debug)]
 pub(crate) struct Desk {
     pub(crate) tasks: usize,

@@ -34,7 +34,7 @@ counters: { tries: {} }
 prove: [ { says: Rejections end, always: tries <= 3 } ]
 "#;
 
-/// So many tasks, all open.
+/// A stage with this many open tasks.
 pub(crate) fn stage(tasks: usize) -> ExploreStage {
     let mut sources = Sources::default();
     let pack = sources.add("pack.yaml", PACK);

@@ -1,4 +1,4 @@
-//! What the same move costs without a law.
+//! The cost of the same move without a law.
 
 use std::hint::black_box;
 use std::process::Command;

@@ -29,7 +29,7 @@ use worlds::Case;
 fn main() {
     let json = std::env::args().any(|it| it == "--json");
     if std::env::args().any(|it| it == "--profile") {
-        // Decides the same command over and over, for a profiler to look at.
+        // Decides the same command repeatedly, for a profiler.
         let case = worlds::cases().remove(0);
         let (law, view, commands, now) = case.prepare();
         let begun = Instant::now();

@@ -9,7 +9,7 @@ use trackside_lifecycle::name::Name;
 
 use crate::worlds::{Case, What, fields_from, plant};
 
-/// How many commands each of these cases measures.
+/// The number of commands that each of these cases measures.
 const COMMANDS: usize = 45;
 
 pub(crate) fn cases() -> Vec<Case> {

@@ -19,10 +19,10 @@ use trackside_lifecycle::value::Value;
 
 pub(crate) struct Case {
     name: String,
-    /// How many entities there are, and how many of them move.
+    /// The number of entities, and the number of those that move.
     entities: usize,
     commands: usize,
-    /// How often each entity was touched before.
+    /// The number of earlier changes of each entity.
     history: usize,
     what: What,
 }

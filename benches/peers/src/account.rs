@@ -1,4 +1,4 @@
-//! Where the processor time of a command went.
+//! The processor time of a command, by part.
 
 use crate::report::{Row, Unit};
 use crate::usage::Groups;
@@ -40,7 +40,7 @@ mod tests {
     use crate::usage::Spent;
 
     #[test]
-    fn what_is_not_spent_is_left() {
+    fn processor_time_is_split_by_thread() {
         let mut spent = Groups::default();
         spent.put("decider", &Spent { all: 3.0, system: 0.3 });
         spent.put("committer", &Spent { all: 1.0, system: 0.7 });

@@ -1,4 +1,4 @@
-//! What to measure.
+//! The options of a run.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The same commands only decided: one after the other, in memory, without storage or replies.
+//! The same commands, only decided: one after the other, in memory, without storage or replies.
 
 use std::time::{Duration, Instant};
 
@@ -14,18 +14,18 @@ use crate::Trouble;
 use crate::load::Pace;
 use crate::trackside::{STEPS, Words, step_after};
 
-/// So many commands are one turn, about as many as callers of a full load have in one: they are timed together and share lookups.
+/// The number of commands per turn, about that of a full load: they are timed together and share lookups.
 const TOGETHER: u64 = 32;
 
-/// When it begins; from then on a millisecond passes with every command.
+/// The start time; a millisecond passes with every command.
 const BEGUN: Timestamp = Timestamp(1_767_225_600_000);
 
-/// How many a second the law decides and applies on one core, for so many tasks that each move in turn.
+/// The number of commands per second that one core decides and applies, for tasks that move in turn.
 pub(crate) fn alone(pack: Pack, entities: u64, time: Duration) -> Result<Pace, Trouble> {
     let mut project = Project { law: Law::new([pack]), view: View::partial(0), words: Words::new(), nth: 0 };
     project.fill(entities)?;
     let mut pace = Pace::default();
-    // No task twice: each is asked as it is.
+    // No task occurs twice in a turn.
     let together = TOGETHER.min(entities.max(1));
     while pace.seconds < time.as_secs_f64() {
         // Callers build the commands, so that time does not count.
@@ -119,7 +119,7 @@ impl Project {
         }
     }
 
-    /// Everything went through this view, so an unknown entity does not exist.
+    /// All entities went through this view, so an unknown one does not exist.
     fn none(&mut self, need: Need) {
         match need {
             Need::Entity(key) => self.view.mark_absent(key),

@@ -1,4 +1,4 @@
-//! Answers that come as futures, without a runtime of others to await them.
+//! Follows futures without an async runtime.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::subject::{Answer, Outcome};
 
 impl Answer {
-    /// Gives what a future comes to, on the thread that completes it.
+    /// Passes on the result of a future, on the thread that completes it.
     ///
-    /// A future that is never completed but dropped by who should wake it counts as failed.
+    /// A future whose waker is dropped before it completes counts as failed.
     pub fn follow<F>(self, future: F, told: fn(F::Output) -> Outcome)
     where
         F: Future + Send + 'static,
@@ -35,7 +35,7 @@ impl<F: Future + Send + 'static> Following<F> {
             let mut waits = match self.waits.try_lock() {
                 Ok(it) => it,
                 Err(TryLockError::Poisoned(it)) => it.into_inner(),
-                // Who is at it looks at `again` once more when done.
+                // The current runner reads `again` once more when it is done.
                 Err(TryLockError::WouldBlock) => return,
             };
             self.again.store(false, Ordering::SeqCst);
@@ -63,7 +63,7 @@ mod tests {
 
     use crate::subject::Answered;
 
-    /// Completes once it is told to; the waker is for whoever tells.
+    /// A future that completes on request; the waker belongs to the completing side.
     #[derive(Default)]
     struct Later(Mutex<(Option<u8>, Option<Waker>)>);
 
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_is_complete_is_told_at_once() {
+    fn a_complete_future_is_reported_at_once() {
         let (answer, answers) = answer();
         answer.follow(std::future::ready(2), told);
         assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Refused);
     }
 
     #[test]
-    fn a_future_that_another_thread_completes_is_told_then_and_once() {
+    fn a_future_completed_by_another_thread_is_reported_once() {
         for _ in 0..200 {
             let (answer, answers) = answer();
             let later = Arc::new(Later::default());
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_wakes_itself_goes_on() {
+    fn a_future_that_wakes_itself_is_polled_again() {
         let (answer, answers) = answer();
         let mut left = 3;
         let future = std::future::poll_fn(move |context| {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_nobody_will_wake_has_failed() {
+    fn a_future_whose_waker_is_dropped_fails() {
         let (answer, answers) = answer();
         answer.follow(std::future::pending(), told);
         assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Failed);

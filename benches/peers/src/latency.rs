@@ -1,4 +1,4 @@
-//! How long things took: a histogram whose relative error is the same everywhere.
+//! Durations in a histogram with a constant relative error.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ const BUCKETS: LogBuckets = LogBuckets::new(7);
 
 /// Durations, counted in buckets of nanoseconds that grow with their size.
 ///
-/// A percentile is the upper end of its bucket: never better than the truth, at most 1 % worse. The
-/// largest duration is kept as it was.
+/// A percentile is the upper end of its bucket: never below the true value, at most 1 % above. The largest
+/// duration is exact.
 #[derive(Clone)]
 pub struct Latency {
     buckets: Vec<u64>,
@@ -51,7 +51,7 @@ impl Latency {
         Duration::from_nanos(self.longest)
     }
 
-    /// What the given share, of 0 to 1, did not exceed. Nothing recorded: zero.
+    /// The value that the given share, from 0 to 1, does not exceed. Zero if nothing was recorded.
     pub fn at(&self, share: f64) -> Duration {
         let wanted = ((self.count as f64 * share.clamp(0.0, 1.0)).ceil() as u64).max(1);
         let mut seen = 0;
@@ -64,7 +64,7 @@ impl Latency {
         self.max()
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine += theirs;

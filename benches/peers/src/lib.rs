@@ -1,7 +1,7 @@
-//! How fast Trackside is on this machine, beside controls measured in the same run.
+//! Measures the speed of Trackside on this machine, beside controls in the same run.
 //!
-//! The measured system hides behind [`Maker`] and [`Subject`]; everything else, from the load to the
-//! table, knows only these two.
+//! The measured system implements [`Maker`] and [`Subject`]; everything else, from the load to the table,
+//! uses only these two.
 
 mod account;
 pub mod control;

@@ -1,4 +1,4 @@
-//! What the machine is, and who else used it meanwhile. Read from `/proc`; mostly unknown on other systems.
+//! Describes the machine, and its other load meanwhile. Read from `/proc`; mostly unknown on other systems.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-/// More than so many cores in use by others makes a figure doubtful.
+/// With more cores than this in use by others, a figure is doubtful.
 const NOISY: f64 = 0.3;
 /// The system counts processor time in hundredths of a second.
 const TICKS: f64 = 100.0;
 
-/// Facts that belong beside figures.
+/// Facts about the machine, reported beside the figures.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Machine {
@@ -19,7 +19,7 @@ pub struct Machine {
     pub processor: String,
     pub memory_mib: u64,
     pub system: String,
-    /// What the folder of the run is on.
+    /// The disk of the run's folder.
     pub disk: String,
     /// The average of one minute.
     pub load_before: f64,
@@ -76,7 +76,7 @@ fn disk(mounts: &str, folder: &Path) -> String {
     longest.map(|(device, at, kind)| format!("{kind} on {device} at {at}")).unwrap_or_default()
 }
 
-/// Looks at who uses the processor besides us, from when it is made.
+/// Measures the processor use of other processes since its creation.
 #[derive(Debug)]
 pub(crate) struct Watch {
     begun: Instant,
@@ -113,8 +113,8 @@ impl Watch {
     }
 }
 
-/// Processor time of all, in ticks: everything but idling, waiting for the disk, and what other
-/// machines on the same hardware took.
+/// Processor time of all processes, in ticks: without idle time, disk waits, and time taken by other
+/// virtual machines.
 fn all_ticks() -> u64 {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let first = text.lines().next().unwrap_or_default();
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_whatever_a_process_is_called() {
+    fn times_are_read_for_any_process_name() {
         let line = "42 (a) b (c) S 1 42 42 0 -1 4194560 100 200 0 0 30 12 5 2 20 0 1 0 99 0 0";
         assert_eq!(ticks(line, 2), Some(("a) b (c".to_owned(), 42)));
         assert_eq!(ticks(line, 4), Some(("a) b (c".to_owned(), 49)));

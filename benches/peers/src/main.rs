@@ -142,7 +142,7 @@ fn over_http(
     Ok(web::run(&plan, stores, &Binaries { trackside, here }, folder, progress))
 }
 
-/// Where programs of peers are kept from run to run.
+/// The folder that keeps programs of peers from run to run.
 fn cache_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;

@@ -16,14 +16,14 @@ use crate::machine::{self, Machine, Watch};
 use crate::report::{How, Report, Row};
 use crate::subject::{Maker, Subject};
 
-/// A measurement that can be asked for by name.
+/// A measurement that can be selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Callers that wait, beside bare loops on the same disk.
+    /// Closed load, beside bare loops on the same disk.
     Throughput,
     /// Half of the peak, on a schedule.
     Latency,
-    /// The same by hand with PostgreSQL.
+    /// The same, written by hand with PostgreSQL.
     Postgres,
     /// A large store beside a small one.
     Scale,
@@ -45,10 +45,10 @@ impl Part {
     }
 }
 
-/// How to measure.
+/// The plan of the measurements.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Without a part, nothing is measured.
+    /// The measurements; empty means none.
     pub parts: Vec<Part>,
     pub callers: u32,
     pub entities: u64,
@@ -58,7 +58,7 @@ pub struct Plan {
     pub large: u64,
     /// Entities of the small store it is compared with.
     pub small: u64,
-    /// Turns that a subject and its controls take; what a busy moment does to one, it does to a turn.
+    /// Turns that a subject and its controls take, so that a busy moment affects both.
     pub turns: u32,
     /// The journal's settings, for the controls.
     pub settings: Settings,
@@ -82,7 +82,7 @@ impl Default for Plan {
 /// Receives the current activity and its progress from 0 to 1.
 pub type SoFar<'a> = &'a (dyn Fn(&str, f64) + Sync);
 
-/// Measures everything that the plan asks for. A failed measurement is a row with the reason.
+/// Runs all measurements of the plan. A failed measurement is a row with the reason.
 pub fn run(plan: &Plan, maker: &dyn Maker, folder: &Path, so_far: SoFar<'_>) -> Report {
     let bench = Bench { plan, maker, folder, so_far, loads: AtomicU32::new(0) };
     let how = How {
@@ -125,7 +125,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// What needs the peak, on one store.
+    /// The measurements that need the peak, on one store.
     fn around_the_peak(&self, report: &mut Report, wants: impl Fn(Part) -> bool) {
         let watch = Watch::begin();
         let peak = self.store("store", self.plan.entities, 0).and_then(|subject| {
@@ -153,7 +153,7 @@ impl Bench<'_> {
         }
     }
 
-    /// A new store with something in it.
+    /// A new store with data.
     fn store(&self, name: &str, entities: u64, entries: u64) -> Result<Box<dyn Subject>, Trouble> {
         self.store_at(&self.folder.join(name), entities, entries)
     }

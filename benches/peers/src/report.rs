@@ -1,4 +1,4 @@
-//! What a run found, in a form for machines.
+//! The results of a run, in a form for machines.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::latency::Latency;
 use crate::load::{Pace, Second};
 use crate::machine::Machine;
 
-/// Everything a run found.
+/// All results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The name of the measured system.
@@ -23,7 +23,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Every aim that was measured is reached, and everything could be measured.
+    /// Whether every measured aim is reached, and no measurement failed.
     pub fn reached(&self) -> bool {
         self.rows.iter().all(|it| it.reached() != Some(false))
     }
@@ -63,9 +63,9 @@ pub struct Row {
     pub figure: Option<Figure>,
     pub aim: Option<Aim>,
     pub note: Option<String>,
-    /// What the figure is made of, each in the same unit.
+    /// The parts of the figure, each in the same unit.
     pub shares: Vec<(String, f64)>,
-    /// It could not be measured.
+    /// Whether the measurement failed.
     pub failed: bool,
 }
 
@@ -104,13 +104,13 @@ impl Row {
         self
     }
 
-    /// It was to be measured and could not be.
+    /// Marks the measurement as failed.
     pub fn failed(mut self, why: impl Into<String>) -> Self {
         self.failed = true;
         self.note(why)
     }
 
-    /// Whether the aim is reached; none if there is no aim, or no figure through no fault.
+    /// Whether the aim is reached; none if there is no aim, or the figure is missing without a failure.
     pub fn reached(&self) -> Option<bool> {
         if self.failed {
             return Some(false);
@@ -131,7 +131,7 @@ impl Row {
     }
 }
 
-/// How long it took, at the shares that matter.
+/// The durations at the shares that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Times {
@@ -169,11 +169,11 @@ pub struct Figure {
     pub unit: Unit,
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Unit {
-    /// So many times something else.
+    /// A multiple of another figure.
     Times,
     Seconds,
     Micros,
@@ -181,7 +181,7 @@ pub enum Unit {
     Megabytes,
 }
 
-/// What a number should be.
+/// The target of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Aim {

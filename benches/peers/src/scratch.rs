@@ -11,7 +11,7 @@ const GUARD: &str = "trap '' INT TERM HUP; read -r _; rm -rf -- \"$1\"";
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A new folder, removed when it is dropped unless it is to be kept.
+/// A new folder, removed on drop unless it is kept.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -20,7 +20,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one inside a folder, so on the disk of that folder. One to be kept stays there.
+    /// Creates one inside a folder, so on the disk of that folder. A kept one stays there.
     pub fn make(inside: &Path, keep: bool) -> Result<Self, Trouble> {
         let nth = MADE.fetch_add(1, Ordering::Relaxed);
         let inside = inside.canonicalize().map_err(Trouble::file(inside))?;
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scratch_folder_goes_with_all_that_is_in_it() {
+    fn a_scratch_folder_is_removed_with_its_content() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().to_owned();
         std::fs::create_dir(path.join("more")).unwrap();
@@ -69,14 +69,14 @@ mod tests {
     fn its_guard_removes_it_when_its_owner_is_gone() {
         let mut scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().to_owned();
-        // As if we had been killed: nothing of ours runs, only the pipe closes.
+        // As after a kill: no cleanup runs, only the pipe closes.
         scratch.keep = true;
         drop(scratch);
         assert!(!path.exists());
     }
 
     #[test]
-    fn one_to_be_kept_stays() {
+    fn a_kept_scratch_folder_stays() {
         let outer = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let kept = Scratch::make(outer.path(), true).unwrap();
         let path = kept.path().to_owned();

@@ -16,19 +16,19 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The number of a load that no plan reaches, so that its keys are new.
 const LOAD: u32 = u32::MAX;
 
-/// How a store started.
+/// The start of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Started {
     /// From opening the store to the first answer.
     pub seconds: f64,
     pub entities: u64,
-    /// Memory that came with it, in bytes, if known.
+    /// Memory growth by the start, in bytes, if known.
     pub grown_by: Option<u64>,
 }
 
 impl Started {
-    /// Bytes of memory for each entity, none of which has anything to do.
+    /// Bytes of memory per entity, while all are idle.
     pub fn per_entity(&self) -> Option<f64> {
         self.grown_by.map(|it| it as f64 / self.entities.max(1) as f64)
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_process_prints_is_what_it_measured() {
+    fn a_process_prints_its_measurement() {
         let started = Started { seconds: 1.25, entities: 1_000, grown_by: Some(512_000) };
         let text = serde_json::to_string(&started).unwrap();
         assert_eq!(apart(Command::new("echo").arg(text)).unwrap(), started);

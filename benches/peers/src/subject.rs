@@ -10,19 +10,20 @@ use crate::start::{self, Started};
 
 /// Opens subjects, each in a folder of its own.
 pub trait Maker {
-    /// What the report calls it.
+    /// Its name in the report.
     fn name(&self) -> &str;
 
-    /// Opens the store in a folder, or makes one there. Once it is back, commands can be submitted;
-    /// dropping what it gives closes the store.
+    /// Opens the store in a folder, or creates one there. When it returns, commands can be submitted;
+    /// dropping the result closes the store.
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble>;
 
-    /// How fast the same commands are only decided, on one core; none if deciding cannot be measured alone.
+    /// The pace at which the same commands are only decided, on one core; none if deciding cannot be
+    /// measured alone.
     fn decide(&self, _entities: u64, _time: Duration) -> Option<Result<Pace, Trouble>> {
         None
     }
 
-    /// Opens a store that is closed, asks one command, closes it again.
+    /// Opens a closed store, submits one command, closes it again.
     ///
     /// Memory is measured best in a process that has done nothing else: a program that can start itself
     /// does so and calls [`start::here`] there; see [`start::apart`].
@@ -39,8 +40,7 @@ pub trait Subject: Send + Sync {
     /// Submits a command and does not wait: `answer` is given once the command is durable, on any
     /// thread. A full queue is answered at once with [`Outcome::Overloaded`].
     ///
-    /// [`Ask::entity`] says which entity to use; the same one is never asked twice at a time by
-    /// callers that wait.
+    /// [`Ask::entity`] selects the entity. In a closed load, no entity has two commands at a time.
     fn submit(&self, ask: Ask, answer: Answer);
 
     /// Waits until all background work is done, so that the next measurement runs alone.
@@ -49,16 +49,16 @@ pub trait Subject: Send + Sync {
     /// Totals since the store was opened. Called between loads, when all is answered.
     fn figures(&self) -> Figures;
 
-    /// How many entities the store holds.
+    /// The number of entities in the store.
     fn entities(&self) -> u64;
 
-    /// How many timers run, where there are such things.
+    /// The number of running timers, if there are timers.
     fn pending_timers(&self) -> u64 {
         0
     }
 }
 
-/// How much a store holds.
+/// The size of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub entities: u64,
@@ -69,23 +69,23 @@ pub struct Size {
 /// The place of a command in a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Which load: with `caller` and `nth` the name of the command, so an idempotency key.
+    /// The number of the load. With `caller` and `nth` it names the command, as an idempotency key.
     pub load: u32,
     pub caller: u32,
     pub callers: u32,
-    /// How many commands this caller has asked for before.
+    /// The number of commands that this caller has sent before.
     pub nth: u64,
 }
 
 impl Ask {
-    /// Which of `entities`, counted from 0, this command is about.
+    /// The index of this command's entity among `entities`.
     ///
-    /// Each caller has entities of its own and visits all of them, scattered, before the first comes
-    /// again: no two callers meet, and neighbours are not asked for one after the other.
+    /// Each caller has its own entities and visits all of them in scattered order before it starts again:
+    /// no two callers share an entity, and neighbours are not visited in sequence.
     pub fn entity(&self, entities: u64) -> u64 {
         let (caller, callers) = (u64::from(self.caller), u64::from(self.callers.max(1)));
         let own = entities.saturating_sub(caller).div_ceil(callers).max(1);
-        // Each load begins elsewhere, or the first entities would be visited more often than the last.
+        // Each load begins at another entity, or the first ones would be visited more often than the last.
         let nth = self.nth.wrapping_add(u64::from(self.load) * 611_953) % own;
         (caller + callers * scattered(nth, own)) % entities.max(1)
     }
@@ -98,7 +98,7 @@ fn scattered(nth: u64, of: u64) -> u64 {
     (u128::from(nth) * PRIME % u128::from(of)) as u64
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Accepted and durable.
@@ -111,7 +111,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// Where the answer to one command goes.
+/// The receiver of the answer to one command.
 #[derive(Debug)]
 pub struct Answer {
     pub(crate) to: Sender<Answered>,
@@ -146,7 +146,7 @@ impl Answer {
     }
 }
 
-/// An answer that is dropped was never given: that counts as failed, not as still to come.
+/// A dropped answer counts as failed, not as missing.
 impl Drop for Answer {
     fn drop(&mut self) {
         if !self.given {
@@ -185,7 +185,7 @@ impl Figures {
         }
     }
 
-    /// Adds what another time came to.
+    /// Adds the figures of another period.
     pub fn add(&mut self, more: &Self) {
         self.commands += more.commands;
         self.entries += more.entries;

@@ -1,11 +1,11 @@
-//! What a run found, in a form for people.
+//! The results of a run, in a form for people.
 
 use std::time::Duration;
 
 use crate::load::Second;
 use crate::report::{Aim, Figure, Report, Row, Unit};
 
-/// How a piece of text is meant; who prints chooses colours.
+/// The role of a piece of text; the printer chooses the colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Good,

@@ -18,11 +18,11 @@ use crate::load::Pace;
 use crate::subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
 use crate::{Trouble, deciding};
 
-/// How many agents the tasks are shared among.
+/// The number of agents that share the tasks.
 pub(crate) const AGENTS: u64 = 256;
 /// Commands that are under way at a time while a store is filled.
 const FILLING: usize = 2_000;
-/// Where the number of entities is kept, beside the store.
+/// The file with the number of entities, beside the store.
 const SIZE: &str = "size.txt";
 
 /// A timer for tasks that every move restarts: the pack has none, and the measured commands should set one.
@@ -96,7 +96,7 @@ struct Project {
     words: Words,
 }
 
-/// What every command says, made once.
+/// The contents of every command, made once.
 pub(crate) struct Words {
     agents: Vec<Actor>,
     pub lead: Actor,
@@ -213,7 +213,7 @@ impl Subject for Project {
         let mut command = self.words.command(step, self.words.task(n), n);
         command.idempotency_key = Some(Name::from(format!("{}-{}-{}", ask.load, ask.caller, ask.nth)));
         let Ok(gateway) = self.runtime.gateway() else { return answer.give(Outcome::Failed) };
-        // Kept apart from the answer, which must be given in either case.
+        // Separate from the answer, which must be given in either case.
         let answer = Arc::new(std::sync::Mutex::new(Some(answer)));
         let given = answer.clone();
         let give = move |outcome| {

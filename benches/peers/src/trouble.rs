@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What stopped a measurement, in words that say what to do next.
+/// The reason why a measurement stopped, with the next step.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     #[error("{path}: {error}")]
@@ -11,7 +11,7 @@ pub enum Trouble {
     Sqlite(#[from] rusqlite::Error),
     #[error("{program} failed: {said}")]
     Program { program: String, said: String },
-    /// What the subject says.
+    /// An error of the subject.
     #[error("{0}")]
     Subject(String),
     #[error(
@@ -23,7 +23,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What the subject says.
+    /// An error of the subject.
     pub fn other(why: impl std::fmt::Display) -> Self {
         Self::Subject(why.to_string())
     }

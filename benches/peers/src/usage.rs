@@ -11,7 +11,7 @@ const TICK: f64 = 0.01;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     pub all: f64,
-    /// What of it the system took for us: sockets, files, waking each other.
+    /// The part that the system used for us: sockets, files, wake-ups.
     pub system: f64,
 }
 
@@ -22,7 +22,7 @@ impl Spent {
         Some((name, Self { all: all as f64 * TICK, system: all.saturating_sub(user) as f64 * TICK }))
     }
 
-    /// Of the thread that asks.
+    /// The usage of the calling thread.
     pub fn here() -> Self {
         let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
         Self::of(&text).map(|(_, it)| it).unwrap_or_default()
@@ -81,7 +81,7 @@ fn group(name: &str) -> &str {
     name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '-')
 }
 
-/// Processor time by what threads are called.
+/// Processor time by the name of threads.
 #[derive(Clone, Debug, Default)]
 pub struct Groups(BTreeMap<String, Spent>);
 
@@ -102,7 +102,7 @@ impl Groups {
         total
     }
 
-    /// Microseconds each for so many commands, largest first; negligible ones are left out.
+    /// Microseconds per command, largest first; negligible ones are left out.
     pub fn micros(&self, commands: f64) -> Vec<(String, f64)> {
         let each = |it: &Spent| it.all * 1e6 / commands.max(1.0);
         let all = self.0.iter().map(|(name, spent)| (name.clone(), each(spent)));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_by_what_they_do_and_ended_ones_are_not_lost() {
+    fn threads_are_grouped_by_job_and_ended_ones_still_count() {
         let before = usage(5.0, &[(1, "http-0", 1.0), (2, "http-1", 2.0), (3, "decider", 2.0)]);
         let after = usage(15.0, &[(1, "http-0", 3.0), (2, "http-1", 5.0), (4, "reads-9", 1.0)]);
         let spent = after.since(&before);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn this_thread_has_spent_something_where_the_system_tells() {
+    fn this_thread_reports_its_processor_time() {
         if std::path::Path::new("/proc/thread-self/stat").exists() {
             let before = Spent::here();
             let until = std::time::Instant::now() + std::time::Duration::from_millis(60);

@@ -1,4 +1,4 @@
-//! A subject that keeps nothing on disk, to hold the loads, the plan and the report against.
+//! A fake subject that stores nothing, to test the loads, the plan and the report.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -13,14 +13,14 @@ use bench_peers::plan::{Part, Plan, run};
 use bench_peers::scratch::Scratch;
 use bench_peers::{Answer, Ask, Figures, Maker, Outcome, Size, Subject, Trouble};
 
-/// How the fake behaves.
+/// The behaviour of the fake.
 #[derive(Clone, Copy, Debug)]
 struct Manners {
-    /// Of all commands, the one with this number is not accepted.
+    /// The number of the one command that is not accepted, and its outcome.
     odd: Option<(u64, Outcome)>,
-    /// Commits wait so long, once, after so many commands.
+    /// Commits wait this long, once, after so many commands.
     stall: Option<(u64, Duration)>,
-    /// Submitting blocks so long, once, at the command with this number.
+    /// Submitting blocks this long, once, at the command with this number.
     block: Option<(u64, Duration)>,
     /// Answers are dropped, not given.
     silent: bool,
@@ -40,7 +40,7 @@ struct Fake {
 struct Seen {
     asks: Mutex<Vec<Ask>>,
     figures: Mutex<Figures>,
-    /// An entity was asked for while it was being asked for.
+    /// Whether an entity got two commands at a time.
     met: AtomicBool,
 }
 
@@ -142,7 +142,7 @@ impl Maker for Fakes {
 const CLOSED: Closed = Closed { load: 3, callers: 16, threads: 2, time: Duration::from_millis(60) };
 
 #[test]
-fn callers_that_wait_ask_one_at_a_time_and_all_of_them_ask() {
+fn every_closed_caller_sends_one_command_at_a_time() {
     let fake = Fake::new(KIND, 1_000);
     let pace = closed(&fake, &CLOSED, &|_| ()).unwrap();
     let asks = fake.seen.asks.lock().unwrap().clone();
@@ -185,8 +185,8 @@ fn a_stall_counts_against_everything_that_was_due_meanwhile() {
     let steady = open(&fake, &how, &|_| ()).unwrap();
     assert_eq!(steady.latency.count(), 1_000, "every command that was due was sent and answered");
     assert_eq!((steady.overloaded, steady.unsent), (0, 0));
-    // About 200 of 1,000 were due during the stall, one after the other: the median of those waited for half
-    // of it. A load that waits would have seen one slow answer.
+    // About 200 of 1,000 were due during the stall, one after the other: the median of those waited for
+    // half of it. A closed load would have seen one slow answer.
     assert!(steady.latency.at(0.95) >= stall / 2, "{:?}", steady.latency.at(0.95));
     assert!(steady.latency.max() >= stall);
     assert_eq!(steady.seconds.len(), 1);
@@ -207,7 +207,7 @@ fn a_sender_that_is_held_up_does_not_hide_it() {
 }
 
 #[test]
-fn on_a_schedule_a_full_queue_is_told_and_a_refusal_stops() {
+fn on_a_schedule_a_full_queue_is_reported_and_a_refusal_stops() {
     let how = Open { load: 1, per_second: 1_000.0, time: Duration::from_millis(100) };
     let full = Fake::new(Manners { odd: Some((7, Outcome::Overloaded)), ..KIND }, 1_000);
     assert_eq!(open(&full, &how, &|_| ()).unwrap().overloaded, 1);
@@ -281,7 +281,7 @@ fn the_peak_is_found_without_controls_where_only_latency_is_wanted() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_a_row_that_says_why_and_the_rest_goes_on() {
+fn a_failed_measurement_is_a_row_with_the_reason_and_the_rest_continues() {
     let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
     let refusing = Fakes(Manners { odd: Some((3, Outcome::Refused)), ..KIND });
     let report = run(&plan(&[Part::Throughput, Part::Scale]), &refusing, scratch.path(), &|_, _| ());

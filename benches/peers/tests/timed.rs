@@ -17,7 +17,7 @@ use trackside_store::{Sqlite, SqliteOptions, Store as _};
 const TASKS: u64 = 40;
 
 #[test]
-fn every_task_has_a_timer_and_every_command_starts_it_anew() {
+fn every_task_has_a_timer_that_every_command_restarts() {
     let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     let pack = PackSource::read(&pack).unwrap();
     let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };
@@ -27,7 +27,7 @@ fn every_task_has_a_timer_and_every_command_starts_it_anew() {
     subject.prepare(Size { entities: TASKS, entries: 0 }, &|_| {}).unwrap();
     let filled = subject.pending_timers();
     assert!(filled >= TASKS, "{filled} timers");
-    // For a moment: every accepted one is looked at, however many there are.
+    // A short load: every accepted command is checked.
     let load = Closed { load: 1, callers: 4, threads: 1, time: Duration::from_millis(300) };
     closed(subject.as_ref(), &load, &|_| {}).unwrap();
     drop(subject);
@@ -53,7 +53,7 @@ fn the_same_commands_can_be_decided_alone() {
     let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     let pack = PackSource::read(&pack).unwrap();
     let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };
-    // Each task goes round several times: a step that could not be taken would end it.
+    // Each task repeats its cycle several times: an impossible step would end it.
     let decided = makes.decide(TASKS, Duration::from_millis(300)).unwrap().unwrap();
     assert!(decided.commands > 3.0 * TASKS as f64, "{}", decided.commands);
 }

@@ -1,4 +1,4 @@
-//! The packs that come with the program, as texts.
+//! The built-in packs, as texts.
 
 use trackside_runtime::PackSource;
 

@@ -1,4 +1,4 @@
-//! What formatting changes, line by line.
+//! The changes of formatting, line by line.
 
 /// Lines shown around a change.
 const AROUND: usize = 1;

@@ -8,16 +8,16 @@ use serde_json::Value as Json;
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
 
-/// Tries in a row, a second apart, before a server that went away is given up.
+/// Attempts in a row, a second apart, before an unreachable server is given up.
 const TRIES: u32 = 30;
 
-/// Which entries.
+/// The entries to follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FeedFilter {
     pub(crate) lifecycle: Option<String>,
     /// Entries after this one; else from now on.
     pub(crate) after: Option<u64>,
-    /// Every entry of the journal, not only what people follow.
+    /// Whether to follow every entry of the journal, not only those for people.
     pub(crate) everything: bool,
 }
 
@@ -29,7 +29,8 @@ pub(crate) enum FeedEvent {
     Away,
 }
 
-/// Hands on entries as they come, until `each` has enough. An interrupted stream resumes after the last event.
+/// Passes on entries as they arrive, until `each` returns false. An interrupted stream resumes after the
+/// last event.
 pub(crate) fn follow(
     server: &ServerConnection,
     mut wanted: FeedFilter,
@@ -59,7 +60,7 @@ pub(crate) fn follow(
     }
 }
 
-/// Whether more is wanted when the stream ends.
+/// Reads the stream to its end. Returns whether the caller wants more.
 fn read(stream: impl BufRead, last: &mut Option<u64>, each: &mut dyn FnMut(FeedEvent) -> bool) -> bool {
     for line in stream.lines() {
         let Ok(line) = line else { return true };

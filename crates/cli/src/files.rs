@@ -1,4 +1,4 @@
-//! Files that cannot be read or written, in words that say what to do next.
+//! Messages for files that cannot be read or written, with the next step.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -8,7 +8,7 @@ pub(crate) fn unread(path: &Path, error: &io::Error) -> String {
     format!("{}: {}", path.display(), reading(error))
 }
 
-/// The same without its name.
+/// The error without the name of the file.
 pub(crate) fn reading(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
@@ -20,7 +20,7 @@ pub(crate) fn reading(error: &io::Error) -> String {
         }
         ErrorKind::IsADirectory => "this is a folder. Name a file".to_owned(),
         ErrorKind::InvalidData => "not UTF-8 text. Check that this is the right file".to_owned(),
-        // Of ours, and said in full.
+        // One of our own errors, complete as it is.
         ErrorKind::Other => error.to_string(),
         _ => format!("cannot be read ({error}). Check the disk, then retry"),
     }

@@ -140,7 +140,7 @@ pub(crate) fn needs_the_folder(server: &ServerConnection, what: &str) -> CliErro
     CliError { why, code: exit::UNREACHABLE }
 }
 
-/// Whether there is a project in it.
+/// Whether the folder contains a project.
 pub(crate) fn is_project(data: &DataArgs) -> bool {
     data.data.join("journal.db").is_file()
 }
@@ -212,7 +212,7 @@ fn start_by(store: &Arc<Sqlite>, packs: &[PackSource], clock: ProjectClock) -> R
     Ok(started?)
 }
 
-/// How much of it is done.
+/// The finished share.
 pub(crate) fn share(done: u64, all: u64) -> f64 {
     if all == 0 { 1.0 } else { done as f64 / all as f64 }
 }

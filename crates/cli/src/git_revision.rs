@@ -13,7 +13,7 @@ pub(crate) struct GitRevision {
 }
 
 impl GitRevision {
-    /// None if the path means itself.
+    /// None if the path is a plain path.
     pub(crate) fn of(path: &Path) -> Result<Option<Self>, String> {
         let text = path.to_string_lossy().into_owned();
         let Some((base, revision)) = text.rsplit_once('@').filter(|_| !path.exists()) else {

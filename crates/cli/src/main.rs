@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the exit code says.
+/// The meanings of exit codes.
 pub(crate) mod exit {
     pub(crate) const DONE: u8 = 0;
     pub(crate) const REFUSED: u8 = 1;

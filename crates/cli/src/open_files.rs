@@ -1,6 +1,7 @@
-//! How many files and connections this process may have open at a time.
+//! Raises the limit of open files and connections of this process.
 
-/// Raises the bound as far as the system lets everybody: the usual one is less than a thousand subscribers need.
+/// Raises the limit as far as the system allows any process: the usual one is too low for a thousand
+/// subscribers.
 pub(crate) fn raise() {
     #[cfg(unix)]
     {

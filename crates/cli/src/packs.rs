@@ -9,7 +9,7 @@ use trackside_runtime::PackSource;
 
 use crate::{builtin, exit, files, print};
 
-/// A pack: its folder, or the texts that come with the program, and the scenario files asked for.
+/// A pack: its folder or its built-in texts, and the selected scenario files.
 #[derive(Debug)]
 pub(crate) struct PackOnDisk {
     pub(crate) name: String,
@@ -25,7 +25,7 @@ pub(crate) struct NoPack(pub(crate) String);
 /// The folders of a pack that hold definition files.
 const FOLDERS: [&str; 3] = ["lifecycles", "scenarios", "stages"];
 
-/// The definition files that these paths speak of, each once.
+/// The definition files at these paths, each once.
 pub(crate) fn definitions(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoPack> {
     let mut files: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -45,7 +45,7 @@ pub(crate) fn definitions(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoPack> {
     Ok(files)
 }
 
-/// The pack folder that this is, or those that it holds.
+/// The pack folder at this path, or the pack folders in it.
 fn folders_of(path: &Path) -> Result<Vec<PathBuf>, NoPack> {
     if path.join("pack.yaml").is_file() {
         return Ok(vec![path.to_owned()]);
@@ -81,7 +81,7 @@ pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<PackSource>, NoPack> {
     Ok(all)
 }
 
-/// The packs that these paths speak of, with their texts read into `sources`.
+/// The packs at these paths, with their texts read into `sources`.
 pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, NoPack> {
     let mut folders: Vec<(PathBuf, Option<Vec<PathBuf>>)> = Vec::new();
     for path in paths {
@@ -101,7 +101,7 @@ pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackO
     folders.into_iter().map(|(folder, only)| load(&folder, only, sources)).collect()
 }
 
-/// The same; a name that nothing here has may also be that of a pack that comes with the program.
+/// Finds packs; an unknown name may also be that of a built-in pack.
 pub(crate) fn find_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, NoPack> {
     let files_of = |path: &PathBuf| {
         let name = path.to_str().filter(|_| !path.exists())?;
@@ -118,7 +118,7 @@ pub(crate) fn find_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Resu
     Ok(packs)
 }
 
-/// Every pack that comes with the program.
+/// All built-in packs.
 pub(crate) fn all_built_in(sources: &mut Sources) -> Vec<PackOnDisk> {
     let all = builtin::names().filter_map(|name| Some((name, builtin::files(name)?)));
     all.map(|(name, files)| built_in(name, files, sources)).collect()
@@ -146,7 +146,7 @@ pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Pack
     })
 }
 
-/// The same, where packs that come with the program can be named as well.
+/// Finds packs by name, the built-in ones included.
 pub(crate) fn named_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
     find_or_built_in(paths, sources).map_err(|NoPack(why)| {
         print::message(&why);

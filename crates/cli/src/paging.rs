@@ -10,12 +10,12 @@ use crate::{exit, print, time_format};
 /// Most items of a page.
 const PAGE: usize = 200;
 
-/// How many items to fetch.
+/// The number of items to fetch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ListSize {
-    /// A page, as long as the server likes.
+    /// One page of the server's default size.
     Page,
-    /// At most so many.
+    /// At most this many.
     Most(usize),
     All,
 }
@@ -35,7 +35,7 @@ impl From<&PageArgs> for ListSize {
 pub(crate) struct PagedList {
     pub(crate) items: Vec<Json>,
     pub(crate) more: Option<String>,
-    /// The first answer as a whole: some lists say more than their items.
+    /// The first answer as a whole: some lists contain more than items.
     pub(crate) first: Json,
 }
 
@@ -97,7 +97,7 @@ impl PagedList {
         exit::DONE
     }
 
-    /// Says that there is more, where there is.
+    /// Prints a note if there are more items.
     fn tell_more(&self) {
         if self.more.is_some() {
             print::message(&format!(

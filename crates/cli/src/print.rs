@@ -1,4 +1,4 @@
-//! Data to standard output, messages to standard error. A reader who goes away is no error of ours.
+//! Prints data to standard output, messages to standard error. A closed pipe is no error.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,7 @@ pub(crate) fn is_read() -> bool {
     !CLOSED.load(Ordering::Relaxed) && !LOST.load(Ordering::Relaxed)
 }
 
-/// Whether everything that was to be written is; a reader who went away wanted no more.
+/// Whether all output was written. Output after the reader closed the pipe does not count.
 pub(crate) fn all_written() -> bool {
     note(std::io::stdout().lock().flush());
     !LOST.load(Ordering::Relaxed)
@@ -78,12 +78,12 @@ pub(crate) fn painted(text: &str, colour: Colour) -> String {
     paint(text, colour, self::colour())
 }
 
-/// Text of data in a colour, where data goes to a terminal.
+/// Colours data if it goes to a terminal.
 pub(crate) fn painted_data(text: &str, colour: Colour) -> String {
     paint(text, colour, wanted() && std::io::stdout().is_terminal())
 }
 
-/// How wide data may be: as the terminal says, else as is usual.
+/// The width of data: that of the terminal, else the default.
 pub(crate) fn columns() -> usize {
     let answer = std::env::var("COLUMNS").ok().and_then(|it| it.trim().parse().ok());
     answer.filter(|it| *it > 0).or_else(terminal_columns).unwrap_or(USUAL)
@@ -127,7 +127,7 @@ impl Colour {
     }
 }
 
-/// A bar on standard error, where that is a terminal; nothing anywhere else.
+/// A progress bar on standard error, if that is a terminal.
 pub(crate) struct ProgressBar {
     title: String,
     shown: bool,

@@ -10,7 +10,7 @@ pub(crate) fn line(entry: &Json, whose: bool) -> String {
     render_line(entry, whose, &|to| painted_data(to, Colour::Bold))
 }
 
-/// The same without colours, for what draws by itself.
+/// The entry without colours, for callers that draw by themselves.
 pub(crate) fn plain(entry: &Json) -> String {
     render_line(entry, true, &str::to_owned)
 }
@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_entry_is_told_in_a_line() {
+    fn an_entry_is_printed_in_one_line() {
         let entry = json!({
             "seq": 41, "timestamp": "2026-01-01T00:00:00Z", "event": "STATE_TRANSITION", "lifecycle": "x.y", "id": "1",
             "from": "A", "to": "B", "trigger": "go", "actor": "ada", "actorKind": "agent", "reason": "it\nis time",
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assignment_says_to_whom() {
+    fn an_assignment_names_the_assignee() {
         let given = |after: Json| {
             short(
                 &json!({ "event": "GIVEN", "actor": "eve", "metadata": { "field": "owner", "after": after } }),

@@ -1,4 +1,4 @@
-//! Which project a command works on: that of a server, or a folder without a server.
+//! Finds the project that a command works on: that of a server, or a folder without a server.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ impl ProjectLocation {
         }
     }
 
-    /// The same, for commands that can create a project.
+    /// Finds the project, for commands that can create one.
     pub(crate) fn find_or_new(args: &ProjectArgs) -> Result<Self, CliError> {
         match named()? {
             Some(server) => Ok(Self::Server(server)),
@@ -62,7 +62,7 @@ pub(crate) fn found(args: &ProjectArgs) -> Result<DataArgs, CliError> {
     Err(server_lookup::nowhere())
 }
 
-/// The same, else the default folder for a new project.
+/// The folder found, else the default folder for a new project.
 pub(crate) fn found_or_new(args: &ProjectArgs) -> DataArgs {
     nearest(args).unwrap_or_else(|| DataArgs { data: PathBuf::from(server_lookup::USUAL) })
 }

@@ -21,12 +21,12 @@ use crate::url::ApiPath;
 #[derive(Debug)]
 pub(crate) enum ProjectAccess {
     Server(ServerConnection),
-    /// Started for as long as it takes.
+    /// A runtime for the duration of the command.
     Folder(DataArgs, Box<Runtime>),
 }
 
 impl ProjectAccess {
-    /// The door of a project. Where nothing is to change, the time of a folder stands still.
+    /// Opens a project. With `standing`, for reads, the time of a folder stands still.
     pub(crate) fn open(project: ProjectLocation, standing: bool) -> Result<Self, CliError> {
         let data = match project {
             ProjectLocation::Server(server) => return Ok(Self::Server(server)),
@@ -40,7 +40,7 @@ impl ProjectAccess {
         Ok(Self::Folder(data, Box::new(runtime)))
     }
 
-    /// A lifecycle: its states, what others call them, and its fields.
+    /// A lifecycle: its states, their other names, and its fields.
     pub(crate) fn lifecycle(&self, name: &str) -> Result<Json, RequestError> {
         let runtime = match self {
             Self::Server(server) => return server.get(&ApiPath::new(&["lifecycles", name])),
@@ -57,7 +57,7 @@ impl ProjectAccess {
         Ok(json!({ "lifecycle": life.name, "states": states, "fields": fields, "knownAs": known }))
     }
 
-    /// Brings entities in, all or none.
+    /// Imports entities, all or none.
     pub(crate) fn import(&self, body: &Import, dry_run: bool) -> Result<Imported, RequestError> {
         match self {
             Self::Server(server) => {
@@ -81,7 +81,7 @@ impl ProjectAccess {
         }
     }
 
-    /// Keeps an artifact.
+    /// Stores an artifact.
     pub(crate) fn put_artifact(&self, id: &str, content: &[u8]) -> Result<(), RequestError> {
         match self {
             Self::Server(server) => server.put_bytes(&ApiPath::new(&["artifacts", id]), content),
@@ -92,7 +92,7 @@ impl ProjectAccess {
         }
     }
 
-    /// Leaves, when everything is written.
+    /// Closes it after everything is written.
     pub(crate) fn close(self) -> Result<(), CliError> {
         if let Self::Folder(_, runtime) = self {
             runtime.wait_until_written()?;

@@ -48,7 +48,7 @@ pub(crate) fn to_json(pack: &str, report: &ExplorationReport, seconds: f64) -> J
     json
 }
 
-/// How far the search went, in a sentence.
+/// The extent of the search, in a sentence.
 pub(crate) fn bound(report: &ExplorationReport, spent: &str) -> String {
     let progress = report.progress;
     match report.stopped {

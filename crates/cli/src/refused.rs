@@ -78,7 +78,7 @@ pub(crate) fn render(problem: &Problem, about: CommandSubject<'_>) -> String {
     render_as(problem, about, &painted("refused", Colour::Red))
 }
 
-/// The same, with another first word.
+/// Renders it with another first word.
 pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str) -> String {
     let mut lines = vec![format!("{word}: {}", problem.code)];
     let alone = match problem.errors.as_slice() {
@@ -117,7 +117,7 @@ fn unmet(it: &Unmet) -> String {
     line
 }
 
-/// How to type a missing field.
+/// The option for a missing field.
 fn typed(it: &Unmet, about: CommandSubject<'_>) -> Option<String> {
     let name = it.field.as_deref()?;
     match () {
@@ -139,7 +139,7 @@ fn next_by_code(code: ProblemCode, about: CommandSubject<'_>) -> Option<String> 
     })
 }
 
-/// What to do next, unless the refusal says it itself.
+/// The next step, unless the refusal names it.
 fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
     let code = ProblemCode::parse(&problem.code);
     if let Some(code) = code.filter(|it| !it.next_steps().is_empty()) {
@@ -165,7 +165,7 @@ fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
         (true, false) => Some(format!("ask again without {}", extra.join(", "))),
         (false, true) => Some(format!("ask again with {with}{how}")),
         (false, false) => Some(format!("ask again without {} and with {with}{how}", extra.join(", "))),
-        // The message already says what is wrong with the arguments.
+        // The message already describes the problem with the arguments.
         (true, true) if problem.status == 400 => None,
         (true, true) => {
             let (lifecycle, id) = about.lifecycle.zip(about.id)?;
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_taken_is_to_be_left_out_and_what_is_missing_given() {
+    fn unknown_fields_are_to_be_left_out_and_missing_ones_given() {
         let unmet = |field: &str, code: &str| {
             serde_json::from_value(serde_json::json!({ "field": field, "code": code, "message": "" }))
                 .unwrap()
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unmet_condition_is_told_with_what_it_saw() {
+    fn every_unmet_condition_is_printed_with_its_values() {
         let mut problem = Problem::new(Code::RequirementMissing, "Two things are missing");
         let unmet = |field: &str, message: &str| Unmet {
             field: Some(field.to_owned()),

@@ -102,7 +102,7 @@ impl ServerConnection {
         self.post_with(route, body, &[]).map(|it| it.body)
     }
 
-    /// The same with headers, and with the status.
+    /// Posts with headers, and returns the status, too.
     pub(crate) fn post_with(
         &self,
         route: &ApiPath,

@@ -1,4 +1,4 @@
-//! The stages of a pack on disk, or the one that is made up where it has none.
+//! The stages of a pack on disk, or a generated one if it has none.
 
 use std::sync::Arc;
 

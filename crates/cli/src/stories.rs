@@ -53,7 +53,7 @@ pub(crate) fn counterexamples(report: &ExplorationReport) -> Vec<(String, &Examp
     broken.chain(surprises).collect()
 }
 
-/// Writes every story of a report into a folder, as SVG and as Mermaid. Gives the files, or why there are none.
+/// Writes every story of a report into a folder, as SVG and as Mermaid. Returns the files, or an error.
 pub(crate) fn write(folder: &Path, pack: &str, report: &ExplorationReport) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     let stories = counterexamples(report);

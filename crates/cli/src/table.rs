@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use crate::print::{self, Colour, painted_data};
 
-/// Prints a row for each item, under headings. On a terminal long lines are cut; a file or a pipe gets all of them.
+/// Rows under headings; the last column takes the remaining width.
 pub(crate) fn print_table<T, const N: usize>(
     headings: [&str; N],
     items: impl IntoIterator<Item = T>,

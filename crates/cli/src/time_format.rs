@@ -30,12 +30,12 @@ pub(crate) fn rough(span: Span) -> String {
     if span.0 > 0 { "under 1s".to_owned() } else { "0s".to_owned() }
 }
 
-/// The same for a number of seconds.
+/// A span given in seconds.
 pub(crate) fn seconds(count: f64) -> String {
     rough(Span((count * 1_000.0) as i64))
 }
 
-/// How long from one moment to another: `in 2h`, `2h ago`, `now`.
+/// The span from one moment to another: `in 2h`, `2h ago`, `now`.
 pub(crate) fn relative(at: &str, now: &str) -> Option<String> {
     let (at, now) = (Timestamp::parse(at)?, Timestamp::parse(now)?);
     Some(match at.cmp(&now) {
@@ -45,8 +45,8 @@ pub(crate) fn relative(at: &str, now: &str) -> Option<String> {
     })
 }
 
-/// Everything that a document holds, a line each under the name of its place: `payload.arguments.command: make`.
-/// It is what people decide about: nothing is cut, and no line break or control character in it passes for ours.
+/// All values of a document, one line each with the path: `payload.arguments.command: make`. People decide
+/// on it: nothing is cut, and line breaks and control characters are escaped.
 pub(crate) fn places(fields: &Json) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, it) in fields.as_object().into_iter().flatten() {
@@ -105,7 +105,7 @@ pub(crate) fn value(it: &Json) -> String {
     }
 }
 
-/// Text at a place of a document, or nothing.
+/// The text at a key of a document; empty if there is none.
 pub(crate) fn text<'a>(it: &'a Json, name: &str) -> &'a str {
     it.get(name).and_then(Json::as_str).unwrap_or_default()
 }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_told_by_their_two_largest_units() {
+    fn spans_are_printed_with_their_two_largest_units() {
         for (ms, answer) in [
             (0, "0s"),
             (400, "under 1s"),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_to_the_second() {
+    fn moments_are_printed_to_the_second() {
         assert_eq!(moment("2026-01-01T00:00:00.123Z"), "2026-01-01 00:00:00Z");
         assert_eq!(moment("soon"), "soon");
         let (a, b) = ("2026-01-01T00:00:00Z", "2026-01-01T02:00:00Z");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_told_by_its_place_and_nothing_passes_for_ours() {
+    fn nested_values_are_shown_with_their_path_and_escaped() {
         let held = serde_json::json!({
             "action": "shell", "urgent": false, "none": null, "tags": ["a", 1],
             "payload": { "arguments": { "command": "ls # \nrm -rf \u{1b}[8m~", "force": false }, "steps": [{ "n": 1 }] },

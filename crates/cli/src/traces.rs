@@ -1,8 +1,8 @@
-//! Where traces go, as the variables of OpenTelemetry say it.
+//! The collector for traces, from the variables of OpenTelemetry.
 
 use trackside_server::TraceOptions;
 
-/// Reads the variables. None if they ask for nothing.
+/// Reads the variables. None if they name no endpoint.
 pub(crate) fn from(read: impl Fn(&str) -> Option<String>) -> Result<Option<TraceOptions>, String> {
     let set = |name: &str| read(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
     if set("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true"))
@@ -72,7 +72,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The share of requests that is kept where the caller does not say.
+/// The sampled share of requests without a caller's trace.
 fn share(sampler: Option<&str>, argument: Option<&str>) -> Result<f64, String> {
     match sampler.unwrap_or("parentbased_always_on") {
         "always_on" | "parentbased_always_on" => Ok(1.0),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_unless_it_is_said_where() {
+    fn no_traces_are_sent_without_an_endpoint() {
         assert!(read(&[]).unwrap().is_none());
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318/");
         assert!(read(&[endpoint, ("OTEL_SDK_DISABLED", "true")]).unwrap().is_none());
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_shares_are_read_and_what_is_wrong_is_not_repeated() {
+    fn headers_and_shares_are_read_and_errors_do_not_repeat_the_value() {
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
         let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20s3cret, x-team=a");
         let found = read(&[endpoint, headers]).unwrap().unwrap();

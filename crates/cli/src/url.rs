@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_cannot_lead_elsewhere() {
+    fn typed_text_cannot_change_the_route() {
         let route = ApiPath::new(&["entities", "mission.task", "../x?y#z"]);
         assert_eq!(route.as_str(), "/v1/entities/mission.task/..%2Fx%3Fy%23z");
         let route = ApiPath::new(&["entities", "a.b"])

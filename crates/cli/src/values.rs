@@ -14,7 +14,7 @@ pub(crate) fn fields(typed: &[String]) -> Result<Fields, CliError> {
     Ok(to_send(typed)?.into_iter().map(read).collect())
 }
 
-/// The same, to be sent.
+/// Parses the fields, to be sent.
 pub(crate) fn to_send(typed: &[String]) -> Result<Map<String, Json>, CliError> {
     let mut all = Map::new();
     for it in typed {
@@ -32,7 +32,7 @@ pub(crate) fn is_text(typed: &[String], name: &str) -> bool {
     typed.iter().any(|it| it.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
 }
 
-/// Whether this is meant as a value, and not as a word.
+/// Whether the argument has the form of a value, not of a word.
 pub(crate) fn is_value(typed: &str) -> bool {
     typed.contains('=')
 }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_json_are_told_apart() {
+    fn texts_and_json_are_distinguished() {
         let typed = ["a=1", "b:=1", "c:=null", "d=x=y", "e="].map(str::to_owned);
         let fields = fields(&typed).unwrap();
         assert_eq!(fields.value("a"), Value::text("1"));
@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_given_twice_is_told() {
+    fn a_field_given_twice_is_an_error() {
         let twice = ["a=1", "b=2", "a:=3"].map(str::to_owned);
         assert!(fields(&twice).unwrap_err().why.contains("a is given twice"));
         assert!(to_send(&twice).unwrap_err().why.contains("a is given twice"));
     }
 
     #[test]
-    fn what_is_no_value_is_told() {
+    fn an_invalid_value_is_an_error() {
         for (typed, words) in [
             ("a", "write name=text"),
             ("=1", "write name=text"),

@@ -60,7 +60,7 @@ fn careless() -> String {
 }
 
 #[test]
-fn a_pack_that_keeps_its_promises_is_told_so_with_the_bound() {
+fn kept_promises_are_reported_with_the_bound() {
     let output = trackside(&["check"], &pack("check-good", PAPER));
     assert_eq!(code(&output), 0, "{}{}", data(&output), told(&output));
     assert!(data(&output).contains("2 of 2 promises hold within the bound on 1 stage"), "{}", data(&output));
@@ -68,7 +68,7 @@ fn a_pack_that_keeps_its_promises_is_told_so_with_the_bound() {
 }
 
 #[test]
-fn a_broken_promise_fails_and_is_told_as_a_story_and_drawn() {
+fn a_broken_promise_fails_with_a_story_and_a_drawing() {
     let folder = pack("check-broken", &careless());
     let drawn = folder.join("drawn");
     let output = trackside(&["check", "--sequence", "--draw", drawn.to_str().unwrap()], &folder);
@@ -123,7 +123,7 @@ fn a_stage_file_with_a_mistake_is_shown_where_it_is() {
 }
 
 #[test]
-fn exploring_says_how_far_it_went_and_what_it_did_not_see() {
+fn an_exploration_reports_its_bound_and_what_it_did_not_cover() {
     let folder = pack("explore-bound", PAPER);
     let output = trackside(&["explore", "--depth", "1"], &folder);
     assert_eq!(code(&output), 0, "{}", told(&output));
@@ -142,7 +142,7 @@ fn exploring_says_how_far_it_went_and_what_it_did_not_see() {
 }
 
 #[test]
-fn packs_that_come_with_the_program_are_checked_by_their_name_anywhere() {
+fn built_in_packs_are_checked_by_name_in_any_folder() {
     let output = trackside(&["check", "--no-proofs"], Path::new("mission"));
     assert_eq!(code(&output), 0, "{}{}", data(&output), told(&output));
     assert!(data(&output).starts_with("mission    ok  0 errors"), "{}", data(&output));

@@ -77,7 +77,7 @@ fn help_is_what_we_reviewed() {
 }
 
 #[test]
-fn a_pack_whose_scenarios_pass_is_told_so() {
+fn passing_scenarios_are_reported() {
     let folder = pack("passes", LIGHT, SCENARIOS);
     let output = trackside(&["test", folder.to_str().unwrap(), "--coverage"]);
     assert_eq!(code(&output), 0, "{}", told(&output));
@@ -86,7 +86,7 @@ fn a_pack_whose_scenarios_pass_is_told_so() {
 }
 
 #[test]
-fn what_no_scenario_exercises_is_listed_and_fails() {
+fn rules_without_a_scenario_are_listed_and_fail() {
     let fewer = SCENARIOS.lines().filter(|it| !it.contains("switch_off")).collect::<Vec<_>>().join("\n");
     let folder = pack("uncovered", LIGHT, &fewer);
     let output = trackside(&["test", folder.to_str().unwrap(), "--coverage"]);
@@ -134,7 +134,7 @@ fn a_broken_definition_is_shown_where_it_is_broken() {
 }
 
 #[test]
-fn wrong_paths_are_answered_with_what_is_missing() {
+fn a_wrong_path_is_reported_with_the_missing_file() {
     let output = trackside(&["test", "no-such-folder"]);
     assert_eq!(code(&output), 2);
     assert!(told(&output).contains("no such file or folder"));
@@ -164,7 +164,7 @@ fn the_schema_is_json_schema() {
 }
 
 #[test]
-fn a_difference_is_told_and_can_fail() {
+fn a_difference_is_reported_and_can_fail() {
     let old = pack("diff-old", LIGHT, SCENARIOS);
     let new = pack(
         "diff-new",
@@ -189,7 +189,7 @@ fn a_difference_is_told_and_can_fail() {
 }
 
 #[test]
-fn a_journal_is_written_and_asked_again() {
+fn a_journal_is_written_and_replayed_by_diff() {
     let old = pack("whatif-old", LIGHT, SCENARIOS);
     let new = pack("whatif-new", &LIGHT.replace("to: ON, by: human", "to: ON, by: system"), SCENARIOS);
     let journal = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("light.jsonl");

@@ -108,7 +108,7 @@ fn a_pack_goes_to_a_folder_and_a_lifecycle_to_a_file() {
 }
 
 #[test]
-fn what_comes_with_the_program_is_drawn_anywhere() {
+fn built_in_packs_are_drawn_in_any_folder() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("diagrams-elsewhere");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
@@ -121,7 +121,7 @@ fn what_comes_with_the_program_is_drawn_anywhere() {
     assert!(drawn(&["diagram", "turns"]).1.contains("turns.channel"));
     assert!(drawn(&["diagram", "--json"]).1.contains("build.task"));
     assert!(drawn(&["diagram", "mission.task", "mission"]).1.contains("NEEDS_APPROVAL"));
-    // Beside packs of one's own, which go first.
+    // Local packs come first.
     let pack = folder.join("packs/mine");
     std::fs::create_dir_all(pack.join("lifecycles")).unwrap();
     std::fs::write(pack.join("pack.yaml"), "pack: mine\nversion: 1\n").unwrap();

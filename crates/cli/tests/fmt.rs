@@ -54,7 +54,7 @@ fn told(output: &Output) -> String {
 }
 
 #[test]
-fn what_is_not_formatted_is_rewritten_and_named() {
+fn unformatted_files_are_rewritten_and_listed() {
     let folder = pack("rewrites");
     fs::write(folder.join("stages/alone.yaml"), "stage:   x").unwrap();
     let output = fmt(&[], &[&folder]);
@@ -155,7 +155,7 @@ fn programs_get_json() {
 }
 
 #[test]
-fn wrong_usage_is_said() {
+fn wrong_usage_is_reported() {
     let output = fmt(&[], &[Path::new("no-such-folder")]);
     assert_eq!(code(&output), 2);
     assert!(told(&output).contains("no such file or folder"), "{}", told(&output));

@@ -90,7 +90,7 @@ impl Repository {
             .unwrap()
     }
 
-    /// Commits everything, or tells why not.
+    /// Commits everything, or returns the error output.
     fn commit(&self) -> Result<(), String> {
         self.git(&["add", "--all"]);
         let output = self.git(&["commit", "--quiet", "--message", "x"]);
@@ -117,13 +117,13 @@ fn a_commit_needs_packs_that_are_formatted_right_and_tested() {
     let told = repository.commit().unwrap_err();
     assert!(told.contains("expected small.light/L is OFF"), "{told}");
 
-    // What is not staged does not count.
+    // Unstaged changes do not count.
     repository.write("packs/small/scenarios/light.yaml", &format!("# The light.\n{SCENARIOS}"));
     repository.git(&["add", "--all"]);
     repository.write("packs/small/lifecycles/light.yaml", "lifecycle:   [");
     assert!(repository.git(&["commit", "--quiet", "--message", "x"]).status.success());
 
-    // What is no pack is not looked at.
+    // Files outside packs are not checked.
     let told = repository.commit().unwrap_err();
     assert!(told.contains("is not closed"), "{told}");
     repository.git(&["reset", "--quiet"]);

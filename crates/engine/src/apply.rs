@@ -63,7 +63,7 @@ fn live(entity: &mut Entity, entry: &Entry) {
     }
 }
 
-/// Counts a refused request that was kept.
+/// Counts a refused request that was stored as evidence.
 fn keep_of(entity: &mut Entity, actor: &Name, admitted: bool) {
     let at = entity.kept_of.iter().position(|it| it.actor == *actor).unwrap_or_else(|| {
         entity.kept_of.push(KeptOf { actor: actor.clone(), admitted: 0, outside: 0 });
@@ -75,7 +75,7 @@ fn keep_of(entity: &mut Entity, actor: &Name, admitted: bool) {
     }
 }
 
-/// The entity that an event brings into the world, before its changes.
+/// The entity that an event creates, before its changes.
 fn born(entry: &Entry) -> Option<Entity> {
     let (definition, state) = match &entry.event {
         Event::Created { definition, state, .. } => (*definition, state),
@@ -257,7 +257,7 @@ fn set_lease(entity: &mut Entity, slot: &Name, lease: &Lease) {
     }
 }
 
-/// Most keys a counter remembers; beyond it the one counted longest ago goes.
+/// Most keys of a counter; beyond that, the key that was counted longest ago is dropped.
 const KEYS: usize = 256;
 
 fn set_tally(entity: &mut Entity, change: &TallyChange) {

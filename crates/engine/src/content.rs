@@ -35,13 +35,13 @@ pub struct Content {
     /// read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<Fields>,
-    /// Before and after, of a field that names who is assigned.
+    /// The old and the new value of an assignee field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<(Value, Value)>,
     /// The changes that undo a migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<Box<Changes>>,
-    /// Places that the entity itself took, each with where it stood among the changes.
+    /// Changes of the entity's own places, each with its position among the changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<(usize, Reranked)>,
 }

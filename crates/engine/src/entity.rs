@@ -27,7 +27,7 @@ pub struct Entity {
     pub timers: Vec<(Name, TimerState)>,
     pub tallies: Vec<Tallies>,
     pub leases: Vec<(Name, Lease)>,
-    /// Effects asked for and not yet answered.
+    /// Effects that were requested and not yet answered.
     pub effects: Vec<OpenEffect>,
     /// Its unique value: no other open entity of its lifecycle has it.
     pub same: Option<Name>,
@@ -114,13 +114,13 @@ pub struct OpenEffect {
     pub effect: Name,
 }
 
-/// Refused requests of one actor that were kept as evidence.
+/// Refused requests of one actor that were stored as evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptOf {
     pub actor: Name,
     /// While some rule admitted them.
     pub admitted: u32,
-    /// While none did.
+    /// Those made while no rule admitted the actor.
     pub outside: u32,
 }
 
@@ -134,7 +134,7 @@ pub struct OpenAlert {
 }
 
 impl Entity {
-    /// One that has just come to be, before anything is known of it.
+    /// A new entity without fields.
     pub fn new(key: EntityKey, definition: u32, state: Name, at: Timestamp) -> Self {
         Self {
             key,

@@ -1,4 +1,4 @@
-//! A map that can be asked but not walked, so that no outcome can depend on its order.
+//! A map without iteration, so that no result can depend on its order.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -47,7 +47,7 @@ impl<K: Hash + Eq, V> Index<K, V> {
         self.0.is_empty()
     }
 
-    /// Everything in the order of the keys: slow, for exports and comparisons.
+    /// All items in key order: slow, for exports and comparisons.
     pub fn sorted(&self) -> Vec<(&K, &V)>
     where
         K: Ord,

@@ -1,4 +1,4 @@
-//! A journal as text: JSON lines, one entry each, and before them a line about where it comes from.
+//! A journal as text: JSON lines, one entry each, after a line about its origin.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::actor::{Actor, ActorKind};
 use crate::event::Entry;
 use crate::view::Project;
 
-/// Entries, and what they do not tell themselves.
+/// Entries, and the facts that they do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     pub about: About,

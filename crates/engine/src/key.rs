@@ -48,7 +48,7 @@ pub fn is_valid_id(id: &str) -> bool {
         && id.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_' | b'@' | b'-' | b':'))
 }
 
-/// A group: those that name `of` by a ref whose inverse is `name`.
+/// A group: the entities that name `of` by a ref whose inverse is `name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GroupKey {
     pub of: EntityKey,

@@ -47,7 +47,7 @@ impl Law {
         self.lifecycles.get(lifecycle).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The version an entity lives by. Where that one is gone no other takes its place: its rules are not known.
+    /// The version of an entity. If it is missing, no other version takes its place.
     pub fn definition(&self, lifecycle: &Name, version: u32) -> Option<&Arc<Lifecycle>> {
         self.lifecycles.get(lifecycle)?.iter().rfind(|it| it.version == version)
     }

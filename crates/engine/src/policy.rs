@@ -46,7 +46,8 @@ impl Judgement {
     }
 }
 
-/// Judges an action. A role the policy does not name may do nothing above the lowest level without asking.
+/// Judges an action. A role that the policy does not name needs approval for everything above the lowest
+/// level.
 pub fn judge(
     policy: &Policy,
     project: &Project,

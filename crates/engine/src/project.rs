@@ -29,7 +29,7 @@ pub struct ProjectChange {
     pub settings: Vec<SettingChange>,
     /// IANA name of its time zone; empty means UTC.
     pub zone: Option<String>,
-    /// Ids of the people it knows, all of them.
+    /// Ids of all people of the project.
     pub people: Option<Vec<Name>>,
 }
 

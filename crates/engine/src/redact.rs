@@ -14,7 +14,7 @@ use crate::entity::{Entity, Tallies};
 use crate::event::{Entry, TallyChange};
 use crate::view::View;
 
-/// The entity that these entries come to, the contents of some of them left out. They are all of its entries, in order.
+/// Replays all entries of an entity, in order, without the contents of some of them.
 pub fn replayed(history: &[Entry], without: &BTreeSet<u64>) -> Option<Entity> {
     let key = &history.first()?.entity;
     let mut view = View::default();

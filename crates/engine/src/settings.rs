@@ -36,7 +36,7 @@ fn laid_over(under: Value, over: &Value) -> Value {
     }
 }
 
-/// An entity's own number counts as far as the bounds allow.
+/// Clamps an entity's own number to the bounds.
 fn within_bounds(setting: &Setting, value: Value) -> Value {
     let Some(number) = value.as_float() else { return value };
     let bounded = number.max(setting.min.unwrap_or(f64::MIN)).min(setting.max.unwrap_or(f64::MAX));

@@ -169,7 +169,7 @@ impl World {
             let actor = Actor::timer();
             let ask = Ask::Due { entity: key.clone(), timer: timer.clone() };
             if let Outcome::Refused(_) = self.submit(&Command::new(actor, ask)) {
-                // A refused timer stays in the journal's eyes; here it must not come up again.
+                // A refused timer is still pending in the journal; here it must not come up again.
                 self.due.remove(&(due, key, timer));
             }
         }

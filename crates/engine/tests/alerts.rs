@@ -101,7 +101,7 @@ fn replays(world: &World) {
 }
 
 #[test]
-fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
+fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
     let mut world = world();
     let (first, second) = (leak(&mut world), leak(&mut world));
     assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [first, second]);
@@ -165,7 +165,7 @@ fn only_people_who_may_see_it_attend_to_an_alert() {
 }
 
 #[test]
-fn a_key_counts_once_and_stands_for_one_saying() {
+fn a_key_counts_once_and_belongs_to_one_request() {
     let mut world = world();
     let alert = leak(&mut world);
     let keyed = |action| {
@@ -179,7 +179,7 @@ fn a_key_counts_once_and_stands_for_one_saying() {
 }
 
 #[test]
-fn where_too_many_are_open_the_oldest_gives_way() {
+fn beyond_the_limit_the_oldest_alert_is_dropped() {
     let mut world = world();
     let first = leak(&mut world);
     for _ in 0..255 {

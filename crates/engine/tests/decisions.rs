@@ -75,7 +75,7 @@ fn made(world: &mut World, id: &str, owner: Option<&str>) {
 }
 
 #[test]
-fn the_answer_is_the_move_and_not_what_was_counted_before_it() {
+fn the_answer_is_the_move_and_not_an_earlier_count() {
     let mut world = world();
     made(&mut world, "a", None);
     let mut command = Command::fire(hank(), key("a"), "fail", Fields::default());
@@ -103,13 +103,13 @@ fn the_result_of_an_effect_sent_again_is_recognised() {
     let mut command = Command::new(Actor::new("outside", ActorKind::System), ask);
     command.idempotency_key = Some(Name::new("k"));
     assert!(matches!(world.submit(&command), Outcome::Accepted { .. }));
-    // The entry is the engine's, the key is whose request it was.
+    // The entry is the engine's; the key belongs to the sender of the request.
     assert_eq!(world.journal.last().unwrap().actor, "trackside");
     assert!(matches!(world.submit(&command), Outcome::Replayed { .. }));
 }
 
 #[test]
-fn a_key_is_its_senders_whoever_carries_the_command_out() {
+fn a_key_belongs_to_the_sender_of_the_command() {
     let mut world = world();
     made(&mut world, "a", None);
     let under = |actor: Actor, sender: Option<&str>, said: &str| {
@@ -130,7 +130,7 @@ fn a_key_is_its_senders_whoever_carries_the_command_out() {
 }
 
 #[test]
-fn a_refusal_names_everything_that_is_unmet_with_what_it_saw() {
+fn a_refusal_names_every_unmet_condition_with_its_values() {
     let mut world = world();
     made(&mut world, "a", Some("b"));
     made(&mut world, "b", None);
@@ -165,7 +165,7 @@ fn a_refusal_names_everything_that_is_unmet_with_what_it_saw() {
 }
 
 #[test]
-fn what_is_not_loaded_is_asked_for_until_the_decision_is_the_same() {
+fn missing_data_is_requested_until_the_decision_is_the_same() {
     let mut world = world();
     made(&mut world, "a", Some("b"));
     made(&mut world, "b", None);
@@ -194,7 +194,7 @@ fn what_is_not_loaded_is_asked_for_until_the_decision_is_the_same() {
 }
 
 #[test]
-fn versions_grow_with_changes_and_entities_live_by_the_version_they_were_made_with() {
+fn versions_grow_with_changes_and_entities_keep_their_version() {
     let mut world = world();
     made(&mut world, "a", None);
     let entity = world.view.get(&key("a")).unwrap();
@@ -231,7 +231,7 @@ fn overrides_must_be_of_the_shape_and_within_the_bounds() {
 }
 
 #[test]
-fn the_entity_speaks_before_the_project_and_the_project_before_the_pack() {
+fn a_setting_of_the_entity_overrides_the_project_and_the_pack() {
     let pack = Name::new("t");
     let mut project = Project::default();
     let most = setting("most");

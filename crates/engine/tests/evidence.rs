@@ -64,7 +64,7 @@ fn kept(world: &mut World, actor: &Actor, times: usize) -> usize {
 }
 
 #[test]
-fn nobody_fills_the_room_of_those_who_are_admitted() {
+fn actors_that_are_not_admitted_have_a_limit_of_their_own() {
     let mut world = world();
     for id in 0..30 {
         assert_eq!(kept(&mut world, &agent(&format!("nobody-{id}"), &[]), 10), 0, "no role at all");
@@ -78,7 +78,7 @@ fn nobody_fills_the_room_of_those_who_are_admitted() {
 }
 
 #[test]
-fn each_is_counted_by_itself_also_where_another_asks_for_it() {
+fn evidence_is_counted_per_actor_and_per_subject() {
     let mut world = world();
     assert_eq!(kept(&mut world, &agent("w1", &["worker"]), 9), 5);
     assert_eq!(kept(&mut world, &agent("w2", &["worker"]), 9), 5);

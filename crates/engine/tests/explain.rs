@@ -30,7 +30,7 @@ struct Seen {
     worlds: usize,
 }
 
-/// One world in so many is asked: each asks every way of every entity of every actor.
+/// One of this many worlds is checked: each check tries every move of every entity for every actor.
 const EVERY: usize = 5;
 
 fn agrees(folder: &str) {
@@ -88,21 +88,21 @@ fn compare(played: &Played<'_>, seen: &mut Seen) {
 }
 
 #[test]
-fn what_mission_calls_open_can_be_done() {
+fn open_moves_of_mission_can_be_taken() {
     agrees("../../packs/mission");
 }
 
 #[test]
-fn what_build_calls_open_can_be_done() {
+fn open_moves_of_build_can_be_taken() {
     agrees("../../packs/build");
 }
 
 #[test]
-fn what_coding_calls_open_can_be_done() {
+fn open_moves_of_coding_can_be_taken() {
     agrees("../../packs/coding");
 }
 
 #[test]
-fn what_turns_calls_open_can_be_done() {
+fn open_moves_of_turns_can_be_taken() {
     agrees("../../packs/turns");
 }

@@ -1,4 +1,4 @@
-//! Entities that come from elsewhere are checked as a whole, and all of them come or none.
+//! Imported entities are checked as a whole: all of them are imported, or none.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -132,13 +132,13 @@ fn replays(world: &World) {
 }
 
 #[test]
-fn they_are_as_they_were_and_the_journal_says_where_they_come_from() {
+fn imported_entities_keep_their_state_and_the_journal_records_their_origin() {
     let mut world = world();
     let boss = Value::text("B");
     let mut doing = coming(0, "t.job/J", "DOING", &[("title", Value::text("Old")), ("boss", boss.clone())]);
     doing.tallies = vec![(Name::new("tries"), Name::new(""), 3.0)];
     doing.leases = vec![(Name::new("work"), Name::new("ada"))];
-    // The one it needs comes after it, in the same decision.
+    // The entity it refers to comes later in the same decision.
     let all = vec![doing, coming(1, "t.boss/B", "", &[]), coming(2, "t.job/K", "OPEN", &[("boss", boss)])];
     done(import(&mut world, all));
     let job = entity(&world, "t.job/J");
@@ -167,7 +167,7 @@ fn they_are_as_they_were_and_the_journal_says_where_they_come_from() {
 }
 
 #[test]
-fn nothing_reacts_to_what_was_so_elsewhere() {
+fn an_import_fires_no_reactions() {
     let mut world = world();
     let all =
         vec![coming(0, "t.boss/B", "IN", &[]), coming(1, "t.job/J", "DONE", &[("boss", Value::text("B"))])];
@@ -177,7 +177,7 @@ fn nothing_reacts_to_what_was_so_elsewhere() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once_and_nothing_comes() {
+fn all_problems_are_reported_at_once_and_nothing_is_imported() {
     let mut world = world();
     done(import(
         &mut world,
@@ -226,7 +226,7 @@ fn everything_that_is_wrong_is_told_at_once_and_nothing_comes() {
 }
 
 #[test]
-fn what_must_hold_is_held_against_all_of_them_together() {
+fn invariants_are_checked_after_all_entities_are_imported() {
     let mut world = world();
     let lonely = vec![
         coming(0, "t.job/J", "DOING", &[]),

@@ -105,7 +105,7 @@ fn admin() -> Actor {
     Actor::new("ann", ActorKind::Human).with_roles(["admin"])
 }
 
-/// A world that has lived by version 1 and gets version 2 beside it.
+/// A world with entities of version 1, and version 2 installed beside it.
 fn world(fields: &[(&str, Value)]) -> World {
     let mut world = World::new(Arc::new(Law::new([pack(1, OLD, "jobs")])), Project::default(), Timestamp(0));
     let entity = EntityKey::new("t.boss", "B");
@@ -208,7 +208,7 @@ fn at_work() -> World {
 }
 
 #[test]
-fn everything_that_does_not_fit_is_told_at_once() {
+fn all_misfits_are_reported_at_once() {
     let mut world = at_work();
     let ada = Actor::new("ada", ActorKind::Agent);
     fire(&mut world, ada, "take");
@@ -242,7 +242,7 @@ fn everything_that_does_not_fit_is_told_at_once() {
 }
 
 #[test]
-fn what_fits_stays_and_what_is_mapped_follows() {
+fn fitting_values_stay_and_mapped_ones_change() {
     let mut world = at_work();
     let before = job(&world);
     let root = done(world.submit(&migrate(2, &MAPPING, &values())));
@@ -272,7 +272,7 @@ fn what_fits_stays_and_what_is_mapped_follows() {
 }
 
 #[test]
-fn a_migration_that_is_undone_never_was() {
+fn an_undo_restores_the_entity() {
     let mut world = at_work();
     let before = job(&world);
     let root = done(world.submit(&migrate(2, &MAPPING, &values())));
@@ -290,7 +290,7 @@ fn a_migration_that_is_undone_never_was() {
 }
 
 #[test]
-fn what_has_happened_since_is_not_undone() {
+fn an_entity_that_changed_since_is_not_undone() {
     let mut world = at_work();
     let root = done(world.submit(&migrate(2, &MAPPING, &values())));
     let struck = {
@@ -317,7 +317,7 @@ fn what_has_happened_since_is_not_undone() {
 }
 
 #[test]
-fn the_way_back_by_mapping_is_open_too() {
+fn a_migration_back_to_the_old_version_works() {
     let mut world = at_work();
     done(world.submit(&migrate(2, &MAPPING, &values())));
     let values = [("size", Value::Int(5)), ("team", Value::Null), ("owner", Value::Null)];
@@ -331,7 +331,7 @@ fn the_way_back_by_mapping_is_open_too() {
 }
 
 #[test]
-fn a_clock_with_another_length_keeps_what_has_passed_and_warns_once() {
+fn a_clock_with_another_length_keeps_its_elapsed_time_and_warns_once() {
     let mut world = at_work();
     let longer =
         OLD.replace("after: 4h, warn: { 50%: {} }", "after: 8h, warn: { 25%: {}, 50%: {}, 75%: {} }");
@@ -369,7 +369,7 @@ fn an_invariant_of_the_new_version_is_kept() {
 }
 
 #[test]
-fn orders_follow() {
+fn rankings_follow_a_migration() {
     let mut world = world(&[]);
     renewed(&mut world);
     assert!(placed(&world, "old_line"));

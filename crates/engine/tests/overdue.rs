@@ -21,7 +21,7 @@ use trackside_study::scenario;
 use folder::{add, pack, yaml_in};
 
 #[test]
-fn it_is_overdue_from_the_moment_that_was_told() {
+fn an_entity_is_overdue_from_the_predicted_moment() {
     let (mut told, mut never) = (0, 0);
     for folder in ["tests/constructs", "../../packs/mission", "../../packs/coding", "../../packs/turns"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

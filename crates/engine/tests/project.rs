@@ -129,7 +129,7 @@ fn orders_follow_a_setting_in_the_same_entry_and_a_replay_gives_the_same() {
 }
 
 #[test]
-fn what_is_so_already_is_not_written() {
+fn a_change_to_the_current_value_is_not_written() {
     let mut world = world();
     asked(&mut world, settings([setting("least", Value::Int(3))]));
     let before = world.journal.len();
@@ -141,7 +141,7 @@ fn what_is_so_already_is_not_written() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let mut world = world();
     let mut change = settings([
         setting("leest", Value::Int(3)),
@@ -191,7 +191,7 @@ fn only_people_with_role_admin_may() {
 }
 
 #[test]
-fn a_partial_view_needs_nothing_and_leaves_the_orders_to_the_caller() {
+fn a_partial_view_leaves_the_rankings_to_the_caller() {
     let law = law();
     let mut view = View::default();
     view.partial = true;

@@ -178,7 +178,7 @@ fn a_secret_is_gone_from_the_journal_and_the_entity() {
 }
 
 #[test]
-fn what_came_from_elsewhere_stays() {
+fn values_from_other_entries_stay() {
     let mut world = world(&[("text", "hush"), ("tag", "blue")]);
     fire(&mut world, "edit", &[("text", "fine")]);
     let command = redact(&world, &key(), &[1], &[]);
@@ -190,7 +190,7 @@ fn what_came_from_elsewhere_stays() {
 }
 
 #[test]
-fn a_place_that_only_the_dropped_entry_told_of_is_told_again() {
+fn a_place_recorded_only_by_the_dropped_entry_is_recorded_again() {
     let mut world = world(&[("tag", "hush")]);
     let command = redact(&world, &key(), &[1], &[]);
     done(world.submit(&command));
@@ -198,7 +198,7 @@ fn a_place_that_only_the_dropped_entry_told_of_is_told_again() {
 }
 
 #[test]
-fn what_the_state_requires_is_replaced_or_refused() {
+fn a_required_field_is_replaced_or_the_redaction_is_refused() {
     let mut world = world(&[("text", "hush")]);
     fire(&mut world, "keep", &[]);
     let command = redact(&world, &key(), &[1], &[]);
@@ -247,7 +247,7 @@ fn a_rule_that_is_broken_already_still_needs_what_it_reads() {
 }
 
 #[test]
-fn what_nothing_is_left_of_is_as_in_a_new_one() {
+fn a_cleared_field_gets_its_default() {
     let mut world = World::new(law(), Project::default(), Timestamp(0));
     let key = EntityKey::new("t.parcel", "P");
     let weight = || [("weight", Value::Int(2))].into_iter().collect();
@@ -265,7 +265,7 @@ fn what_nothing_is_left_of_is_as_in_a_new_one() {
     assert_eq!(world.view.get(&key).unwrap().fields.value("stamps"), Value::Int(2));
 }
 
-/// A parcel that a rule has no answer for, after a look that came late.
+/// A parcel for which a rule cannot be evaluated, after a late sweep.
 fn odd_parcel() -> (World, EntityKey, Command) {
     let (mut world, key, _) = heavy_parcel();
     done(world.submit(&Command::fire(admin(), key.clone(), "unload", Fields::default())));
@@ -277,14 +277,14 @@ fn odd_parcel() -> (World, EntityKey, Command) {
 }
 
 #[test]
-fn a_rule_without_an_answer_hides_no_other_from_the_sweep() {
+fn a_rule_that_cannot_be_evaluated_hides_no_other_from_the_sweep() {
     let (world, key, _) = odd_parcel();
     let broken = &world.view.get(&key).unwrap().broken;
     assert_eq!(broken.iter().map(Name::as_str).collect::<Vec<_>>(), ["light", "fresh"]);
 }
 
 #[test]
-fn a_repair_that_cannot_be_done_is_told_of_once() {
+fn a_failed_repair_is_reported_once() {
     let (mut world, _, inspect) = odd_parcel();
     let dropped =
         |it: &&Entry| matches!(&it.event, Event::AlertRaised { kind, .. } if *kind == "dropped-move");
@@ -295,7 +295,7 @@ fn a_repair_that_cannot_be_done_is_told_of_once() {
 }
 
 #[test]
-fn groups_clocks_and_leases_go_with_it() {
+fn a_redaction_also_clears_groups_clocks_and_leases() {
     let mut world = world(&[("text", "a"), ("boss", "M"), ("due", "1970-01-02T00:00:00Z")]);
     let ada = Actor::new("ada", ActorKind::Agent);
     done(world.submit(&Command::fire(ada.clone(), key(), "hold", Fields::default())));
@@ -316,7 +316,7 @@ fn groups_clocks_and_leases_go_with_it() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let mut world = world(&[("text", "hush")]);
     fire(&mut world, "edit", &[("tag", "blue")]);
     let mut command = redact(&world, &key(), &[1, 99], &[("tag", "x"), ("nose", "x"), ("due", "x")]);
@@ -347,7 +347,7 @@ fn everything_wrong_is_told_at_once() {
 
 /// Every scenario of every pack, played to its end; then some entries of some of its entities are dropped.
 #[test]
-fn whatever_is_dropped_the_journal_of_every_pack_gives_the_same_world() {
+fn after_any_redaction_the_journal_of_every_pack_replays_to_the_same_world() {
     let (mut redacted, mut refusals) = (0_u32, 0_u32);
     for name in ["mission", "build", "coding", "turns", "research"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(name);
@@ -387,7 +387,7 @@ fn whatever_is_dropped_the_journal_of_every_pack_gives_the_same_world() {
 }
 
 #[test]
-fn a_redaction_that_is_redacted_does_not_count_on_what_it_dropped() {
+fn a_redacted_redaction_does_not_need_its_dropped_values() {
     let mut world = world(&[("text", "hush"), ("tag", "hush")]);
     let created = world.journal[0].clone();
     let first = done(world.submit(&redact(&world, &key(), &[1], &[("text", "hush"), ("tag", "hush")])));
@@ -409,7 +409,7 @@ fn a_redaction_that_is_redacted_does_not_count_on_what_it_dropped() {
 }
 
 #[test]
-fn a_replay_that_begins_at_an_older_picture_comes_to_the_same() {
+fn a_replay_from_an_older_snapshot_gives_the_same_state() {
     let mut world = world(&[("text", "hush"), ("tag", "hush")]);
     let mut whole = vec![world.journal[0].clone()];
     let first = done(world.submit(&redact(&world, &key(), &[1], &[("text", "other")])));

@@ -50,7 +50,7 @@ fn holder(world: &World, key: &EntityKey, slot: &Name) -> Option<Name> {
 }
 
 #[test]
-fn after_a_gap_everybody_has_one_full_period_and_no_more() {
+fn after_a_gap_every_holder_has_one_full_period() {
     let (mut slots, mut spared) = (0, 0);
     for name in PACKS {
         let law = law(name);
@@ -100,7 +100,7 @@ fn after_a_gap_everybody_has_one_full_period_and_no_more() {
 }
 
 #[test]
-fn what_is_spared_says_so_and_shows_it() {
+fn a_spared_lease_is_journalled_and_shown() {
     let law = law("coding");
     let (key, slot) = (EntityKey::new("coding.task", "x"), Name::new("work"));
     let mut world = held(&law, &key, &Name::new("IN_PROGRESS"), &slot);
@@ -121,7 +121,7 @@ fn what_is_spared_says_so_and_shows_it() {
 }
 
 #[test]
-fn a_second_gap_spares_again_and_a_heartbeat_ends_it() {
+fn a_second_gap_spares_again_until_a_heartbeat() {
     let law = law("mission");
     let (key, slot) = (EntityKey::new("mission.agent", "x"), Name::new("presence"));
     let mut world = held(&law, &key, &Name::new("ACTIVE"), &slot);

@@ -1,4 +1,4 @@
-//! Moments and spans as values. Nothing here knows what time it is now.
+//! Moments and spans as values. Nothing here reads the clock.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl Timestamp {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// How long after `earlier` this is; zero if it is not after.
+    /// The span since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0).max(0))
     }

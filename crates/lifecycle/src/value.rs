@@ -13,7 +13,8 @@ use crate::time::{Span, Timestamp};
 /// A value. Cloning one copies no more of its contents than a short text.
 ///
 /// Stored form (serde) keeps moments and spans apart from text, as `{"$time": ms}` and `{"$span": ms}`, so
-/// that reading restores the written value. [`Value::to_json`] gives the outward form, where both are text.
+/// that reading restores the written value. [`Value::to_json`] gives the JSON for clients, where both are
+/// text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     #[default]
@@ -45,7 +46,7 @@ impl Value {
         matches!(self, Self::Null)
     }
 
-    /// Null, blank text, and empty lists and maps: what a requirement counts as not given.
+    /// Null, blank text, and empty lists and maps: values that a requirement counts as not given.
     pub fn is_blank(&self) -> bool {
         match self {
             Self::Null => true,
@@ -92,7 +93,7 @@ impl Value {
         if let Self::Map(it) = self { Some(it) } else { None }
     }
 
-    /// What this is called in messages to people.
+    /// The name of its type in messages to people.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outward_form_is_the_same_however_it_is_written() {
+    fn equal_values_have_the_same_json() {
         let value = Value::list(vec![of_every_kind(), Value::Float(f64::NAN), Value::Float(0.1)]);
         assert_eq!(serde_json::to_string(&Outward(&value)).unwrap(), value.to_json().to_string());
     }

@@ -72,7 +72,7 @@ fn comparisons_that_cannot_be_true_are_errors() {
 }
 
 #[test]
-fn several_mistakes_are_told_at_once() {
+fn several_mistakes_are_reported_at_once() {
     let broken = GOOD
         .replace("from: OPEN,", "form: OPEN,")
         .replace("to: CLOSED,", "to: CLOSD,")
@@ -89,7 +89,7 @@ fn several_mistakes_are_told_at_once() {
 }
 
 #[test]
-fn each_construct_says_what_is_wrong_with_it() {
+fn each_construct_reports_its_mistakes() {
     refused(("by: human }\n", "about: x }\n"), &["has no `by` that says who may fire it", "by: engine"]);
     refused(("to: DOING", "to: { next: true }"), &["needs a `path`"]);
     refused(("to: DOING", "to: [ { when: tries > 1, state: DOING } ]"), &["the last choice has a condition"]);
@@ -217,7 +217,7 @@ fn the_window_of_a_counter_depends_on_no_counter() {
 }
 
 #[test]
-fn what_is_computed_stays_cheap() {
+fn definitions_that_are_too_costly_are_refused() {
     let chain = |step: &dyn Fn(usize) -> String| {
         let mut fields = "c0: { is: tries }\n  c1: { is: tries }\n".to_owned();
         for n in 2..40 {
@@ -306,7 +306,7 @@ fn a_tally_is_named_by_its_key() {
 }
 
 #[test]
-fn settings_are_of_one_type_whoever_says_them() {
+fn settings_have_one_type_at_every_level() {
     let from = |setting: &str| PACK.replace("limit: 3", &format!("limit: {{ {setting} }}"));
     let told = &["setting `limit` is a whole number, but in demo.task this is text"];
     told_of(&from("default: 3, from: owner"), GOOD, told);
@@ -381,7 +381,7 @@ fn a_target_is_one_and_always_there() {
 }
 
 #[test]
-fn what_the_engine_fires_can_leave() {
+fn transitions_fired_by_the_engine_must_leave_the_state() {
     refused(
         ("warn: [80%]", "then: start"),
         &["`start` does not leave DOING, so the deadline has no effect", "one that leaves it: `close`"],
@@ -403,7 +403,7 @@ fn what_the_engine_fires_can_leave() {
 }
 
 #[test]
-fn names_that_mean_something_already_are_not_free() {
+fn reserved_names_cannot_be_declared() {
     let told = &["is a reserved word"];
     refused_with("sets: { any: [OPEN] }", told);
     refused_with("sets: { stay: [OPEN] }", told);
@@ -427,7 +427,7 @@ fn names_that_mean_something_already_are_not_free() {
 }
 
 #[test]
-fn fields_that_name_somebody_hold_names() {
+fn fields_that_name_actors_or_entities_hold_ids() {
     let typed =
         GOOD.replace("title: {", "ids: { items: { type: string } }\n  loose: { type: array }\n  title: {");
     let with = |more: &str| format!("{typed}{more}\n");
@@ -503,7 +503,7 @@ fn a_state_that_nothing_leads_to_is_a_warning() {
 }
 
 #[test]
-fn what_is_declared_nowhere_says_where_it_would_be() {
+fn an_undeclared_name_says_where_to_declare_it() {
     refused(
         ("set: { owner: actor.id }", "count: [tried]"),
         &["no counter `tried`", "declare it under `counters`"],
@@ -543,7 +543,7 @@ fn ranked(by: &str) -> String {
 }
 
 #[test]
-fn a_ranking_sees_what_moves_it() {
+fn a_ranking_reads_only_values_whose_changes_are_events() {
     for reads in [
         "in: [OPEN, DOING], when: 'state == \"OPEN\" && previousState == null && visits[\"OPEN\"] < 3'",
         "by: [-tries, createdAt, hits, sum, settings.limit]",
@@ -744,7 +744,7 @@ fn leaving_grants_nothing_and_ends_nowhere() {
 }
 
 #[test]
-fn those_that_name_it_are_listed_where_it_is_kept_and_counted_elsewhere() {
+fn referring_entities_are_listed_by_their_owner_and_counted_elsewhere() {
     let arm = |does: &str| ordered().replace("set: { owner: actor.id }", does);
     for does in [
         "set: { title: digest(kids.all) }",
@@ -883,7 +883,7 @@ fn a_query_gives_rows_or_values() {
 }
 
 #[test]
-fn supervision_says_what_becomes_of_every_end() {
+fn supervision_has_a_rule_for_every_exit() {
     let with = |rules: &str| {
         compiled(
             &format!(
@@ -970,7 +970,7 @@ fn supervision_says_what_becomes_of_every_end() {
 
 /// A face names the transitions and fields it goes by; without a word they are found.
 #[test]
-fn a_face_knows_how_it_is_decided() {
+fn a_face_names_the_transitions_that_decide() {
     let request = "\
 lifecycle: demo.task
 FACE

@@ -11,12 +11,13 @@ use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::record::Hash;
 
-/// What became of a command. Its entries are on disk.
+/// The answer to a command. Its entries are on disk.
 #[derive(Clone, Debug)]
 pub enum CommandAnswer {
     Accepted(AcceptedCommand),
     Refused(Box<Refusal>),
-    /// The same command came before: its first entry, how many there are, and which one answers it.
+    /// The command was answered before: its first entry, the number of entries, and the index of the one
+    /// that answers it.
     Replayed {
         first: u64,
         entries: u32,
@@ -28,13 +29,13 @@ pub enum CommandAnswer {
 #[derive(Clone, Debug)]
 pub struct AcceptedCommand {
     pub entries: Arc<Vec<Entry>>,
-    /// Which of the entries answers it.
+    /// The index of the entry that answers it.
     pub root: usize,
     /// Fields that the engine owns; the values that were sent are ignored.
     pub ignored: Vec<Name>,
     /// The entity of that entry, as it was right after.
     pub entity: Option<Arc<Entity>>,
-    /// What the rules derive for the caller; only if asked for, and if everything it takes was in memory.
+    /// The entity as the caller sees it: only on request, and only if all of its data was in memory.
     pub facts: Option<EntityFacts>,
     /// The hashes of the commit's entries.
     pub seals: Arc<Seals>,
@@ -64,12 +65,12 @@ impl AcceptedCommand {
     }
 }
 
-/// What became of commands that are done together or not at all: something for each, in the order in which they came.
+/// The answers to an atomic batch: one per command, in the order of the request.
 #[derive(Clone, Debug)]
 pub enum BatchAnswer {
-    /// None was refused: each was carried out now, or had been under its key.
+    /// No command was refused. Each was carried out now, or earlier under its idempotency key.
     Done(Vec<CommandAnswer>),
-    /// Nothing was changed, and no evidence of it is kept.
+    /// Nothing was changed, and no evidence was stored.
     Refused(Vec<BatchVerdict>),
 }
 
@@ -77,7 +78,7 @@ pub enum BatchAnswer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum BatchVerdict {
     Refused(Box<Refusal>),
-    /// It would have been accepted after those before it that would have been; nothing was changed.
+    /// It would have been accepted after the accepted ones before it; nothing was changed.
     Passed,
 }
 
@@ -91,14 +92,15 @@ impl BatchAnswer {
     }
 }
 
-/// Why there is no answer. Nothing is known to have changed; the same command with the same key may be sent again.
+/// The reason why there is no answer. Nothing is known to have changed; the same command with the same key
+/// may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     #[error("overloaded: {0}; try again in a second")]
     Overloaded(&'static str),
     #[error("the store could not be used: {0}. Try again; with an idempotency key nothing is done twice")]
     Unavailable(String),
-    /// What it takes was archived, and is not in its place.
+    /// The entries were archived, and the archive file is not in its place.
     #[error(
         "the entries {first} to {last} were archived, and no file of the archive holds them. Put \
          journal-{first:012}-….jsonl back into the archive folder, or ask for what comes after entry {last}"

@@ -1,4 +1,4 @@
-//! The definitions in force, and those that running entities still live by.
+//! The definitions in force, and older versions that running entities still use.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +53,7 @@ impl PackSource {
         Ok(Self { files })
     }
 
-    /// Compiles it, with the row that keeps it.
+    /// Compiles it, and returns the row to store.
     pub fn compile(&self) -> Result<(Pack, Definition), CatalogError> {
         let mut sources = Sources::default();
         let mut pack = None;
@@ -84,7 +84,7 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// What a store knows.
+    /// The catalog of a store's definitions.
     pub fn of(known: Vec<Definition>) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
         for definition in known {
@@ -99,7 +99,7 @@ impl Catalog {
         self.packs.insert(key, (Arc::new(pack), Arc::new(definition)));
     }
 
-    /// Everything in it, older versions first: running entities stay on theirs.
+    /// The law of all packs, older versions first: running entities stay on theirs.
     pub fn law(&self) -> Law {
         let mut law = Law::default();
         for (pack, _) in self.packs.values() {
@@ -108,7 +108,7 @@ impl Catalog {
         law
     }
 
-    /// Of these, what a store knows.
+    /// The part of this catalog that a store contains.
     #[cfg(feature = "simulation")]
     pub fn among(&self, known: &[Definition]) -> Self {
         let is_known = |it: &Definition| known.iter().any(|other| other.digest == it.digest);
@@ -116,13 +116,13 @@ impl Catalog {
         Self { packs: packs.map(|(key, it)| (key.clone(), it.clone())).collect() }
     }
 
-    /// The rows that keep them.
+    /// The stored rows of the packs.
     #[cfg(feature = "simulation")]
     pub fn definitions(&self) -> Vec<Definition> {
         self.packs.values().map(|(_, it)| Definition::clone(it)).collect()
     }
 
-    /// Takes packs in; those that were not known, and must be stored.
+    /// Adds packs. Returns those that were not known and must be stored.
     pub fn take(&mut self, packs: &[PackSource]) -> Result<Vec<Definition>, CatalogError> {
         let mut new = Vec::new();
         for source in packs {

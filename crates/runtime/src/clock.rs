@@ -1,4 +1,4 @@
-//! What time it is. The only place that asks the machine.
+//! The project's clock. The only module that reads the machine's clock.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use trackside_lifecycle::time::Timestamp;
 
-/// The file in the folder of a project that says that its clock is moved by hand, and where it stands.
+/// The file in a project's folder that records a manual clock and its time.
 const NOTE: &str = "clock";
 const MANUAL: &str = "manual";
 
 /// Notes are written one after the other, so that the last one has the latest time.
 static NOTING: Mutex<()> = Mutex::new(());
 
-/// The time: the machine's, or one that is moved by hand.
+/// The project's clock: the machine's, or a manual one.
 #[derive(Clone, Debug)]
 pub enum ProjectClock {
     /// The machine's.
@@ -52,8 +52,8 @@ impl ProjectClock {
         }
     }
 
-    /// Notes in the folder of a project that it lives by this clock and where it stands, if it is moved by hand: for the
-    /// next start, and for those who come while nothing runs there. It is on disk then.
+    /// Records a manual clock and its time in the project's folder, durably: for the next start, and for
+    /// commands that run without a server.
     pub fn note(&self, folder: &Path) -> io::Result<()> {
         let _alone = NOTING.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_manual() {
@@ -65,18 +65,18 @@ impl ProjectClock {
         }
     }
 
-    /// Whether it was noted that the project in a folder lives by a clock that is moved by hand.
+    /// Whether the note in a folder says that its project has a manual clock.
     pub fn is_manual_in(folder: &Path) -> bool {
         noted(folder).is_some()
     }
 
-    /// Where that clock was moved to, if it was noted.
+    /// The noted time of that clock, if there is one.
     pub fn noted_in(folder: &Path) -> Option<Timestamp> {
         Timestamp::parse(noted(folder)?.trim())
     }
 }
 
-/// What the note says beyond that the clock is moved by hand. Notes of earlier builds say nothing more.
+/// The rest of the note. Notes of earlier builds contain nothing else.
 fn noted(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join(NOTE)).ok()?;
     text.strip_prefix(MANUAL).map(str::to_owned)
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_says_where_a_clock_stands_that_is_moved_by_hand() {
+    fn a_note_records_the_time_of_a_manual_clock() {
         let folder = std::env::temp_dir().join(format!("trackside-clock-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         assert!(!ProjectClock::is_manual_in(&folder) && ProjectClock::noted_in(&folder).is_none());

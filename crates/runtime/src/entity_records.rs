@@ -23,7 +23,7 @@ pub(crate) fn since(whole: &mut FullJournal<'_>, from: u64, after: u64) -> Resul
     Ok(all)
 }
 
-/// Shows its records from `from` back to the one after `after`, the newest first, as long as `look` wants more.
+/// Visits its records from `from` back to the one after `after`, the newest first, while `look` wants more.
 pub(crate) fn walk_back(
     whole: &mut FullJournal<'_>,
     from: u64,
@@ -31,7 +31,7 @@ pub(crate) fn walk_back(
     look: &mut dyn FnMut(Record) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let mut next = from;
-    // Most are looked for not far back: a few at first.
+    // Most searches end soon: read a few at first.
     let mut most = 16;
     while next > after {
         let found = whole.trail(next, most)?;
@@ -50,13 +50,13 @@ pub(crate) fn walk_back(
 /// The earlier entries of an entity.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
-    /// Those of the journal that still have a payload.
+    /// Those in the journal that still have a payload.
     pub seqs: Vec<u64>,
-    /// There are more of them in the archive.
+    /// Whether there are more of them in the archive.
     pub archived: bool,
 }
 
-/// The entries of an entity before `seq`, as far as the journal itself has them, or they stayed there.
+/// The entries of an entity before `seq` that are in the journal.
 pub(crate) fn payload_seqs_before(
     reader: &mut dyn Reader,
     entity: &EntityKey,

@@ -1,4 +1,4 @@
-//! Mistakes that a simulation plants, to see whether it finds them. A product has none of them.
+//! Faults that a simulation plants, to check that it finds them. A product build has none of them.
 
 /// A mistake in the way commands travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,15 +6,15 @@
 pub enum Failpoint {
     /// Callers are answered when it is decided, not when it is on disk.
     AnsweredEarly,
-    /// Readers see what is decided before it is on disk.
+    /// Readers see decided entries before they are on disk.
     ShownEarly,
     /// After a commit that failed, memory stays as it was.
     MemoryKept,
-    /// What the journal has beyond the projections is forgotten at the start, the last entry of it.
+    /// Recovery ignores the last journal entry that the projections do not have.
     TailForgotten,
-    /// A group is loaded as the projections have it, without what moved since.
+    /// A group is loaded from the projections, without later moves.
     GroupAsWritten,
-    /// The same for a ranking.
+    /// A ranking is loaded from the projections, without later moves.
     RankingAsWritten,
     /// Evicts entities that are not flushed yet.
     UnwrittenEvicted,
@@ -24,7 +24,7 @@ pub enum Failpoint {
     ValueForgotten,
     /// Ignores timers of entities that are not flushed yet.
     TimerUnheard,
-    /// Clocks are heard in the order of their entities.
+    /// Timers fire in the order of their entities.
     TimersUnordered,
     /// The time goes back with the machine's clock.
     TimeGoesBack,
@@ -54,7 +54,7 @@ pub enum Failpoint {
     KeysExpireEarly,
     /// Followers get the entries of a command in reverse order.
     FeedUnordered,
-    /// Nothing is ever evicted.
+    /// The cache never evicts.
     CacheUnbounded,
 }
 
@@ -75,7 +75,7 @@ mod here {
         ENABLED.set(failpoint);
     }
 
-    /// Plants a mistake on all threads, for as long as the process lives.
+    /// Plants a fault on all threads, for the life of the process.
     pub fn enable_everywhere(failpoint: Failpoint) {
         EVERYWHERE.set(failpoint).ok();
     }

@@ -39,7 +39,7 @@ impl Feed {
         }
     }
 
-    /// Nothing more will come.
+    /// Ends the feed.
     pub fn close(&self) {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -81,7 +81,7 @@ pub type EntryWriter = fn(&Entry, Option<&Hash>) -> String;
 #[derive(Clone, Debug)]
 pub struct FeedBatch {
     news: Arc<Published>,
-    /// Those before it were known already.
+    /// Earlier ones were known already.
     first: usize,
 }
 
@@ -118,13 +118,13 @@ const CHUNK: usize = 500;
 
 impl Follower {
     pub(crate) fn new(shared: Arc<Shared>, after: u64) -> Self {
-        // First listen, then look how far it is: so nothing falls in between.
+        // Subscribe first, then read the position, so that no entry is missed.
         let live = shared.feed.follow();
         let missed = shared.committed();
         Self { shared, live, after, missed }
     }
 
-    /// The next entries: those that are there already, or the first to come.
+    /// The next entries: existing ones, or the first new ones.
     pub async fn next(&mut self) -> Result<FeedBatch, Failure> {
         loop {
             if self.missed > self.after {

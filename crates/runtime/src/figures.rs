@@ -10,13 +10,13 @@ use crate::pipeline::{CommitSize, Outcomes};
 /// Counters since the start.
 #[derive(Debug)]
 pub struct Figures {
-    /// Committed entries, those of timers and sweeps included.
+    /// Committed entries, including those of timers and sweeps.
     pub commands: AtomicU64,
     pub accepted: AtomicU64,
     pub refused: AtomicU64,
     /// Commands that had been carried out before, under the same key.
     pub replayed: AtomicU64,
-    /// Commands that came to nothing because the store could not be used.
+    /// Commands that failed because the store could not be used.
     pub failed: AtomicU64,
     pub commits: AtomicU64,
     pub entries: AtomicU64,
@@ -46,11 +46,11 @@ pub struct Figures {
     pub taken: AtomicU64,
     /// Followers that fell behind the live feed and read the journal instead.
     pub fell_behind: AtomicU64,
-    /// How long a durable commit takes.
+    /// The duration of a durable commit.
     pub commit_span: Histogram,
-    /// How many commands share a commit.
+    /// The number of commands per commit.
     pub commit_size: Histogram,
-    /// How much later than they were due timers fired.
+    /// The delay of timers after they were due.
     pub lateness: Histogram,
 }
 
@@ -97,7 +97,7 @@ impl Figures {
         Self::add(&self.payloads, written.payloads);
     }
 
-    /// What became of commands, now that it is on disk.
+    /// Counts the outcomes of commands after they are on disk.
     pub(crate) fn answered(&self, outcomes: &Outcomes) {
         Self::add(&self.accepted, outcomes.accepted);
         Self::add(&self.replayed, outcomes.replayed);
@@ -108,7 +108,7 @@ impl Figures {
         self.lateness.add(u64::try_from(late.0.saturating_mul(1_000)).unwrap_or(0));
     }
 
-    /// How much waits to be taken up.
+    /// The number of requests in the queue.
     pub fn waiting(&self) -> u64 {
         Self::get(&self.handed_in).saturating_sub(Self::get(&self.taken))
     }

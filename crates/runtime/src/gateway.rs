@@ -16,7 +16,7 @@ use crate::shared::Shared;
 use crate::stages::Stages;
 use crate::work::{SubmitOptions, Work};
 
-/// Hands commands in. Clone it as often as there are callers.
+/// Submits commands. Clone it for every caller.
 #[derive(Clone, Debug)]
 pub struct Gateway {
     work: SyncSender<Work>,
@@ -29,7 +29,7 @@ impl Gateway {
         Self { work, shared, most_behind }
     }
 
-    /// Submits a command. The answer comes when its entries are on disk.
+    /// Submits a command. The answer arrives when its entries are on disk.
     pub fn submit(&self, command: Command) -> Result<Pending, Failure> {
         self.submit_with(command, SubmitOptions::default())
     }
@@ -76,7 +76,7 @@ impl Gateway {
         Ok(Pending(pending))
     }
 
-    /// Looks at everything as it is after all that was asked before. What the question sees is on disk when it is answered.
+    /// Evaluates a question after all earlier requests. The data it reads is on disk when it is answered.
     pub fn look<T: Send + 'static>(
         &self,
         mut question: impl FnMut(&Law, &View, Timestamp) -> Result<T, Needs> + Send + 'static,
@@ -97,7 +97,7 @@ impl Gateway {
         Ok(Pending(pending))
     }
 
-    /// Decides a command after all earlier ones and changes nothing. It changes nothing.
+    /// Decides a command after all earlier ones and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Pending<Decision>, Failure> {
         self.look(move |law, view, now| {
             let mut decision = decide(law, view, &command, now)?;
@@ -108,7 +108,7 @@ impl Gateway {
         })
     }
 
-    /// Moves the manual clock; what becomes due on the way is done, each at its moment.
+    /// Moves the manual clock. Each timer on the way fires at its moment.
     pub fn advance(&self, to: Timestamp) -> Result<Pending<Timestamp>, Failure> {
         let (responder, pending) = oneshot::channel();
         self.hand_in(Work::Advance(to, responder))?;
@@ -121,14 +121,14 @@ impl Gateway {
         self.sweep_to(Depth::Entities)
     }
 
-    /// The same, as deep as is wanted.
+    /// Sweeps to the given depth.
     pub fn sweep_to(&self, depth: Depth) -> Result<Pending<SweepReport>, Failure> {
         let (responder, pending) = oneshot::channel();
         self.hand_in(Work::Sweep(responder, depth))?;
         Ok(Pending(pending))
     }
 
-    /// Says that nothing more will come; waits for room if it must.
+    /// Signals the end of the work; waits for room in the queue if necessary.
     pub(crate) fn stop(self) {
         Figures::add(&self.shared.figures.handed_in, 1);
         self.work.send(Work::Stop).ok();

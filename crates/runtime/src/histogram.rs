@@ -1,4 +1,4 @@
-//! How long things took and how many came at once, counted in buckets that many threads add to without a lock.
+//! Durations and sizes, counted in buckets that many threads add to without a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [u64],
-    /// One more than there are bounds: the last counts everything beyond them.
+    /// One more than there are bounds: the last counts all values beyond them.
     counts: Vec<AtomicU64>,
     sum: AtomicU64,
 }
 
-/// What a histogram had counted at a moment.
+/// A snapshot of a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// An upper bound, and how many were at or below it.
@@ -43,7 +43,7 @@ const LONG_SPANS: &[u64] = &[
 const SIZES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
 
 impl Histogram {
-    /// For what a caller waits for.
+    /// Buckets for the waiting times of callers.
     pub fn of_spans() -> Self {
         Self::new(SPANS)
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_at_a_bound_is_within_it_and_what_is_beyond_all_is_only_in_the_count() {
+    fn a_value_at_a_bound_is_inside_and_one_beyond_all_is_only_counted() {
         let sizes = Histogram::of_sizes();
         [1, 2, 3, 4, 5, 2_000].into_iter().for_each(|it| sizes.add(it));
         let seen = sizes.observed();

@@ -1,4 +1,4 @@
-//! Brings in entities that come from elsewhere. The same import again brings nothing twice.
+//! Imports entities from elsewhere. A repeated import brings nothing twice.
 
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
@@ -12,22 +12,22 @@ use trackside_store::archive::Archive;
 use crate::answer::{CommandAnswer, Failure};
 use crate::runtime::Runtime;
 
-/// What became, or would become, of an import.
+/// The result of an import or its dry run.
 #[derive(Clone, Debug)]
 pub enum Imported {
     Done {
-        /// How many came in.
+        /// The number of imported entities.
         brought: u64,
-        /// Those that an earlier import brought from the same place: they are left as they are by now.
+        /// Entities that an earlier import from the same place brought. They are not changed.
         already: Vec<EntityKey>,
     },
-    /// Nothing came in.
+    /// Nothing was imported.
     Refused(Box<Refusal>),
 }
 
 impl Runtime {
-    /// Imports all entities, or none if one is invalid, and reports every problem; with `dry_run` changes nothing.
-    /// `request` is the name by which the request is found again.
+    /// Imports all entities, or none if one is invalid, and reports every problem; with `dry_run` changes
+    /// nothing. `request` is the request id in the journal.
     pub fn import(
         &self,
         actor: &Actor,
@@ -38,7 +38,7 @@ impl Runtime {
         self.import_once(actor, request, None, entities, dry_run)
     }
 
-    /// The same, under a name under which it counts once, with what the request said.
+    /// Imports under an idempotency key, with the digest of the request.
     pub fn import_once(
         &self,
         actor: &Actor,
@@ -80,7 +80,7 @@ impl Runtime {
         })
     }
 
-    /// Whether it is here because an import brought it from the same place: its first entry says so.
+    /// Whether an import from the same place created the entity: its first entry names the place.
     fn came_from_there(&self, archive: &Archive, it: &ImportedEntity) -> Result<bool, StoreError> {
         let Some(entity) = self.entity(&it.entity)? else { return Ok(false) };
         let trail = self.shared().read(|reader| archive.trail(reader, entity.seq, usize::MAX))?;

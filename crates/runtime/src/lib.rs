@@ -48,7 +48,7 @@ pub use stages::Stages;
 pub use tally::{SinceStart, Throughput};
 pub use work::SubmitOptions;
 
-/// What simulations drive the workers with. Not for products: it comes and goes with how they work.
+/// Lets simulations drive the workers. Not for products: it changes with the workers.
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub mod simulation {

@@ -20,11 +20,11 @@ use crate::runtime::Runtime;
 
 /// Entities that are under way at a time.
 const BATCH: usize = 256;
-/// How long it waits where there is no room for a single one, and how often.
+/// The pause when the decider has no room for a single command, and the number of attempts.
 const NAP: Duration = Duration::from_millis(10);
 const PATIENCE: u32 = 3_000;
 
-/// Which entities, where to, and how.
+/// The entities to migrate, the target version and the mapping.
 #[derive(Clone, Debug)]
 pub struct Migration {
     pub lifecycle: Name,
@@ -32,7 +32,7 @@ pub struct Migration {
     pub to: u32,
     /// State to its name there, where that is another one.
     pub states: BTreeMap<Name, Name>,
-    /// What becomes of fields that cannot stay as they are.
+    /// New values of fields that do not fit the target version.
     pub fields: Fields,
 }
 
@@ -45,19 +45,19 @@ pub struct MigratedEntity {
     pub outcome: Result<Name, Box<Refusal>>,
 }
 
-/// Which part of the entities of a lifecycle, in the order of their ids. By default all.
+/// A range of a lifecycle's entities, in the order of their ids. By default all.
 #[derive(Clone, Debug, Default)]
 pub struct MigrationRange {
-    /// Only those after this one.
+    /// Only entities after this one.
     pub after: Option<Name>,
-    /// No more than so many are looked at.
+    /// Most entities to read.
     pub most: Option<usize>,
 }
 
-/// How far a migration has come.
+/// The progress of a migration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MigrationProgress {
-    /// Entities that were looked at, whether they had to move or not.
+    /// Entities that were read, whether they had to move or not.
     pub looked_at: u64,
     /// The entity to continue after; none if all were covered.
     pub next: Option<Name>,
@@ -100,7 +100,7 @@ impl Runtime {
         })
     }
 
-    /// Takes migrations to a version back, of those to which nothing has happened since.
+    /// Undoes migrations to a version, for entities that have not changed since.
     pub fn undo_migration(
         &self,
         by: impl Into<Requester>,
@@ -114,7 +114,7 @@ impl Runtime {
             for (entity, _) in keys {
                 let migration = match self.migrated(&entity, version) {
                     Ok(Some(migration)) => migration,
-                    // One that was made by this version was never moved to it.
+                    // An entity created with this version was never migrated to it.
                     Ok(None) => continue,
                     Err(error @ (StoreError::NotArchived { .. } | StoreError::TooFar { .. })) => {
                         tell((entity, version), Err(Box::new(archived(&error))), told);
@@ -135,8 +135,8 @@ impl Runtime {
         })
     }
 
-    /// Asks the same of each, many at a time, and hears the answers in order. Where there is no room it waits for
-    /// those that it has asked for, and then for others.
+    /// Submits one request per entity, many at a time, and passes on the answers in order. If the queue is
+    /// full, it waits for its own requests, then for others.
     fn each_asked<T>(
         &self,
         keys: Vec<(EntityKey, u32)>,
@@ -172,7 +172,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// The entry that moved an entity to a version last; none if it was made by it.
+    /// The entry of the last migration of an entity to a version; none if it was created with it.
     fn migrated(&self, entity: &EntityKey, version: u32) -> Result<Option<Entry>, StoreError> {
         let last = self.entity(entity)?.map_or(0, |it| it.seq);
         let mut migration = None;
@@ -199,7 +199,7 @@ impl Runtime {
         self.each(&migration.lifecycle, part, &|definition| definition != migration.to, work)
     }
 
-    /// Goes through the entities of a lifecycle that live by a version which is wanted, a batch at a time.
+    /// Visits the entities of a lifecycle that have a wanted version, a batch at a time.
     fn each(
         &self,
         lifecycle: &Name,
@@ -246,8 +246,7 @@ fn answered(key: (EntityKey, u32), answer: CommandAnswer, told: &mut dyn FnMut(&
     }
 }
 
-/// Reports what the migration of an entity leads to, with its earlier version. An entity that stays as it is is not
-/// reported.
+/// Reports the result for an entity, with its earlier version. An unchanged entity is not reported.
 fn tell(
     (entity, from): (EntityKey, u32),
     outcome: Result<&Vec<Entry>, Box<Refusal>>,
@@ -261,7 +260,7 @@ fn tell(
     told(&MigratedEntity { entity, from, outcome });
 }
 
-/// Unknown whether it was moved at all: the entry is in an archive file that is missing.
+/// The refusal if the entry of the migration is in a missing archive file, so that its result is unknown.
 fn archived(error: &StoreError) -> Refusal {
     Refusal::one(Code::Archived, format!("Archived: {error}"))
 }

@@ -4,10 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use trackside_engine::event::Entry;
 
-/// Reacts to every commit, whatever caused it: command, batch, timer, import, migration or repair.
+/// Reacts to every commit of any cause: command, batch, timer, import, migration or repair.
 ///
-/// Observers run on the committer thread in the order in which they were registered. Reads already show the commit;
-/// its callers are answered afterwards. The next commit waits for them, so they must not block.
+/// Observers run on the committer thread in the order in which they were registered. Reads already show the
+/// commit; its callers are answered afterwards. The next commit waits for them, so they must not block.
 pub trait CommitObserver: Send + Sync {
     /// The entries of one command, in the order of the journal.
     fn committed(&self, entries: &[Entry]);

@@ -20,14 +20,15 @@ use crate::read::{ReadError, Reads};
 /// Effects read at a time.
 const CHUNK: usize = 500;
 
-/// Hands out effects, each to one taker at a time, and brings their results home.
+/// Hands out effects, each to one taker at a time, and submits their results.
 ///
-/// Takers are not stored: after a restart every open effect is handed out again, and a taker takes it again before it
-/// answers. So a taker must be able to do a thing twice. An answered effect is never handed out again.
+/// Takers are not stored: after a restart every open effect is handed out again, and a taker takes it again
+/// before it answers. So a taker must be able to repeat its work. An answered effect is never handed out
+/// again.
 #[derive(Clone, Debug)]
 pub struct OutboxCourier {
     reads: Reads,
-    /// The request in whose name results are brought home.
+    /// The request id for submitted results.
     request: Option<Name>,
     /// The name under which a result counts once.
     key: Option<Name>,
@@ -40,7 +41,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Who is at it, unless that took too long.
+    /// The current hold on an effect, unless it has expired.
     fn held(&self, id: u64, now: Timestamp) -> Option<&Hold> {
         self.by_effect.get(&id).filter(|it| it.until > now)
     }
@@ -73,7 +74,7 @@ pub struct OutboxEffect {
     pub entity: EntityKey,
     /// Its arguments.
     pub with: Fields,
-    /// Who is at it now.
+    /// The current taker.
     pub taken_by: Option<Name>,
     /// The fence of the current taker.
     pub fence: Option<u64>,
@@ -87,10 +88,10 @@ pub struct TakenEffect {
     pub entity: EntityKey,
     /// Its arguments.
     pub with: Fields,
-    /// Comes back with the result. It grows with everything that is handed out, over restarts too, so that a result that
-    /// comes late is recognised.
+    /// Returned with the result. It grows with every hand-out, over restarts too, so that a late result is
+    /// recognised.
     pub fence: u64,
-    /// When it is handed out again if there is no result.
+    /// The time at which the effect is handed out again if there is no result.
     pub until: Timestamp,
 }
 
@@ -114,7 +115,7 @@ impl OutboxCourier {
         Self { reads, request: None, key: None, taken: Arc::default() }
     }
 
-    /// The same courier, for one request and its idempotency key.
+    /// This courier, for one request and its idempotency key.
     pub fn for_request(mut self, id: Option<Name>, key: Option<Name>) -> Self {
         (self.request, self.key) = (id, key);
         self
@@ -135,7 +136,7 @@ impl OutboxCourier {
         Ok(shown)
     }
 
-    /// What an effect is to be carried out with.
+    /// The input of an effect.
     fn with(&self, id: u64) -> Result<Option<Fields>, ReadError> {
         Ok(match self.reads.entry(id)?.map(|it| it.event) {
             Some(Event::EffectRequested { with, .. }) => Some(with),
@@ -154,7 +155,7 @@ impl OutboxCourier {
         self.take_of(kind, taker, lasts, most, &|_| true)
     }
 
-    /// The same, only of entities that the taker may have to do with.
+    /// Like `take`, only for entities that the taker may access.
     pub fn take_of(
         &self,
         kind: Option<&Name>,
@@ -178,7 +179,7 @@ impl OutboxCourier {
         Ok(handed)
     }
 
-    /// Brings a result home. Only the last taker may answer, in time or not; an unknown fence is rejected.
+    /// Submits a result. Only the last taker may answer, in time or late; an unknown fence is rejected.
     pub fn settle(
         &self,
         actor: Actor,
@@ -254,7 +255,7 @@ impl OutboxCourier {
     }
 }
 
-/// Why nothing is handed out.
+/// The failure when fences are not known, so that no effect is handed out.
 fn uncounted() -> Failure {
     Failure::Unavailable(
         "when the server started the journal could not be written, so it is not known which fences were given before: see to the disk, and start it again"
@@ -262,7 +263,7 @@ fn uncounted() -> Failure {
     )
 }
 
-/// What became of effects that the projections may not know.
+/// Recent answers to effects that the projections may not have.
 #[derive(Default)]
 struct Late {
     opened: Vec<OpenEffectRow>,

@@ -1,4 +1,4 @@
-//! Takes values and words out of the journal, so that the chain still verifies and says so.
+//! Drops values and texts from the journal. The chain still verifies and records the redaction.
 
 use trackside_engine::command::{Ask, Redact, Said};
 use trackside_engine::event::Entry;
@@ -16,24 +16,25 @@ use crate::runtime::Runtime;
 #[derive(Clone, Debug)]
 pub struct Redaction {
     pub entity: EntityKey,
-    /// Numbers of its entries; empty: all of them.
+    /// Numbers of its entries; empty means all of them.
     pub entries: Vec<u64>,
-    /// What fields become that came from them; without a word they are cleared.
+    /// New values of fields that came from the dropped entries. Fields that it does not name are cleared.
     pub becomes: Fields,
     pub reason: String,
-    /// The name under which it counts once, and what the request said.
+    /// The idempotency key, and the digest of the request.
     pub once: Option<(Name, Said)>,
 }
 
 impl Runtime {
-    /// Drops the payloads of entries of an entity, and what it still has from them. For people with role admin.
+    /// Drops the payloads of entries of an entity, and the values it still has from them. For people with
+    /// role admin.
     pub fn redact(&self, by: impl Into<Requester>, redaction: Redaction) -> Result<CommandAnswer, Failure> {
         let last = self.entity(&redaction.entity)?.map_or(0, |it| it.seq);
         let records = self.shared().look_back(|it| entity_records::all(it, last))?;
         self.redact_knowing(by, redaction, &records)
     }
 
-    /// The same with all records of the entity, the oldest first: some may be archived.
+    /// Redacts, given all records of the entity, the oldest first: some may be archived.
     pub fn redact_knowing(
         &self,
         by: impl Into<Requester>,

@@ -1,16 +1,16 @@
-//! Who has something done, and by which request.
+//! The actor and the request behind a job of many commands.
 
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::name::Name;
 
-/// Who has something done that comes to many commands, and by which request.
+/// The actor and the request behind a job of many commands.
 #[derive(Clone, Debug)]
 pub struct Requester {
     pub actor: Actor,
     /// On whose behalf, where the actor may act for others.
     pub on_behalf_of: Option<Name>,
-    /// The name of the request, which the journal keeps.
+    /// The request id, recorded in the journal.
     pub request_id: Option<Name>,
 }
 

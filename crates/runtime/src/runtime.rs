@@ -28,7 +28,7 @@ use crate::shared::{Shared, TroubleSource};
 use crate::tally::SinceStart;
 use crate::work::Work;
 
-/// How it runs. The defaults suit one machine.
+/// Options of the runtime. The defaults suit one machine.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub clock: ProjectClock,
@@ -36,15 +36,15 @@ pub struct Options {
     pub queue: usize,
     /// Most commands in one commit.
     pub batch: usize,
-    /// Most entities in memory, those that are not written yet aside.
+    /// Most entities in memory, without unflushed ones.
     pub cached_entities: usize,
     /// Most groups in memory.
     pub cached_groups: usize,
     /// Most timers in memory, those due next.
     pub cached_timers: usize,
-    /// Most values that no two may share in memory, those that are not written yet aside.
+    /// Most unique values in memory, without unflushed ones.
     pub cached_values: usize,
-    /// The same for idempotency keys.
+    /// Idempotency keys that stay in memory.
     pub cached_keys: usize,
     /// The longest that projections are behind while commits follow each other; in a pause they are written at once.
     pub behind: Duration,
@@ -52,9 +52,9 @@ pub struct Options {
     pub behind_entries: usize,
     /// Entries that projections may be behind before callers are sent away, and timers and the sweep wait.
     pub most_behind: u64,
-    /// How often every entity is looked at; never, if there is none.
+    /// The interval of the sweep; none for never.
     pub sweep_every: Option<Span>,
-    /// How long idempotency keys are kept.
+    /// The retention of idempotency keys.
     pub keys_last: Span,
 }
 
@@ -106,7 +106,7 @@ impl Runtime {
         Self::start_telling(store, packs, options, &mut |_, _| {})
     }
 
-    /// The same, with a progress callback: entries caught up, entries in all.
+    /// Starts with a progress callback: entries caught up, entries in all.
     pub fn start_telling(
         store: Arc<dyn Store>,
         packs: &[PackSource],
@@ -176,22 +176,22 @@ impl Runtime {
         self.shared.committed()
     }
 
-    /// How many entries the projections are behind.
+    /// The number of entries by which the projections are behind.
     pub fn lag(&self) -> u64 {
         self.shared.lag()
     }
 
-    /// The present trouble with the store: why it cannot be used, or what waits for it.
+    /// The present trouble with the store: the reason why it cannot be used, or the work that waits for it.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble()
     }
 
-    /// Takes packs into force, beside the versions that running entities live by.
+    /// Puts packs into force, beside the versions that running entities use.
     pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
         self.install_by(packs, Requester::engine())
     }
 
-    /// The same, requested by a person with role admin.
+    /// Installs packs, requested by a person with role admin.
     pub fn install_by(&self, packs: &[PackSource], by: Requester) -> Result<Vec<Definition>, StartError> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         let mut with = catalog.clone();
@@ -208,7 +208,7 @@ impl Runtime {
         self.shared.entity(key)
     }
 
-    /// Where it is kept: for long looks at all of it, and for copies. It sees uncommitted data.
+    /// The store: for long reads of all data, and for copies. It shows uncommitted data.
     pub fn store(&self) -> &Arc<dyn Store> {
         self.shared.store()
     }
@@ -248,7 +248,7 @@ impl Runtime {
         Follower::new(self.shared.clone(), after)
     }
 
-    /// Finishes the commands handed in, flushes everything and stops.
+    /// Finishes the submitted commands, flushes everything and stops.
     pub fn stop(mut self) {
         self.end();
     }

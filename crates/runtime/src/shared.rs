@@ -1,4 +1,4 @@
-//! What the workers and the callers see of each other.
+//! The data that workers and callers share.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
@@ -25,7 +25,7 @@ type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
 /// The number of shards, so that clearing one blocks readers only briefly.
 const SHARDS: usize = 64;
 
-/// Known to everybody; changed by one worker each.
+/// The shared state. Each part is changed by one worker only.
 pub(crate) struct Shared {
     store: Arc<dyn Store>,
     law: RwLock<Arc<Law>>,
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     unwritten: RwLock<VecDeque<Arc<Committed>>>,
     /// The project as it is on disk.
     project: RwLock<Arc<Project>>,
-    /// When the last entry was written.
+    /// The time of the last entry.
     at: AtomicI64,
     readers: Mutex<Vec<Box<dyn Reader>>>,
     pub observers: Observers,
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     committed: AtomicU64,
     /// The last entry that is in the projections.
     written: AtomicU64,
-    /// The committer has nothing to do.
+    /// Whether the committer has nothing to do.
     idle: AtomicBool,
     /// A commit failed: later decisions are dropped.
     broken: AtomicBool,
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     trouble: Mutex<BTreeMap<TroubleSource, String>>,
 }
 
-/// What a trouble is about. One worker reports each, and reports when it is over.
+/// The source of a trouble. One worker reports each, and reports its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TroubleSource {
     Journal,
@@ -96,14 +96,14 @@ impl Shared {
         }
     }
 
-    /// Where the journal and the projections are as it starts.
+    /// Sets the positions of the journal and the projections at the start.
     pub fn begin(&self, committed: u64, written: u64) {
         self.tally.begin(committed);
         self.committed.store(committed, Ordering::Release);
         self.written.store(written, Ordering::Release);
     }
 
-    /// What the project is as it starts, and when the last entry was written.
+    /// Sets the project and the time of the last entry at the start.
     pub fn begin_with(&self, project: Project, at: Option<Timestamp>) {
         self.set_project(project);
         self.at.store(at.map_or(i64::MIN, |it| it.0), Ordering::Release);
@@ -117,7 +117,7 @@ impl Shared {
         self.project.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// When the last entry was written: time does not go back behind it.
+    /// The time of the last entry: the project's time never falls behind it.
     pub fn last_at(&self) -> Timestamp {
         Timestamp(self.at.load(Ordering::Acquire))
     }
@@ -159,12 +159,12 @@ impl Shared {
         self.written.load(Ordering::Acquire)
     }
 
-    /// How many entries the projections are behind.
+    /// The number of entries by which the projections are behind.
     pub fn lag(&self) -> u64 {
         self.committed().saturating_sub(self.written())
     }
 
-    /// Whether the committer waits for something to commit.
+    /// Whether the committer waits for a batch.
     pub fn is_idle(&self) -> bool {
         self.idle.load(Ordering::Acquire)
     }
@@ -186,7 +186,7 @@ impl Shared {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned()
     }
 
-    /// The same of these parts.
+    /// The trouble of these parts.
     pub fn trouble_of(&self, parts: &[TroubleSource]) -> Option<String> {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         parts.iter().find_map(|it| trouble.get(it)).cloned()
@@ -212,7 +212,7 @@ impl Shared {
         self.committed.fetch_max(upto, Ordering::AcqRel);
     }
 
-    /// The projections have caught up: what they show need not be shown here.
+    /// The projections have caught up: removes the commits that they contain.
     pub fn caught_up(&self, upto: u64) {
         for shard in &self.fresh {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
@@ -233,7 +233,7 @@ impl Shared {
     pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
         match self.fresh(key) {
             Some(entity) => Ok(Some(entity)),
-            // Everything else is in the projections.
+            // All other entities are in the projections.
             None => self.read(|it| it.entity(key)),
         }
     }
@@ -248,7 +248,7 @@ impl Shared {
         self.fresh.get(number)
     }
 
-    /// All of those that are wanted.
+    /// All unflushed entities that match.
     pub fn all_fresh(&self, wanted: impl Fn(&Entity) -> bool) -> Vec<Arc<Entity>> {
         let mut all = Vec::new();
         for shard in &self.fresh {
@@ -284,7 +284,7 @@ impl Shared {
     }
 }
 
-/// Numbers under which effects are handed out: each greater than all before it, those of earlier starts included.
+/// Fences of effects: each greater than all before it, including those of earlier starts.
 #[derive(Debug, Default)]
 pub(crate) struct Fences(AtomicU64);
 
@@ -297,7 +297,7 @@ impl Fences {
         self.0.store(start.saturating_mul(Self::EACH), Ordering::Release);
     }
 
-    /// The next one; none if it is not known which were given before.
+    /// The next fence; none if the earlier ones are not known.
     pub fn next(&self) -> Option<u64> {
         let grown = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |it| (it > 0).then_some(it + 1));
         grown.ok().map(|it| it + 1)

@@ -1,4 +1,4 @@
-//! When a command was taken, decided and answered.
+//! The times at which a command was taken, decided and answered.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -24,22 +24,22 @@ impl Default for Stages {
 }
 
 impl Stages {
-    /// When it was handed in; the others are so long after it.
+    /// The time of submission. The other times are relative to it.
     pub fn begun(&self) -> Instant {
         self.begun
     }
 
-    /// When the decider took it up.
+    /// The time at which the decider took it.
     pub fn taken(&self) -> Option<Duration> {
         self.taken.get().copied()
     }
 
-    /// When it was decided.
+    /// The time at which it was decided.
     pub fn decided(&self) -> Option<Duration> {
         self.decided.get().copied()
     }
 
-    /// When it was answered: with what it shared a commit with on disk, or with why not.
+    /// The time at which it was answered: after its commit was on disk, or with an error.
     pub fn answered(&self) -> Option<Duration> {
         self.answered.get().copied()
     }

@@ -1,7 +1,7 @@
 //! The workers without threads: the caller decides which takes the next step. For simulations.
 //!
-//! Every step is the one that the threads take. In between, everything may happen: the store fails, the clock
-//! jumps, the process dies.
+//! The steps are those of the threads. Between them the store may fail, the clock may jump and the process
+//! may die.
 
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -58,18 +58,18 @@ impl Packs {
         Arc::new(self.0.law())
     }
 
-    /// The rows that keep them.
+    /// The stored rows of the packs.
     pub fn definitions(&self) -> Vec<Definition> {
         self.0.definitions()
     }
 }
 
-/// What a turn was.
+/// The result of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turned {
-    /// How many of those that waited were taken.
+    /// The number of queued requests that were taken.
     pub taken: usize,
-    /// How many entries were decided.
+    /// The number of entries that were decided.
     pub entries: usize,
     /// Whether there is something to commit.
     pub to_commit: bool,
@@ -118,17 +118,18 @@ impl Stepper {
         Ok(Pending(pending))
     }
 
-    /// Whether it is moving the manual clock and must be turned again.
+    /// Whether it is moving the manual clock and needs another turn.
     pub fn is_advancing(&self) -> bool {
         self.decider.is_advancing()
     }
 
-    /// Whether a pass over everything is under way.
+    /// Whether a sweep is under way.
     pub fn is_sweeping(&self) -> bool {
         self.decider.is_sweeping()
     }
 
-    /// Decides at most so many of those that wait. None if the one before has not been taken yet, or a commit failed.
+    /// Decides at most `most` of the waiting requests. None if the previous batch has not been taken yet,
+    /// or a commit failed.
     pub fn turn(&mut self, most: usize) -> Option<Turned> {
         if self.next.is_some() || self.shared.is_broken() {
             return None;
@@ -159,12 +160,12 @@ impl Stepper {
         }
     }
 
-    /// Whether something is decided and not committed.
+    /// Whether a batch is decided and not committed.
     pub fn has_decided(&self) -> bool {
         self.committing.is_some()
     }
 
-    /// Commits the first decided batch. Whether there was something.
+    /// Commits the first decided batch. Returns whether there was one.
     pub fn commit(&mut self) -> bool {
         let Some(batch) = self.committing.take() else { return false };
         let mut writing = self.behind.writing();
@@ -175,7 +176,7 @@ impl Stepper {
         true
     }
 
-    /// Whether a commit failed: nothing is decided until it was recovered.
+    /// Whether a commit failed: nothing is decided until recovery.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken()
     }
@@ -210,7 +211,7 @@ impl Stepper {
         }
     }
 
-    /// The committer and the flusher, for those who move them while the decider reads.
+    /// The committer and the flusher, to move them while the decider reads.
     pub fn behind(&self) -> Behind {
         self.behind.clone()
     }
@@ -225,7 +226,7 @@ impl Stepper {
         self.decider.knows_written()
     }
 
-    /// Where the manual clock is going, while it is under way.
+    /// The target time of the manual clock, while it moves.
     pub fn advancing_to(&self) -> Option<Timestamp> {
         self.decider.advancing_to()
     }
@@ -240,7 +241,7 @@ impl Stepper {
         self.shared.written()
     }
 
-    /// How much is in memory.
+    /// The number of items in memory.
     pub fn cached(&self) -> CacheSizes {
         self.decider.sizes()
     }
@@ -268,7 +269,7 @@ impl Stepper {
 }
 
 impl Behind {
-    /// Flushes the first so many commits. Nothing is done while it is writing already.
+    /// Flushes the first `most` commits. Does nothing while a flush is under way.
     pub fn flush(&self, most: usize) -> Result<(), StoreError> {
         let Ok(mut writing) = self.0.try_lock() else { return Ok(()) };
         let Writing { shared, committing, flusher, committed } = &mut *writing;

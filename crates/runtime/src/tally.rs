@@ -8,7 +8,7 @@ use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-/// How many transitions there were lately.
+/// The number of recent transitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throughput {
     /// In this second and the 59 before it.
@@ -17,7 +17,8 @@ pub struct Throughput {
     pub last_hour: u64,
     /// Since it was started.
     pub since_start: u64,
-    /// From when on all of them are counted, where that is less than an hour back: more was not read again after a start.
+    /// The time since which all of them are counted, if that is less than an hour ago: earlier ones were
+    /// not recounted after the start.
     pub counted_from: Option<Timestamp>,
 }
 
@@ -34,15 +35,15 @@ pub struct SinceStart {
     pub alerts: BTreeMap<&'static str, u64>,
 }
 
-/// A refusal, by the lifecycle that was asked for, if there is such a one, and its code. So there are never more than
-/// lifecycles times codes.
+/// A refusal by its lifecycle, if that exists, and its code. So there are never more kinds than lifecycles
+/// times codes.
 pub(crate) type RefusalKind = (Option<Name>, Code);
 
 /// Updated once per commit, when it is published.
 #[derive(Debug, Default)]
 pub(crate) struct RunTotals {
     counted: Mutex<Counted>,
-    /// Whether the last hour before the start has been counted. Locked while that is done.
+    /// Whether the last hour before the start has been counted. Locked meanwhile.
     recalled: Mutex<bool>,
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct RunTotals {
 pub(crate) struct Recalled {
     /// Transitions, by lifecycle and when.
     pub moves: Vec<(Name, Timestamp)>,
-    /// From when on these are all; none if there is nothing left that could count.
+    /// The time since which these are complete; none if nothing earlier could count.
     pub from: Option<Timestamp>,
 }
 
@@ -59,9 +60,9 @@ pub(crate) struct Recalled {
 struct Counted {
     /// The last entry that was there before it was started.
     began: u64,
-    /// When it was started.
+    /// The time of the start.
     began_at: Option<Timestamp>,
-    /// From when on every transition is counted; none if there is nothing earlier that could count.
+    /// The time since which every transition is counted; none if nothing earlier could count.
     from: Option<Timestamp>,
     moved: BTreeMap<Name, Rate>,
     refused: BTreeMap<RefusalKind, u64>,
@@ -76,7 +77,7 @@ impl RunTotals {
         self.with(|it| it.began = began);
     }
 
-    /// When it was started.
+    /// Sets the time of the start.
     pub fn begin_at(&self, now: Timestamp) {
         self.with(|it| it.began_at = Some(now));
     }
@@ -103,7 +104,7 @@ impl RunTotals {
         Ok(())
     }
 
-    /// Counts a published commit, and the refusals beside it.
+    /// Counts a published commit and its refusals.
     pub fn add<'a>(&self, entries: impl Iterator<Item = &'a Entry>, refused: Vec<RefusalKind>) {
         self.with(|counted| {
             let began = counted.began;
@@ -142,7 +143,7 @@ impl RunTotals {
         })
     }
 
-    /// Everything at once.
+    /// All counts at one moment.
     pub fn counted(&self) -> SinceStart {
         self.with(|it| SinceStart {
             transitions: it
@@ -162,7 +163,7 @@ impl RunTotals {
     }
 }
 
-/// Where the minute begins that is the first of the last sixty.
+/// The start of the first of the last sixty minutes.
 pub(crate) fn first_of_the_hour(now: Timestamp) -> Timestamp {
     let minute = now.0.div_euclid(MINUTE).saturating_sub(PLACES as i64 - 1);
     Timestamp(minute.saturating_mul(MINUTE))
@@ -208,7 +209,7 @@ impl Rate {
 /// Places that are used again and again.
 const PLACES: usize = 60;
 
-/// How many there were in each of the last steps of time.
+/// Counts for each of the last time steps.
 #[derive(Debug)]
 struct Ring([(i64, u64); PLACES]);
 
@@ -231,7 +232,7 @@ impl Ring {
         }
     }
 
-    /// How many in this step and those before it that it has places for.
+    /// The sum of this step and the earlier ones in the ring.
     fn last(&self, step: i64) -> u64 {
         let from = step.saturating_sub(PLACES as i64);
         self.0.iter().filter(|(of, _)| *of > from && *of <= step).map(|(_, count)| count).sum()

@@ -20,10 +20,10 @@ pub(crate) type Responder<T> = oneshot::Sender<Result<T, Failure>>;
 /// Called with the answer to a command.
 pub(crate) type Reply<T = CommandAnswer> = Box<dyn FnOnce(Result<T, Failure>) + Send>;
 
-/// A question about the view; it is asked again until everything it needs is loaded.
+/// A question about the view, repeated until all data it needs is loaded.
 pub(crate) type ViewQuestion = Box<dyn FnMut(&Law, &View, Timestamp) -> Result<(), Needs> + Send>;
 
-/// What a caller wants beside the answer.
+/// Options of a submission.
 #[derive(Debug, Default)]
 pub struct SubmitOptions {
     /// Records when the command is taken, decided and answered.
@@ -42,9 +42,9 @@ pub(crate) enum Work {
     Advance(Timestamp, Responder<Timestamp>),
     /// Runs one sweep.
     Sweep(Responder<SweepReport>, Depth),
-    /// Nothing more will come.
+    /// The last message: no more work follows.
     Stop,
-    /// Definitions that are in force from here on, and who installs them.
+    /// Definitions to put into force, and the requester.
     Law(Arc<Law>, Vec<Definition>, Requester, Responder<()>),
 }
 

@@ -8,7 +8,7 @@ fn another_program_can_keep_a_project() {
     let folder = std::env::temp_dir().join(format!("trackside-embedded-test-{}", std::process::id()));
     let pack = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     assert_eq!(embedded::create_a_task(&folder, &pack).ok().as_deref(), Some("INBOX"));
-    // Once more: it is there, and says so.
+    // The second run finds the task.
     let again = embedded::create_a_task(&folder, &pack).unwrap_or_default();
     assert!(again.contains("exists already"), "{again}");
     std::fs::remove_dir_all(&folder).ok();

@@ -32,7 +32,7 @@ pub struct ServerOptions {
     pub tls: Option<Tls>,
     /// The log on standard error.
     pub log: LogOptions,
-    /// Where traces are exported; none for no traces.
+    /// The collector for traces; none for no traces.
     pub traces: Option<TraceOptions>,
     pub webhooks: WebhookOptions,
 }

@@ -161,7 +161,7 @@ pub(crate) struct Timely {
 }
 
 impl Timely {
-    /// The same request with a deadline for its body.
+    /// Adds a deadline for its body to a request.
     pub fn within(request: Request, until: Instant) -> Request {
         request.map(|body| Body::new(Self { body, until: Box::pin(sleep_until(until)) }))
     }

@@ -31,7 +31,7 @@ use crate::rest::lifecycles::newest;
 /// The interval of keep-alive comments.
 const BREATH: Duration = Duration::from_secs(15);
 
-/// What a caller may see of the journal.
+/// The part of the journal that a caller may see.
 #[derive(Clone, Debug)]
 pub(crate) struct Visibility {
     app: App,

@@ -25,7 +25,7 @@ pub struct ServerLimits {
     pub strangers: u32,
     /// Seconds a request may take, and a peer may be idle; streams excepted.
     pub seconds: u64,
-    /// How far the manual clock may move at once: commands wait until everything due has fired.
+    /// The farthest that the manual clock may move at once: commands wait until everything due has fired.
     pub advance: Span,
 }
 

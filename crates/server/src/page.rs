@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_is_no_part_of_the_page() {
+    fn request_text_is_not_part_of_the_page() {
         let page = page("No", "<script>alert(\"x\")</script> & `more`", "<p>Next</p>");
         assert!(
             page.contains("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; <code>more</code>")

@@ -19,7 +19,7 @@ impl Refused {
         Self(Box::new(Problem::new(code, detail)))
     }
 
-    /// The same, with another status than its code has.
+    /// Sets another status than that of its code.
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.0.status = status.as_u16();
         self
@@ -124,7 +124,7 @@ mod tests {
     use crate::telemetry::{RequestContext, during};
 
     #[tokio::test]
-    async fn why_something_broke_is_noted_for_the_log_and_not_told() {
+    async fn the_cause_of_a_fault_is_logged_and_not_returned() {
         let current = Arc::<RequestContext>::default();
         let refused = during(Some(current.clone()), async { Refused::broken("the disk is gone") }).await;
         assert_eq!(current.broke.get().map(String::as_str), Some("the disk is gone"));

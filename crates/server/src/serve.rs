@@ -20,7 +20,7 @@ use crate::routes::router;
 use crate::systemd;
 use crate::webhooks;
 
-/// How often the state of the store is checked.
+/// The interval between checks of the store.
 const LOOK: Duration = Duration::from_secs(1);
 /// The person who exists from the start.
 const OWNER: &str = "owner";

@@ -19,19 +19,19 @@ pub struct Artifacts {
 /// The result of checking all artifacts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArtifactStats {
-    /// How many match their hash.
+    /// The number of artifacts that match their hash.
     pub whole: u64,
     /// Ids of those that do not.
     pub damaged: Vec<String>,
 }
 
 impl Artifacts {
-    /// Those of the project in this folder.
+    /// The artifacts of the project in this folder.
     pub fn of(data: &Path) -> Self {
         Self { folder: data.join("artifacts") }
     }
 
-    /// Whether this is how a hash is written.
+    /// Whether a text has the form of a hash.
     pub fn is_id(id: &str) -> bool {
         id.len() == 64 && id.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
     }
@@ -46,7 +46,7 @@ impl Artifacts {
         self.folder.join(id.get(..2).unwrap_or_default()).join(id)
     }
 
-    /// The content; none if there is none.
+    /// The content; none if it does not exist.
     pub fn get(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path(id)) {
             Ok(content) => Ok(Some(content)),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_is_within_a_few_per_cent_of_what_falls_into_it() {
+    fn a_bucket_is_within_a_few_per_cent_of_its_values() {
         for ms in (0..2_000).chain((1..40).map(|it| 3_i64 << it)) {
             let near = middle(bucket(ms));
             assert!((near - ms).abs() as f64 <= (ms as f64) * 0.04 + 0.5, "{ms} became {near}");
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_those_of_what_was_added() {
+    fn percentiles_match_the_added_values() {
         let mut dwell_times = DwellTimes::default();
         assert_eq!(dwell_times.percentile(0.5), None);
         for second in 1..=100 {

@@ -18,7 +18,7 @@ pub const FORMAT: u32 = 1;
 /// Records read per query.
 const PIECE: usize = 500;
 
-/// What a line says.
+/// A line of an export.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExportLine {
     Header(ExportHeader),
@@ -33,10 +33,10 @@ pub enum ExportLine {
     Entry,
 }
 
-/// What the first line says.
+/// The first line of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportHeader {
-    /// When it was written.
+    /// The time of the export.
     pub at: String,
     /// The last entry there was then.
     pub last: u64,
@@ -202,7 +202,7 @@ mod tests {
     use crate::record::digest;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_lines_are_read_back() {
         let kept = Record {
             seq: 3,
             prev: 1,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_turned_down() {
+    fn invalid_lines_are_rejected() {
         for text in ["", "[]", "{}", "{\"record\":{}}", "{\"thing\":1}", "null", "{\"export\":1,\"entry\":2}"]
         {
             assert!(read(text).is_err(), "{text}");

@@ -1,7 +1,7 @@
 //! Durable storage: the journal and its projections.
 //!
-//! The journal is the truth: a commit durably appends records to it and does nothing else. Everything that is looked
-//! up by key, state or time is a projection, which is written later and updated at start.
+//! The journal is the truth: a commit durably appends records to it and does nothing else. Data that is
+//! read by key, state or time is in projections, which are written later and updated at the start.
 
 pub mod archive;
 pub mod artifacts;

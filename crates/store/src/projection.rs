@@ -53,11 +53,11 @@ pub struct EntityRow {
     pub last: bool,
     /// Values of the fields that its lifecycle declares as indexes.
     pub indexed: Vec<(Name, Value)>,
-    /// When it becomes overdue, if it does.
+    /// The time at which it becomes overdue, if it does.
     pub overdue_at: Option<Timestamp>,
 }
 
-/// How a group has changed.
+/// The change of a group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupChange {
     /// By how much the number in a state changes.

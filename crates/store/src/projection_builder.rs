@@ -28,7 +28,7 @@ pub const RECORD: &str = "record";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateBefore {
     pub state: Name,
-    /// When it entered that state.
+    /// The time at which it entered that state.
     pub since: Timestamp,
     /// Its unique value, if it had one.
     pub same: Option<Name>,
@@ -135,7 +135,7 @@ impl ProjectionBuilder {
         self.row(EntityRow::new(entity, life));
     }
 
-    /// The same, with its indexed values already computed.
+    /// Adds an entity's row, with its indexed values already computed.
     pub fn row(&mut self, row: EntityRow) {
         let place = self.touched.get(&row.entity.key).and_then(|it| self.rows.get_mut(*it));
         match place {
@@ -162,7 +162,7 @@ impl ProjectionBuilder {
         self.projection.position
     }
 
-    /// How many entries were added.
+    /// The number of entries that were added.
     pub fn entries(&self) -> usize {
         self.entries
     }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_built_and_written_leaves_room_and_nothing_else() {
+    fn a_builder_is_reusable_after_a_write() {
         let collect = |builder: &mut ProjectionBuilder, from: u64, many: u64| {
             for seq in from..from + many {
                 let id = format!("t.thing/{seq}");
@@ -345,7 +345,8 @@ mod tests {
         builder.add(&same(2, "t.thing/B", Same::Taken(name("red"))), Some(&was("OPEN", 0, None)));
         builder.add(&same(3, "t.thing/C", Same::Free), Some(&was("OPEN", 0, Some("grey"))));
         let place = |value: &str| (name("t.thing"), name(value));
-        // One that let go of it earlier, which nobody told, does not take it from who has it.
+        // D released the value earlier, without an entry: its release does not take the value from B, which
+        // holds it now.
         builder.add(&same(4, "t.thing/D", Same::Free), Some(&was("OPEN", 0, Some("red"))));
         builder.add(&same(5, "t.thing/A", Same::Free), Some(&was("OPEN", 0, Some("blue"))));
         let wanted = BTreeMap::from([(place("blue"), None), (place("red"), Some(key("t.thing/B")))]);

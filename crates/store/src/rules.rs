@@ -193,7 +193,7 @@ pub(crate) fn compare(
     Ok(changed)
 }
 
-/// The same after an audit: `walked` are the installations after `from` up to `to`.
+/// Checks after an audit: `walked` are the installations after `from` up to `to`.
 pub(crate) fn audit(
     reader: &mut dyn Reader,
     walked: Vec<InForce>,

@@ -64,7 +64,7 @@ pub struct Definition {
     pub files: Vec<(String, String)>,
 }
 
-/// Where the journal ends, and when its last entry was written.
+/// The end of the journal, and the time of its last entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub chain: Chain,
@@ -130,7 +130,7 @@ pub struct AtPosition<T> {
     pub value: T,
 }
 
-/// The answer to a query of projections.
+/// The number of a group's members per state.
 pub type ReadAt<T> = Result<AtPosition<T>, StoreError>;
 
 /// How many of a group are in which state.
@@ -211,7 +211,7 @@ pub struct MemberRow {
 pub struct OrderRow {
     pub ranking: RankingKey,
     pub within: Within,
-    /// How many places it has.
+    /// The number of its places.
     pub n: u64,
     pub closed: bool,
 }

@@ -1,4 +1,4 @@
-//! What only a folder with SQLite files does: owners, files of other releases, errors, positions.
+//! Behaviour that only a folder with SQLite files has: owners, files of other releases, errors, positions.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -19,7 +19,7 @@ fn open(folder: &Folder) -> Sqlite {
 }
 
 #[test]
-fn what_is_appended_is_there_after_reopening() {
+fn appended_records_survive_a_reopen() {
     let folder = Folder::new("append");
     let mut chain = Chain::default();
     let first = batch(&mut chain, 3);
@@ -44,7 +44,7 @@ fn what_is_appended_is_there_after_reopening() {
 }
 
 #[test]
-fn a_second_owner_is_told_who_the_first_is() {
+fn a_second_owner_learns_who_the_first_is() {
     let folder = Folder::new("lock");
     let options = SqliteOptions { owner: Some("trackside serve".to_owned()), ..SqliteOptions::default() };
     let first = Sqlite::open(folder.path(), options).unwrap();
@@ -69,7 +69,7 @@ fn a_batch_that_does_not_follow_is_refused() {
     let mut elsewhere = Chain { seq: 5, ..chain };
     let refused = journal.append(&batch(&mut elsewhere, 1)).unwrap_err();
     assert!(matches!(refused, StoreError::NotOurs { found: 2, known: 5 }), "{refused}");
-    // After an error nothing is appended until the head was asked for.
+    // After an error nothing is appended until the head is read.
     let next = batch(&mut chain, 1);
     assert!(journal.append(&next).is_err());
     assert_eq!(journal.head().unwrap().chain.seq, 2);
@@ -77,7 +77,7 @@ fn a_batch_that_does_not_follow_is_refused() {
 }
 
 #[test]
-fn a_journal_that_somebody_else_wrote_to_is_not_ours() {
+fn a_journal_written_by_another_process_is_refused() {
     let folder = Folder::new("not-ours");
     let store = open(&folder);
     let mut journal = store.journal().unwrap();
@@ -102,7 +102,7 @@ fn one_appends_and_one_projects_at_a_time() {
 }
 
 #[test]
-fn a_projection_is_found_by_everything_it_says() {
+fn a_projection_is_found_by_every_index() {
     let folder = Folder::new("project");
     let store = open(&folder);
     let mut projector = store.projector().unwrap();

@@ -1,4 +1,4 @@
-//! The files themselves: logs that do not grow, bytes that are gone, files of others, backups.
+//! The files themselves: WALs that do not grow, dropped bytes, foreign files, backups.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -38,8 +38,8 @@ fn files_with(folder: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// A copy of a folder as it lies there, as if its owner had been killed. Made by another process: a file that
-/// is closed in this one takes the locks of SQLite with it.
+/// A copy of a folder in its present state, as if its owner had been killed. Made by another process:
+/// closing a file in this one drops the locks of SQLite.
 fn snatch(folder: &Path) -> Folder {
     let copy = Folder::new("snatch");
     std::fs::create_dir_all(copy.path()).unwrap();
@@ -68,7 +68,7 @@ fn a_folder_that_is_made_is_open_to_its_owner_alone() {
 }
 
 #[test]
-fn a_log_is_begun_anew_under_load_and_never_cut_off() {
+fn the_wal_restarts_under_load_and_is_never_truncated() {
     let folder = Folder::new("log");
     let options = SqliteOptions::default().with_logs(16, 64);
     let store = Sqlite::open(folder.path(), options).unwrap();
@@ -90,7 +90,7 @@ fn a_log_is_begun_anew_under_load_and_never_cut_off() {
 }
 
 #[test]
-fn a_log_that_a_reader_held_back_is_begun_anew_later() {
+fn a_wal_held_back_by_a_reader_restarts_later() {
     let folder = Folder::new("held");
     let options = SqliteOptions::default().with_logs(16, 64);
     let store = Sqlite::open(folder.path(), options).unwrap();
@@ -113,12 +113,12 @@ fn a_log_that_a_reader_held_back_is_begun_anew_later() {
 }
 
 #[test]
-fn what_is_dropped_is_gone_from_every_file() {
+fn dropped_payloads_are_gone_from_every_file() {
     let folder = Folder::new("bytes");
     let store = open(folder.path());
     let (mut journal, mut projector) = (store.journal().unwrap(), store.projector().unwrap());
     let mut chain = Chain::default();
-    // One that fits into a page, and one that does not.
+    // A payload that fits into a page, and one that does not.
     let long = format!("{} {MARK}", "long ".repeat(3_000));
     let records = vec![
         chain.seal(entry(1, MARK), 0).unwrap(),
@@ -223,7 +223,7 @@ fn projections_of_another_journal_are_thrown_away() {
     );
     drop(reader);
     std::fs::remove_file(folder.path().join("journal.db")).unwrap();
-    // As long, with other entries.
+    // A journal of the same length, with other entries.
     let elsewhere = Folder::new("elsewhere");
     let mut other = Chain::default();
     let records = (1..=3).map(|seq| other.seal(entry(seq, "else"), 0).unwrap()).collect();
@@ -235,7 +235,7 @@ fn projections_of_another_journal_are_thrown_away() {
 }
 
 #[test]
-fn what_is_no_journal_is_named() {
+fn a_file_that_is_no_journal_is_named() {
     let folder = Folder::new("none");
     std::fs::create_dir_all(folder.path()).unwrap();
     std::fs::write(folder.path().join("journal.db"), "once upon a time ".repeat(500)).unwrap();
@@ -293,7 +293,7 @@ fn a_damaged_page_is_named_and_the_rest_is_read() {
 }
 
 #[test]
-fn somebody_may_look_while_another_writes() {
+fn a_reader_may_read_while_the_owner_writes() {
     let folder = Folder::new("look");
     let nobody = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).map(|_| ()).unwrap_err();
     assert!(nobody.to_string().contains("--data"), "{nobody}");
@@ -314,7 +314,7 @@ fn somebody_may_look_while_another_writes() {
 }
 
 #[test]
-fn what_was_not_closed_is_all_there() {
+fn a_store_that_was_not_closed_is_complete() {
     let folder = Folder::new("killed");
     let store = open(folder.path());
     let mut journal = store.journal().unwrap();
@@ -335,7 +335,7 @@ fn what_was_not_closed_is_all_there() {
 }
 
 #[test]
-fn a_backup_is_whole_whatever_happens_meanwhile() {
+fn a_backup_is_consistent_under_concurrent_writes() {
     let folder = Folder::new("live");
     let store = open(folder.path());
     let mut chain = Chain::default();
@@ -418,7 +418,7 @@ fn a_journal_that_was_changed_leaves_nothing_that_looks_like_a_backup() {
     let refused = store.backup(to.path(), &mut |_, _| {}).unwrap_err();
     assert!(matches!(refused, StoreError::Chain { seq: 7, .. }), "{refused}");
     assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
-    // Once it is put right, the same place is as good as any.
+    // After the repair, the same place can be used.
     change("EVE", "ada");
     store.backup(to.path(), &mut |_, _| {}).unwrap();
 }
@@ -465,7 +465,7 @@ fn people_can_read_the_tables() {
 }
 
 #[test]
-fn what_is_waited_for_is_known_without_counting_it() {
+fn open_work_is_known_without_counting_rows() {
     let folder = Folder::new("census");
     let store = open(folder.path());
     let notice = |seq, kind| Notice { seq, kind, entity: entity("T-1", "open", 1).key };
@@ -479,10 +479,10 @@ fn what_is_waited_for_is_known_without_counting_it() {
     assert_eq!(violations(), 2);
     let file = Connection::open(folder.path().join("state.db")).unwrap();
     file.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
-    // However long the history is: it is not gone through.
+    // The length of the history does not matter: it is not read.
     file.execute("DELETE FROM notice WHERE seq = 2", []).unwrap();
     assert_eq!(violations(), 2);
-    // One that was written by a release that did not count is counted once.
+    // A file of a release without counts is counted once.
     file.execute("DELETE FROM meta WHERE key = 'census'", []).unwrap();
     assert_eq!(violations(), 1);
     written(5, vec![notice(5, "VIOLATION")]);

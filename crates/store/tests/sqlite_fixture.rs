@@ -1,9 +1,10 @@
-//! Journals that releases have written, for every later release to replay.
+//! Journals written by earlier releases, which every later release must replay.
 //!
-//! `fixtures/1/PACK/journal.db` is a long scenario of a pack, written with schema 1 and format 1, `fixtures/2` the
-//! same with format 2, and `entities.jsonl` what it came to. Neither is ever written again: a new schema or format gets a folder of its
-//! own, by `cargo test -p trackside-store --test sqlite_fixture -- --ignored`. `fixtures/2/whole` is the folder of a server, with every
-//! kind of event; `crates/runtime/tests/kept` writes it, and starts on all of them.
+//! `fixtures/1/PACK/journal.db` is a long scenario of a pack, written with schema 1 and format 1,
+//! `fixtures/2` the same with format 2, and `entities.jsonl` the resulting entities. Neither is ever
+//! written again: a new schema or format gets a folder of its own, by `cargo test -p trackside-store --test
+//! sqlite_fixture -- --ignored`. `fixtures/2/whole` is the folder of a server, with every kind of event;
+//! `crates/runtime/tests/kept` writes it, and starts on all of them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -26,7 +27,7 @@ use trackside_store::archive::Archive;
 use trackside_store::{Batch, Chain, Reader, Record, Sqlite, SqliteOptions, Store};
 use trackside_study::scenario;
 
-/// Where folders of the present schema and format go.
+/// The folder for data of the present schema and format.
 const PRESENT: &str = "2";
 
 /// Files in a repository are small.
@@ -92,7 +93,7 @@ fn open_alerts(records: &[Record]) -> BTreeMap<EntityKey, Vec<OpenAlert>> {
 }
 
 #[test]
-fn journals_of_every_release_are_replayed_to_what_they_came_to() {
+fn journals_of_every_release_replay_to_the_recorded_state() {
     let (mut folders, mut alerts) = (0, 0);
     for fixture in sorted(&root()).iter().flat_map(|it| sorted(it)) {
         let folder = Folder::new("fixture");
@@ -101,11 +102,11 @@ fn journals_of_every_release_are_replayed_to_what_they_came_to() {
         let found = chain_of(folder.path(), &mut *store.reader().unwrap());
         let mut view = replayed(&found);
         let expected = std::fs::read_to_string(fixture.join("entities.jsonl")).unwrap();
-        // As this release writes what the earlier one wrote.
+        // The entries of the earlier release, as this release writes them.
         let mut expected: Vec<Entity> =
             expected.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
         assert!(!expected.is_empty());
-        // Releases that knew nothing of open alerts did not list them.
+        // Releases without open alerts did not list them.
         let mut open = open_alerts(&found);
         for it in expected.iter_mut().filter(|it| it.alerts.is_empty()) {
             it.alerts = open.remove(&it.key).unwrap_or_default();
@@ -132,7 +133,7 @@ fn journals_of_every_release_are_replayed_to_what_they_came_to() {
     );
 }
 
-/// A long story that the scenarios of a pack tell, and what it comes to.
+/// The longest scenario of a pack, and the resulting view.
 fn longest(pack: &Path) -> (Vec<Entry>, View) {
     let mut sources = Sources::default();
     let mut add =

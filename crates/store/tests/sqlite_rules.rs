@@ -1,4 +1,4 @@
-//! Rules that were changed by hand, in every way: the folder is not opened, and the audit says which.
+//! Rules altered by hand in every way: the folder is not opened, and the audit names them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -59,7 +59,7 @@ fn tamper(folder: &Folder, sql: &str) {
     Connection::open(folder.path().join("journal.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Moves the first so many entries into a file.
+/// Archives the first entries, this many.
 fn archive(folder: &Folder, entries: i64) {
     let store = open(folder).unwrap();
     let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
@@ -67,7 +67,7 @@ fn archive(folder: &Folder, entries: i64) {
     move_out(&mut *reader, &mut *journal, &folder.path().join("archive"), before).unwrap().unwrap();
 }
 
-/// What the audit finds, by entry.
+/// The findings of the audit, by entry.
 fn audited(folder: &Folder) -> Vec<(u64, String)> {
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
     let archive = Archive::of(folder.path()).unwrap();
@@ -80,7 +80,7 @@ const REWRITTEN: &str =
     "UPDATE definition SET files = replace(files, 'human', 'agent') WHERE pack = 't' AND version = 1";
 
 #[test]
-fn what_nobody_touched_opens_and_is_clean() {
+fn an_untouched_folder_opens_and_is_clean() {
     let folder = filled("rules-clean");
     open(&folder).unwrap();
     assert_eq!(audited(&folder), []);
@@ -94,7 +94,7 @@ fn what_nobody_touched_opens_and_is_clean() {
 }
 
 #[test]
-fn what_was_taken_from_beside_the_journal_is_found_in_it() {
+fn installations_deleted_beside_the_journal_are_found_in_it() {
     let lost = "DELETE FROM installed WHERE seq IN (2, 6)";
     let folder = filled("rules-lost");
     tamper(&folder, lost);
@@ -115,7 +115,7 @@ fn what_was_taken_from_beside_the_journal_is_found_in_it() {
 }
 
 #[test]
-fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
+fn a_version_whose_text_and_entry_were_deleted_is_missed_at_opening() {
     let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
     let folder = filled("rules-gone");
     open(&folder).unwrap();
@@ -138,7 +138,7 @@ fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
     std::fs::rename(folder.path().join("elsewhere"), folder.path().join("archive")).unwrap();
     let refused = open(&folder).unwrap_err().to_string();
     assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
-    // What an earlier build has written says nothing of how many there are, until it was opened once.
+    // A folder of an earlier build does not contain the count until it is opened once.
     let folder = filled("rules-uncounted");
     tamper(&folder, "DELETE FROM meta WHERE key = 'installed'");
     open(&folder).unwrap();
@@ -147,13 +147,13 @@ fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
 }
 
 #[test]
-fn a_version_that_came_into_force_twice_with_two_texts_is_told() {
+fn a_version_installed_twice_with_two_texts_is_reported() {
     let folder = filled("rules-twice");
     let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
     tamper(&folder, &format!("{gone}; DELETE FROM meta WHERE key = 'installed'"));
     let store = open(&folder).unwrap();
     let copy = Folder::new("rules-twice-copy");
-    // The whole journal is gone through for a backup, so it is seen there.
+    // A backup reads the whole journal, so it notices the change.
     let refused = store.backup(copy.path(), &mut |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
     let mut other = definition("t", 2);
@@ -173,7 +173,7 @@ fn a_version_that_came_into_force_twice_with_two_texts_is_told() {
 }
 
 #[test]
-fn rules_that_were_changed_are_named_and_nothing_is_opened() {
+fn altered_rules_are_named_and_the_folder_is_not_opened() {
     let other = definition("t", 3);
     let inserted = format!(
         "INSERT INTO definition VALUES ('t', 3, '{}', '{}')",
@@ -236,7 +236,7 @@ fn rules_that_were_changed_are_named_and_nothing_is_opened() {
 }
 
 #[test]
-fn an_entry_that_was_changed_with_the_text_is_told_at_once() {
+fn an_entry_altered_together_with_its_text_is_reported() {
     let folder = filled("rules-entry");
     let digest = digest_of(&[
         ("lifecycles/thing.yaml".to_owned(), "by: agent\n".to_owned()),
@@ -272,7 +272,7 @@ fn a_backup_with_changed_rules_is_neither_made_nor_restored() {
 }
 
 #[test]
-fn a_folder_of_an_earlier_release_learns_from_its_archive_what_came_into_force() {
+fn a_folder_of_an_earlier_release_reads_installations_from_its_archive() {
     let old = |name: &str| {
         let folder = filled(name);
         archive(&folder, 4);

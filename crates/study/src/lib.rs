@@ -1,7 +1,8 @@
 //! Studies a definition before it runs.
 //!
 //! - [`check`] finds mistakes without running anything.
-//! - [`compare`] describes what changed between two versions of a pack, and what that means for running entities.
+//! - [`compare`] describes the changes between two versions of a pack, and their effect on running
+//!   entities.
 //! - [`explore`] runs the law through every sequence of moves up to a bound and checks the promises of the pack.
 //! - [`draw`] writes diagrams and exports to other notations.
 //! - [`scenario`] runs tests written as data, in virtual time.

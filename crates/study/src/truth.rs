@@ -16,7 +16,8 @@ pub trait KnownReads {
     fn value(&self, slot: VarSlot, read: &Read) -> Option<Value>;
 }
 
-/// An evaluator that knows some of the reads. Relations and computed fields follow from what they read.
+/// An evaluator that knows some of the reads. Relations and computed fields are evaluated from their own
+/// reads.
 #[derive(Debug)]
 pub struct Partial<'a, K> {
     reads: &'a [Read],
@@ -137,7 +138,7 @@ impl KnownReads for DefaultSettings<'_> {
     }
 }
 
-/// The state of the entity, and whether the engine itself asks.
+/// The state of the entity, and whether the engine itself is the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct StateAndCaller<'a> {
     pub state: Option<&'a str>,

@@ -5,7 +5,7 @@ use trackside_random::Random;
 /// The fate of unsynced writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsynced {
-    /// None of it is found.
+    /// None of it survives.
     Lost,
     /// All of it is found, as after the end of the process alone.
     Kept,
@@ -13,7 +13,7 @@ pub enum Unsynced {
     Torn { seed: u64, sector: Sector },
 }
 
-/// What a disk writes whole or not at all.
+/// The unit that a disk writes whole or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sector {
     Bytes512,
@@ -21,7 +21,7 @@ pub enum Sector {
 }
 
 impl Unsynced {
-    /// The two extremes, then so many torn ways, small and large sectors in turn.
+    /// The two extremes, then `torn` torn ways, small and large sectors in turn.
     pub fn ways(torn: u64) -> impl Iterator<Item = Self> + Clone {
         let torn = (0..torn).map(|seed| Self::Torn {
             seed,
@@ -40,7 +40,7 @@ impl Sector {
     }
 }
 
-/// How one file, or one name, fares in a cut.
+/// The result of a cut for one file, or one name.
 #[derive(Debug)]
 pub enum Fate {
     Lost,
@@ -52,7 +52,7 @@ pub enum Fate {
 pub struct Torn {
     random: Random,
     sector: usize,
-    /// In quarters: how much of this file is kept.
+    /// The share of this file that survives, in quarters.
     kept: usize,
     grown: Grown,
 }
@@ -81,7 +81,7 @@ impl Fate {
         Self::Torn(Torn { random, sector: sector.bytes(), kept, grown })
     }
 
-    /// Whether a change that is whole or not at all is kept.
+    /// Whether an atomic change survives.
     pub fn keeps(&mut self) -> bool {
         match self {
             Self::Lost => false,
@@ -90,7 +90,7 @@ impl Fate {
         }
     }
 
-    /// How many of so many changes in a row are kept, from the first on.
+    /// The number of surviving changes in a row, from the first on.
     pub fn first_of(&mut self, changes: usize) -> usize {
         match self {
             Self::Lost => 0,
@@ -143,7 +143,7 @@ impl Torn {
     }
 }
 
-/// Writes as a file system does: what lies between the end and the offset becomes zeros.
+/// Writes like a file system: a gap between the end and the offset becomes zeros.
 pub fn put(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     if file.len() < offset {
         file.resize(offset, 0);
@@ -159,7 +159,7 @@ pub fn put(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// What a file of ones can look like after a write of twos over it was torn.
+    /// A possible result of a torn write of twos over a file of ones.
     fn torn(seed: u64, sector: Sector, offset: usize, length: usize) -> Vec<u8> {
         let mut file = vec![1; 8192];
         Fate::new(Unsynced::Torn { seed, sector }, 7, 1).write(&mut file, offset, &vec![2; length]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_write_would_have_added_is_missing_zero_or_noise() {
+    fn the_tail_of_a_lost_write_is_missing_zero_or_noise() {
         let (mut missing, mut zeros, mut noise) = (0, 0, 0);
         for seed in 0..200 {
             let mut file = vec![1; 512];

@@ -21,12 +21,12 @@ pub struct Disk {
     vfs: Arc<Vfs>,
 }
 
-/// What connections and the disk have in common.
+/// The state that connections and the disk share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
     start: Image,
-    /// Where the last cut was, since the next one is mostly a little later.
+    /// The position of the last cut, since the next one is mostly a little later.
     replay: Mutex<Replay>,
 }
 
@@ -48,7 +48,7 @@ impl Disk {
         Self::from_image(Image::default())
     }
 
-    /// One that holds these files, safely.
+    /// A disk that contains these files, synced.
     pub fn from_image(image: Image) -> Self {
         let state = Mutex::new(State::new(&image));
         let replay = Mutex::new(Replay::new(&image));
@@ -67,7 +67,7 @@ impl Disk {
         Connection::open_with_flags_and_vfs(name, OpenFlags::default(), self.vfs())
     }
 
-    /// How many operations there were until now.
+    /// The number of operations so far.
     pub fn boundary(&self) -> u64 {
         self.shared.state().boundary()
     }
@@ -77,14 +77,14 @@ impl Disk {
         self.shared.state().operations.clone()
     }
 
-    /// What programs would read now.
+    /// The contents that programs would read now.
     pub fn image(&self) -> Image {
         self.shared.state().image()
     }
 
     /// A possible image after a power cut at a boundary, or at the last one if there are fewer.
     ///
-    /// Asked for boundaries in growing order, each answer costs as much as the files are large; else as much as all
+    /// In growing order of boundaries, the cost is the size of the files; otherwise it is that of all
     /// operations before it.
     pub fn after_cut_at(&self, boundary: u64, how: Unsynced) -> Image {
         let mut replay = self.shared.replay.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,12 +101,12 @@ impl Disk {
         replay.image(how)
     }
 
-    /// Every boundary until now with the two extremes and so many torn ways, in the order that is fast.
+    /// Every boundary so far with the two extremes and `torn` torn ways, in the fast order.
     pub fn cuts(&self, torn: u64) -> impl Iterator<Item = (u64, Unsynced)> + use<> {
         (0..=self.boundary()).flat_map(move |at| Unsynced::ways(torn).map(move |how| (at, how)))
     }
 
-    /// From now on, whether the disk says that it synced and does not.
+    /// Sets whether the disk confirms syncs without doing them.
     pub fn ignore_syncs(&self, ignores: bool) {
         self.shared.state().ignores_syncs = ignores;
     }
@@ -116,12 +116,12 @@ impl Disk {
         self.fail_from(0, fault);
     }
 
-    /// Fails from an operation on, the one that leads to this boundary.
+    /// Fails from the operation on that leads to this boundary.
     pub fn fail_from(&self, operation: u64, fault: Fault) {
         self.arm(Some(Armed { fault, strikes: operation..=u64::MAX }));
     }
 
-    /// Fails at one operation. What failed counts as an operation, so the next one succeeds.
+    /// Fails at one operation. A failed operation counts, so the next one succeeds.
     pub fn fail_only_at(&self, operation: u64, fault: Fault) {
         self.arm(Some(Armed { fault, strikes: operation..=operation }));
     }

@@ -7,7 +7,8 @@ use std::ops::RangeInclusive;
 pub enum Fault {
     /// No write succeeds, not over existing bytes either: `SQLITE_FULL`. So do file systems that copy on write.
     Full,
-    /// Files can grow by so many bytes together. The write that needs more is done in part: `SQLITE_FULL`.
+    /// Files can grow by this many bytes together. The write that needs more is done in part:
+    /// `SQLITE_FULL`.
     FullAfter { bytes: u64 },
     /// Syncs fail, `SQLITE_IOERR_FSYNC`. `forgets`: a later sync does not write this data either, unless it is
     /// written again. Linux behaves so: a successful retry proves nothing.
@@ -23,7 +24,7 @@ pub enum Fault {
     Denied,
 }
 
-/// A fault and the operations it strikes, by number.
+/// A fault and the operations it affects, by number.
 #[derive(Clone, Debug)]
 pub(crate) struct Armed {
     pub fault: Fault,

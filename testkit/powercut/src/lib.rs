@@ -26,16 +26,17 @@
 //!
 //! - Writes before a sync of the same file survive. A sync of one file does not affect another.
 //! - Unsynced writes are [`Unsynced::Lost`], [`Unsynced::Kept`] (as after the end of the process alone), or
-//!   [`Unsynced::Torn`]: each file keeps an arbitrary part of its writes and truncations, whatever their order was,
-//!   and of a write an arbitrary part of its sectors of 512 or 4096 bytes. Where lost writes extended a file, it may
-//!   still be longer and contain zeros or noise there. One seed gives one answer; seeds differ in how much they keep.
+//!   [`Unsynced::Torn`]: each file keeps an arbitrary part of its writes and truncations in any order, and
+//!   of a write an arbitrary part of its sectors of 512 or 4096 bytes. Where lost writes extended a file,
+//!   it may still be longer and contain zeros or noise there. One seed gives one answer; seeds differ in
+//!   how much they keep.
 //! - A sector is written whole or not at all, and bytes beside a write stay as they are. The VFS declares this
 //!   (`SQLITE_IOCAP_POWERSAFE_OVERWRITE`), as SQLite's own Unix VFS does.
 //! - A file that was created is found under its name once it was synced. A deletion is found once the folder was
 //!   synced: SQLite asks for that when it deletes (`PRAGMA synchronous = EXTRA`), and, as on Unix, the first sync of a
 //!   new journal or WAL syncs its folder too. Before, each name is independently as it was or as it became.
-//! - A disk that lies: after [`Disk::ignore_syncs`] a sync is answered and does nothing. This is the negative control
-//!   of a test: it must then find losses, or it would find none at all.
+//! - A disk that lies: after [`Disk::ignore_syncs`] a sync is answered and does nothing. This is the
+//!   negative control of a test: the test must then find losses, or it proves nothing.
 //! - [`Fault`]s that last until they are lifted, from an operation on or at one only.
 //! - Locks, and the shared memory of a WAL, among the connections of this process. Shared memory is gone after a cut.
 //!

@@ -1,4 +1,4 @@
-//! Who may read and who may write a database file that has no WAL.
+//! Locks of readers and writers on a database file without a WAL.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ pub enum Level {
     Exclusive,
 }
 
-/// The locks on one file, by who holds them.
+/// The locks on one file, by holder.
 #[derive(Debug, Default)]
 pub struct Locks {
     held: BTreeMap<u64, Level>,
 }
 
 impl Locks {
-    /// Whether `who` holds `level` now. One who waits for readers to go is left at [`Level::Pending`].
+    /// Whether `who` holds `level` now. A writer that waits for readers stays at [`Level::Pending`].
     pub fn lock(&mut self, who: u64, level: Level) -> bool {
         if self.held.get(&who).copied().unwrap_or_default() >= level {
             return true;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Something that was done, or tried, to a file.
+/// An attempted or completed operation on a file.
 #[derive(Clone, Debug)]
 pub struct Operation {
     /// The name the file was opened by.

@@ -19,7 +19,7 @@ pub struct Replay {
 #[derive(Debug, Default)]
 struct Name {
     safe: Option<u64>,
-    /// What became of it since, in order.
+    /// Its later changes, in order.
     changes: Vec<Option<u64>>,
 }
 
@@ -66,7 +66,7 @@ impl Replay {
         self.at
     }
 
-    /// Goes one operation on.
+    /// Applies one operation.
     pub fn advance(&mut self, operation: &Operation) {
         self.at += 1;
         let Operation { file, inode, act } = operation;
@@ -136,7 +136,7 @@ impl Replay {
         self.forget_unreachable();
     }
 
-    /// Files that were deleted for good cost nothing any more.
+    /// Drops files that were deleted for good.
     fn forget_unreachable(&mut self) {
         let names = &self.names;
         self.contents.retain(|inode, _| {
@@ -210,7 +210,7 @@ mod tests {
 
     const SYNC: Act = Act::Sync { folder: false, ignored: false };
 
-    /// Everything that can be found, in words.
+    /// Everything that can be found, as text.
     fn found(replay: &Replay) -> Vec<String> {
         let mut found: Vec<String> = Unsynced::ways(300)
             .map(|how| {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_synced_is_safe_and_only_in_its_own_file() {
+    fn only_synced_writes_of_the_same_file_are_safe() {
         let start: Image =
             [("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"1".to_vec())].into_iter().collect();
         let before = [("a", 0, write(0, b"2")), ("b", 1, write(0, b"2"))];
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_sync_forgot_no_later_sync_brings_back() {
+    fn a_later_sync_does_not_recover_a_failed_one() {
         let start: Image = [("a".to_owned(), b"11".to_vec())].into_iter().collect();
         let run = |forgets| {
             let operations =

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-/// What the connections to one database share. Gone when the last of them leaves.
+/// The state that the connections to one database share. Gone when the last of them closes.
 #[derive(Debug, Default)]
 pub struct Sharing {
     /// SQLite writes to them from all threads, so they consist of atomics.
     regions: Vec<Box<[AtomicU64]>>,
     locks: BTreeMap<usize, Lock>,
     members: BTreeSet<u64>,
-    /// Whether one that may write has set the memory up.
+    /// Whether a connection with write access has set up the memory.
     pub set_up: bool,
 }
 
@@ -33,7 +33,7 @@ impl Sharing {
         self.members.is_empty()
     }
 
-    /// Where a region begins; nowhere if it is not there and is not to be made. Regions stay where they are.
+    /// The start of a region; none if it does not exist and `make` is false. Regions do not move.
     pub fn region(&mut self, index: usize, size: usize, make: bool) -> Option<*mut u64> {
         while make && self.regions.len() <= index {
             self.regions.push((0..size.div_ceil(8)).map(|_| AtomicU64::new(0)).collect());
@@ -51,7 +51,7 @@ impl Sharing {
         }
     }
 
-    /// All of the slots or none.
+    /// Locks all of the slots or none.
     pub fn lock_exclusive(&mut self, who: u64, slots: Range<usize>) -> bool {
         let free = self.locks.range(slots.clone()).all(|(_, lock)| match lock {
             Lock::Shared(_) => false,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_lets_go() {
+    fn a_closed_connection_releases_its_locks() {
         let mut sharing = Sharing::default();
         sharing.join(1);
         sharing.join(2);

@@ -23,7 +23,7 @@ pub struct State {
     pub operations: Vec<Operation>,
     pub ignores_syncs: bool,
     pub armed: Option<Armed>,
-    /// For files and for those who open them.
+    /// The next number of files and connections.
     next: u64,
 }
 
@@ -32,7 +32,7 @@ pub struct State {
 pub struct File {
     name: Arc<str>,
     bytes: Vec<u8>,
-    /// It is not needed after the process has ended.
+    /// Whether the file is only needed while the process lives.
     temporary: bool,
     /// Its first sync is one of its folder too.
     new_in_folder: bool,
@@ -41,7 +41,7 @@ pub struct File {
     pub sharing: Option<Sharing>,
 }
 
-/// How a file is to be opened.
+/// The options for opening a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     pub create: bool,
@@ -84,7 +84,7 @@ impl State {
         self.operations.len() as u64
     }
 
-    /// What a program would read now.
+    /// The contents that a program would read now.
     pub fn image(&self) -> Image {
         let bytes = |inode| self.files.get(inode).map(|it| it.bytes.clone()).unwrap_or_default();
         self.names.iter().map(|(name, inode)| (name.to_string(), bytes(inode))).collect()
@@ -116,7 +116,7 @@ impl State {
         self.forget_unused(opened.inode);
     }
 
-    /// The bytes that are there, fewer than asked for at the end of the file.
+    /// The existing bytes, fewer than requested at the end of the file.
     pub fn read(&mut self, inode: u64, offset: usize, length: usize) -> Answer<&[u8]> {
         let fault = self.fault();
         let file = self.file(inode)?;
@@ -198,7 +198,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether there is a file that is not empty: an empty one counts for nothing, as in SQLite's VFS for Unix.
+    /// Whether there is a file that is not empty: empty files do not count, as in SQLite's Unix VFS.
     pub fn exists(&self, name: &str) -> bool {
         self.names.get(name).and_then(|it| self.files.get(it)).is_some_and(|it| !it.bytes.is_empty())
     }
@@ -211,7 +211,7 @@ impl State {
         self.files.get_mut(&inode).ok_or(ffi::SQLITE_IOERR)
     }
 
-    /// The fault that strikes the next operation.
+    /// The fault that affects the next operation.
     fn fault(&self) -> Option<Fault> {
         let next = self.boundary() + 1;
         self.armed.as_ref().filter(|it| it.strikes.contains(&next)).map(|it| it.fault)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that is gone when the test is over; it stays when the test failed, to be looked at.
+/// A folder that is removed at the end of the test; it stays after a failure, for inspection.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 

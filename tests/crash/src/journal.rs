@@ -1,4 +1,4 @@
-//! The journal as it is found: the chain, the commands in it, and what it comes to.
+//! The journal after a crash: its chain, its commands, and the resulting view.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +27,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads all of it and checks that it is whole: every link of the chain, every command with all its entries, none
-    /// twice, time that does not go back.
+    /// Reads all of it and checks every link of the chain, that every command has all its entries and none
+    /// twice, and that time never decreases.
     pub fn read(reader: &mut dyn Reader) -> Found<Self> {
         let said = |it: trackside_store::StoreError| it.to_string();
         let audit = audit::verify(reader, &[], &mut |_, _| {}).map_err(said)?;
@@ -55,7 +55,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Every command has all its entries, and what its entries follow from is there.
+    /// Checks that every command has all its entries, and that their causes exist.
     fn no_half(&self) -> Found {
         let end = self.entries.len() as u64;
         let mut taken = BTreeSet::new();
@@ -84,7 +84,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What its first entries come to.
+    /// The view after its first entries.
     pub fn replayed(&self, upto: u64) -> View {
         let mut view = View::default();
         for entry in self.entries.iter().take_while(|it| it.seq <= upto) {
@@ -93,14 +93,14 @@ impl Journal {
         view
     }
 
-    /// Entities of which words are gone already, by an entry after this one. They must be gone before that entry counts
-    /// as written, so until it is they replay with less than was projected.
+    /// Entities with payloads dropped by an entry after this one. Payloads are dropped before that entry
+    /// counts as flushed, so until then these entities replay with less data than was projected.
     pub fn bare_after(&self, position: u64) -> BTreeSet<EntityKey> {
         let takes = |it: &&Entry| matches!(it.event, Event::Redacted { .. } | Event::Erased { .. });
         self.entries.iter().filter(|it| it.seq > position).filter(takes).map(|it| it.entity.clone()).collect()
     }
 
-    /// That the entries are those of another journal, as far as both go.
+    /// Checks that its entries are those of another journal, as far as both go.
     pub fn agrees_with(&self, other: &Self) -> Found {
         for (mine, its) in self.records.iter().zip(&other.records) {
             holds(mine.hash == its.hash && mine.header == its.header, || {

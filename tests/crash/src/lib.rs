@@ -1,7 +1,7 @@
 //! Tests of the real workers on real files: killed processes, power cuts and disk faults.
 //!
-//! `load` makes the commands, `writer` is a process that serves callers and prints what it has answered, `journal`
-//! and `whole` check what is found afterwards. The tests kill, cut and damage: `crash`, `powercut`, `faults`.
+//! `load` makes the commands, `writer` is a process that serves callers and prints its answers, `journal`
+//! and `whole` check the files afterwards. The tests kill, cut and damage: `crash`, `powercut`, `faults`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,7 +21,7 @@ pub mod settings;
 pub mod whole;
 pub mod writer;
 
-/// The problems found, in words.
+/// The problems found, as text.
 pub type Found<T = ()> = Result<T, String>;
 
 /// Reports a problem unless a condition holds.

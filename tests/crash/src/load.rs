@@ -1,4 +1,4 @@
-//! What callers ask for. A key determines its command, so that a command can be repeated from its key.
+//! The requests of callers. A key determines its command, so that a command can be repeated from its key.
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
@@ -24,7 +24,7 @@ impl Key {
         Some(Self { round: parts.next()??, caller: parts.next()??, step: parts.next()?? })
     }
 
-    /// The one that goes into the same commit, if there is one.
+    /// The key of a second command in the same commit, if there is one.
     pub fn together(self) -> Option<Self> {
         (self.step % STEPS == 8 && self.caller.is_multiple_of(2))
             .then_some(Self { step: self.step + 1, ..self })
@@ -53,7 +53,7 @@ fn agent(id: &str, role: &str) -> Actor {
     Actor::new(id, ActorKind::Agent).with_roles([role])
 }
 
-/// An agent that many callers speak for, so that they meet.
+/// An agent that many callers act for, so that they conflict.
 pub fn worker(caller: u64) -> String {
     format!("ada-{}", caller % 3)
 }
@@ -62,8 +62,8 @@ fn entity(lifecycle: &str, id: &str) -> EntityKey {
     EntityKey::parse(&format!("{lifecycle}/{id}")).unwrap()
 }
 
-/// The command of a key: the next step of a task that is made, given, begun, blocked, asked about; some questions are
-/// left to run out, and so are some leases.
+/// The command of a key: the next step of a task that is created, assigned, started, blocked or escalated.
+/// Some questions and some leases are left to expire.
 pub fn command(key: Key) -> Command {
     let turn = key.step / STEPS;
     let id = format!("{}-{}-{turn}", key.round, key.caller);
@@ -100,7 +100,7 @@ pub fn command(key: Key) -> Command {
         7 => match turn % 3 {
             2 => fire(carol, &question, "approve", serde_json::json!({ "note": "It may" })),
             1 => fire(carol, &question, "deny", serde_json::json!({ "note": "It may not" })),
-            // No decision comes: it expires. The agent may have fallen silent meanwhile.
+            // No decision comes: it expires. The agent may have lost its lease meanwhile.
             _ => create(ada, &entity("mission.agent", &worker), nothing()),
         },
         8 => create(planner, &code, serde_json::json!({ "description": format!("Code {id}") })),

@@ -1,4 +1,4 @@
-//! The packs that everything here runs with.
+//! The packs of these tests.
 
 use std::path::Path;
 

@@ -19,13 +19,13 @@ use crate::load::{self, Key, command};
 use crate::packs::packs;
 use crate::writer::options;
 
-/// The task whose first words are taken out of the journal.
+/// The task whose first entries are redacted.
 pub const REDACTED: &str = "mission.task/0-0-0";
 
 /// The folder on the disk that loses power.
 pub const FOLDER: &str = "data";
 
-/// An answer, and how many operations the disk had done by then.
+/// An answer, and the number of disk operations at that time.
 #[derive(Clone, Debug)]
 pub struct Acknowledged {
     pub at: u64,
@@ -33,14 +33,14 @@ pub struct Acknowledged {
     pub written: Written,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
     pub answers: Vec<Acknowledged>,
     pub journal: Journal,
     /// The redaction entry, and the disk position when the payload was gone.
     pub redaction: (u64, u64),
-    /// How far the disk was before and after each pass of the keeper that moved something.
+    /// The boundaries before and after each checkpointer pass that moved something.
     pub passes: Vec<(u64, u64)>,
 }
 
@@ -50,7 +50,7 @@ fn compiled() -> &'static Packs {
     PACKS.get_or_init(|| Packs::compile(&packs()).unwrap())
 }
 
-/// The definitions that everything here lives by.
+/// The law of these tests.
 pub fn law() -> &'static Law {
     static LAW: OnceLock<Arc<Law>> = OnceLock::new();
     LAW.get_or_init(|| compiled().law())
@@ -87,7 +87,7 @@ impl ByHand {
         }
     }
 
-    /// Asks several, who share a commit.
+    /// Submits several commands, which share a commit.
     pub fn ask(&mut self, commands: Vec<Command>) -> Vec<CommandAnswer> {
         let asked: Vec<Pending> =
             commands.into_iter().map(|it| self.stepper.gateway().submit(it).unwrap()).collect();
@@ -113,7 +113,7 @@ impl ByHand {
         trail
     }
 
-    /// Takes the words of the first entries of a task out of the journal; the entry that says so.
+    /// Redacts the first entries of a task. Returns the entry of the redaction.
     fn redact(&mut self) -> u64 {
         let key = EntityKey::parse(REDACTED).unwrap();
         let records = self.trail(&key);
@@ -129,7 +129,7 @@ impl ByHand {
     }
 }
 
-/// What an answer says of where it is.
+/// The entries that an answer names.
 pub fn written(answer: &CommandAnswer) -> Option<Written> {
     match answer {
         CommandAnswer::Accepted(it) => {
@@ -141,7 +141,8 @@ pub fn written(answer: &CommandAnswer) -> Option<Written> {
     }
 }
 
-/// Runs so many commits of three callers each, with projections, checkpoints, clocks and a redaction between them.
+/// Runs this many commits of three callers each, with projections, checkpoints, timers and a redaction
+/// between them.
 pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> Run {
     let mut hand = ByHand::open(sqlite).unwrap();
     hand.install();

@@ -106,7 +106,8 @@ pub fn due(view: &View) -> BTreeSet<DueAt> {
     all
 }
 
-/// A running project shows what its journal comes to, at once and when everything is written. Its journal.
+/// Checks that a running project shows the state of its journal, at once and after everything is flushed.
+/// Returns its journal.
 pub fn shown(runtime: &Runtime, store: &dyn Store) -> Found<Journal> {
     let mut reader = store.reader().map_err(said)?;
     let journal = Journal::read(reader.as_mut())?;
@@ -124,7 +125,8 @@ pub fn shown(runtime: &Runtime, store: &dyn Store) -> Found<Journal> {
     Ok(journal)
 }
 
-/// Callers without an answer ask again, twice: there is one effect. So is there for those who had one.
+/// Callers without an answer send again, twice: there is one effect. The same holds for callers with an
+/// answer.
 pub fn asked_again(runtime: &Runtime, store: &dyn Store, keys: &[Key]) -> Found {
     let gateway = runtime.gateway().map_err(|it| it.to_string())?;
     let mut known = Journal::read(store.reader().map_err(said)?.as_mut())?.commands;

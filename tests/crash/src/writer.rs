@@ -1,4 +1,4 @@
-//! A process that serves many callers and prints what it has answered. It runs until it is killed.
+//! A process that serves many callers and prints its answers. It runs until it is killed.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn sqlite() -> SqliteOptions {
     SqliteOptions::default().with_logs(16, 64)
 }
 
-/// Little memory and much writing, and no clock but the one that is moved.
+/// Little memory, many writes, and a manual clock.
 pub fn options(store: &dyn Store) -> Options {
     let last = store.reader().unwrap().head().unwrap().at;
     Options {
@@ -32,7 +32,7 @@ pub fn options(store: &dyn Store) -> Options {
         behind: Duration::from_millis(15),
         behind_entries: 60,
         sweep_every: None,
-        // Years: every command that was ever answered can be asked about.
+        // Years, so that every answered command can be looked up.
         keys_last: Span::seconds(10 * 365 * 24 * 60 * 60),
         ..Options::default()
     }
@@ -44,7 +44,7 @@ fn say(line: String) {
     std::io::stdout().flush().unwrap();
 }
 
-/// Serves until it is killed: `> KEY` is asked, `+ KEY FIRST ENTRIES` was answered, `- KEY` was refused.
+/// Serves until it is killed: `> KEY` was sent, `+ KEY FIRST ENTRIES` was accepted, `- KEY` was refused.
 pub fn serve(folder: &Path, round: u64) {
     let store: Arc<dyn Store> = Arc::new(Sqlite::open(folder, sqlite()).unwrap());
     let options = options(&*store);
@@ -53,7 +53,7 @@ pub fn serve(folder: &Path, round: u64) {
     for command in load::agents() {
         gateway.ask(command).unwrap();
     }
-    // On a line of its own, after what the test harness says.
+    // On a line of its own, after the output of the test harness.
     say("\nready".to_owned());
     std::thread::scope(|scope| {
         for caller in 0..CALLERS {
@@ -63,7 +63,7 @@ pub fn serve(folder: &Path, round: u64) {
             let mut now = runtime.options().clock.now();
             for tick in 1_u64.. {
                 std::thread::sleep(Duration::from_millis(7));
-                // Mostly little by little; now and then so much that all is late.
+                // Mostly small steps; sometimes so large that everything is late.
                 now = now.plus(Span::seconds(if tick % 16 == 0 { 2 * 60 * 60 } else { 5 }));
                 gateway.advance(now).unwrap().wait().unwrap();
             }

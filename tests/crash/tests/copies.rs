@@ -39,7 +39,7 @@ fn worked_in(folder: &Path, sqlite: SqliteOptions) {
     runtime.stop();
 }
 
-/// Not a test of its own: makes a backup and dies on the way.
+/// Not a test of its own: makes a backup and dies meanwhile.
 #[test]
 fn copier() {
     let (Ok(from), Ok(to)) = (std::env::var("TRACKSIDE_COPY_FROM"), std::env::var("TRACKSIDE_COPY_TO"))
@@ -56,7 +56,7 @@ fn copier() {
 }
 
 #[test]
-fn a_backup_that_is_broken_off_is_refused_and_a_finished_one_is_whole() {
+fn an_interrupted_backup_is_refused_and_a_finished_one_is_complete() {
     let folder = Folder::new("from");
     // Small pages, so that there are many steps.
     worked_in(folder.path(), SqliteOptions { journal_page: 512, state_page: 512, ..sqlite() });
@@ -120,11 +120,11 @@ impl JournalWriter for Dying {
     }
 
     fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
-        // Nothing stayed from before.
+        // Nothing is left of an earlier cut.
         if upto.seq == 0 {
             return self.inner.cut(upto, staying);
         }
-        // Only what lies finished under its own name, and can be read from end to end, is cut off the journal.
+        // Only a finished file under its own name that reads from end to end is cut off the journal.
         let names: Vec<_> =
             std::fs::read_dir(&self.archive).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert!(names.iter().all(|it| it.to_str().unwrap().ends_with(".jsonl")), "{names:?}");
@@ -140,7 +140,7 @@ impl JournalWriter for Dying {
 }
 
 #[test]
-fn an_archive_that_is_broken_off_loses_nothing_and_is_taken_up_again() {
+fn an_interrupted_archiving_loses_nothing_and_is_resumed() {
     for (after, leftover) in [(false, false), (true, false), (false, true)] {
         let folder = Folder::new("archive");
         worked_in(folder.path(), sqlite());

@@ -1,8 +1,8 @@
-//! The process is killed at any moment, under load, again and again. Every answered command is there.
+//! The process is killed at random moments under load, repeatedly. Every answered command survives.
 //!
-//! SIGKILL ends the process, not the machine: the system still writes what the process handed over. So these tests
-//! cannot tell whether syncs are done, and with syncs off they pass; that is for `powercut`. What they can tell is
-//! whether callers are answered before the commit, which is their control.
+//! SIGKILL ends the process, not the machine: the system still writes what the process handed over. So
+//! these tests cannot detect missing syncs; `powercut` does. They detect answers before the commit, which
+//! is their control.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -35,10 +35,10 @@ use trackside_runtime::Runtime;
 use trackside_runtime::simulation::{Failpoint, enable_everywhere};
 use trackside_store::{Sqlite, Store};
 
-/// Rounds on the same folder before a new one: every round reads all of it.
+/// Rounds on the same folder before a new one: every round reads the whole folder.
 const ON_ONE_FOLDER: u64 = 20;
 
-/// Not a test of its own: what the other tests start and kill.
+/// Not a test of its own: the process that the other tests start and kill.
 #[test]
 fn writer() {
     let Ok(folder) = std::env::var("TRACKSIDE_CRASH_FOLDER") else { return };
@@ -48,7 +48,7 @@ fn writer() {
     serve(Path::new(&folder), std::env::var("TRACKSIDE_CRASH_ROUND").unwrap().parse().unwrap());
 }
 
-/// What a writer said before it was killed.
+/// The output of a writer before it was killed.
 #[derive(Debug, Default)]
 struct Heard {
     asked: BTreeSet<Key>,
@@ -66,7 +66,7 @@ impl Heard {
                 let written = Written { first: first.parse().unwrap(), entries: entries.parse().unwrap() };
                 self.answered.insert(key.to_owned(), written);
             }
-            // What the test harness says.
+            // Output of the test harness.
             _ => {}
         }
     }
@@ -89,7 +89,7 @@ fn start(folder: &Path, round: u64, early: bool) -> (Child, Receiver<String>) {
     let out = BufReader::new(child.stdout.take().unwrap());
     let (said, hear) = channel();
     std::thread::spawn(move || {
-        // The last line may be cut in the middle of nothing: lines are written whole.
+        // Lines are written whole, so the last one is not cut.
         out.lines().map_while(Result::ok).for_each(|line| drop(said.send(line)));
     });
     (child, hear)
@@ -103,7 +103,8 @@ fn killed(folder: &Path, round: u64, random: &mut Random, early: bool) -> Heard 
         // While it starts, or catches up.
         std::thread::sleep(Duration::from_millis(random.below_u64(600)));
     } else {
-        // Counted in what it says, so that a slow machine is under load too; then anywhere between two lines.
+        // Counted in output lines, so that a slow machine is under load too; then at a random point between
+        // two lines.
         let (enough, more) = (random.below_u64(400), random.below_u64(5_000));
         let mut ready = false;
         while let Ok(line) = hear.recv() {
@@ -160,7 +161,7 @@ fn looked_at(folder: &Path, heard: &Heard, all: &BTreeMap<String, Written>, more
         *expired.entry(&entry.entity).or_default() += 1;
     }
     for clock in clocks.iter().filter(|it| it.timer == *"expiry" && it.due <= later) {
-        // Some were decided when the lost were asked again.
+        // Some were decided when the lost commands were repeated.
         let gone = expired.get(&clock.entity).copied().unwrap_or(0);
         let state = &view.get(&clock.entity).unwrap().state;
         holds(gone == 1 || (gone == 0 && *state != *"EXPIRED" && *state != *"PENDING"), || {
@@ -172,7 +173,7 @@ fn looked_at(folder: &Path, heard: &Heard, all: &BTreeMap<String, Written>, more
     Ok(expired.len())
 }
 
-/// Whether an entry says that the clock of a question was heard.
+/// Whether an entry records that the deadline of a question fired.
 fn ran_out(entry: &Entry) -> bool {
     matches!(&entry.event, Event::TimerFired { timer, .. } if *timer == *"expiry")
 }
@@ -211,7 +212,7 @@ fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
 
 /// The control: where callers are answered before the commit, the same kills find it.
 #[test]
-fn answers_before_the_commit_are_found_out() {
+fn answers_before_the_commit_are_detected() {
     let seed = seed();
     let mut random = Random::new(seed);
     for round in 0..20 {

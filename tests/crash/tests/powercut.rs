@@ -1,6 +1,7 @@
-//! The power fails at every write of a run of the real workers on the real SQLite. Every answered command is there.
+//! The power fails at every write of a run of the real workers on the real SQLite. Every answered command
+//! survives.
 //!
-//! The controls: with a disk that only says that it syncs, and with syncs switched off, losses are found.
+//! The controls: with a disk that ignores syncs, and with syncs switched off, losses are found.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -30,7 +31,7 @@ fn on(disk: &Disk) -> SqliteOptions {
     SqliteOptions { vfs: Some(disk.vfs().to_owned()), ..SqliteOptions::default() }.with_logs(24, 48)
 }
 
-/// What makes one find like another to those who open it.
+/// The parts of a find by which openers can tell it from another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alike {
     entries: usize,
@@ -38,7 +39,7 @@ struct Alike {
     redacted: usize,
 }
 
-/// Everything that was looked at.
+/// The checks so far.
 #[derive(Debug, Default)]
 struct Looks {
     images: BTreeSet<u64>,
@@ -47,7 +48,7 @@ struct Looks {
 }
 
 impl Looks {
-    /// One cut: everything answered before it is found, and nothing is half there.
+    /// Checks one cut: everything answered before it is found, and nothing is half there.
     fn look(&mut self, run: &Run, image: Image, at: u64) -> Found {
         self.cuts += 1;
         let mut hasher = DefaultHasher::new();
@@ -91,8 +92,8 @@ fn no_words(journal: &Journal) -> Found {
     Ok(())
 }
 
-/// The workers start on what was found, catch up, and continue: answered commands are not repeated, others are done
-/// once.
+/// The workers start on the files, catch up, and continue: answered commands are not repeated, others are
+/// done once.
 fn goes_on(disk: &Disk, answered: &BTreeMap<String, Written>) -> Found {
     let mut hand = ByHand::open(on(disk))?;
     hand.flush()?;
@@ -142,7 +143,7 @@ fn writes_to(disk: &Disk, file: &str) -> Vec<(u64, u64)> {
     written.collect()
 }
 
-/// Cuts everywhere, or until something is found.
+/// Cuts at every boundary, or until a failure is found.
 fn cut_everywhere(disk: &Disk, run: &Run, torn: u64) -> Found<Looks> {
     let mut looks = Looks::default();
     for (at, how) in disk.cuts(torn) {
@@ -182,9 +183,9 @@ fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
     );
 }
 
-/// The first control: a disk that says that it syncs and does not.
+/// The first control: a disk that confirms syncs without doing them.
 #[test]
-fn a_disk_that_lies_about_syncs_is_found_out() {
+fn a_disk_that_ignores_syncs_is_detected() {
     let disk = Disk::new();
     disk.ignore_syncs(true);
     let run = run(on(&disk), 6, &|| disk.boundary());
@@ -194,7 +195,7 @@ fn a_disk_that_lies_about_syncs_is_found_out() {
 
 /// The second control: commits that wait for nothing.
 #[test]
-fn commits_that_do_not_sync_are_found_out() {
+fn commits_without_a_sync_are_detected() {
     let disk = Disk::new();
     let run = run(on(&disk).for_tests_without_durability(), 6, &|| disk.boundary());
     let what = lost_at_an_answer(&disk, &run).expect_err("nothing was synced, and nothing was lost");
@@ -217,8 +218,8 @@ fn the_same_short_run_on_an_honest_disk_loses_nothing() {
     lost_at_an_answer(&disk, &run).unwrap();
 }
 
-/// Old journal is cut off, once a copy of it lies elsewhere: the power fails at every write of that. The journal begins where
-/// it began or where it was cut, never in between, and all after the cut is there.
+/// Archived entries are cut from the journal, with a power failure at every write of the cut. The journal
+/// begins at its old or its new base, never in between, and all entries after the cut are there.
 #[test]
 fn cut_while_the_journal_is_cut_off_it_begins_before_or_after() {
     let disk = Disk::new();

@@ -1,4 +1,4 @@
-//! Those who ask, and what becomes of their requests on the way.
+//! The callers, and the fates of their requests.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) enum Wish {
     Look(Question),
     Install(Packs),
     Advance(Timestamp),
-    /// Everything is to be looked at.
+    /// A sweep.
     Sweep,
 }
 
@@ -63,7 +63,7 @@ impl Question {
 }
 
 impl Wish {
-    /// Whether asking twice has one effect.
+    /// Whether sending it twice has one effect.
     pub fn can_be_repeated(&self) -> bool {
         match self {
             Self::Command(command) => command.idempotency_key.is_some(),
@@ -147,12 +147,12 @@ impl Promise {
 /// A request that was handed in, and is in the queue or decided.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    /// Which request.
+    /// The index of the request.
     pub request: usize,
     pub promise: Promise,
-    /// The caller will not hear the answer.
+    /// Whether the caller will not receive the answer.
     pub deaf: bool,
-    /// How many entities there were when a sweep was begun, at least.
+    /// The least number of entities when a sweep began.
     pub known: usize,
 }
 
@@ -161,7 +161,7 @@ pub(crate) struct Attempt {
 pub(crate) struct Request {
     pub wish: Arc<Wish>,
     pub attempts: usize,
-    /// It was answered, or its caller has given up.
+    /// Whether it was answered, or its caller has given up.
     pub over: bool,
     pub answered: bool,
 }

@@ -1,11 +1,11 @@
-//! When the store fails.
+//! Decides when the store fails.
 
 use std::sync::{Arc, Mutex};
 
 use trackside_random::Random;
 use trackside_store::memory::{Call, Faults, StoreFault};
 
-/// How often calls fail, per thousand.
+/// The rates of failing calls, per thousand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weather {
     pub append_before: usize,
@@ -50,7 +50,7 @@ impl Disk {
         self.0.lock().unwrap().weather = weather;
     }
 
-    /// Does something while nothing fails.
+    /// Does work while nothing fails.
     pub fn quietly<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = std::mem::replace(&mut self.0.lock().unwrap().quiet, true);
         let done = work();
@@ -58,12 +58,12 @@ impl Disk {
         done
     }
 
-    /// Nothing fails any more.
+    /// Ends all failures.
     pub fn calm(&self) {
         self.0.lock().unwrap().quiet = true;
     }
 
-    /// Whether something could not be read since this was last asked.
+    /// Whether a read failed since the last call.
     pub fn read_failed(&self) -> bool {
         std::mem::replace(&mut self.0.lock().unwrap().read_failed, false)
     }

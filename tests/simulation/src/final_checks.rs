@@ -78,7 +78,7 @@ pub(crate) fn journal(store: &Memory, world: &World, keys_last: Span) -> Result<
     Ok(())
 }
 
-/// Projections that are written up to the last entry say what the model says.
+/// Checks that fully flushed projections agree with the model.
 pub(crate) fn projections(
     store: &Memory,
     ground: &Ground,
@@ -139,7 +139,7 @@ pub(crate) fn made_from_the_journal(store: &Memory, world: &World) -> Result<(),
     let entries: Vec<Entry> = known.map(|it| it.entry().unwrap()).collect();
     let mut kept = dump(reader.as_mut(), &world.law, &entries);
     let mut anew = rebuilt(&world.law, &entries);
-    // Those are looked at above: some may have been forgotten.
+    // Keys are checked above: some may have expired.
     kept.retain(|it| !it.starts_with("key "));
     anew.retain(|it| !it.starts_with("key "));
     match differing(&kept, &anew) {

@@ -43,7 +43,7 @@ impl Listener {
         });
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(()) = waiting.as_mut().poll(&mut context) {
-            // It could not read: it comes again.
+            // A read failed: it tries again later.
             self.waiting = None;
         }
         let broken = |what| Err(Broken::new("a follower sees every entry once, in order", what));
@@ -63,13 +63,13 @@ impl Listener {
         Ok(())
     }
 
-    /// Whether it has heard of everything.
+    /// Whether it has received everything up to an entry.
     pub fn is_up_to(&self, seq: u64) -> bool {
         self.after == seq
     }
 }
 
-/// Words and values may be gone by now.
+/// Whether two entries are equal; texts and values may have been dropped.
 fn alike(known: &Entry, heard: &Entry) -> bool {
     let same = |it: &Entry| (it.seq, it.at, it.entity.clone(), it.version, it.event.kind());
     same(known) == same(heard)

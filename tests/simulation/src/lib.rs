@@ -1,8 +1,9 @@
-//! Everything that can go wrong, in an order that a number decides: the same number, the same story.
+//! A simulation of faults in an order that a seed decides: the same seed gives the same run.
 //!
-//! The workers of the runtime are driven step by step on a store that fails, with a clock that jumps, callers whose
-//! requests are lost, come late or come twice, and crashes in between. A model without caches, projections or commits
-//! gets the same requests in the same order, and must give the same journal and the same answers.
+//! The workers of the runtime are driven step by step on a store that fails, with a clock that jumps,
+//! callers whose requests are lost, delayed or duplicated, and crashes in between. A model without caches,
+//! projections or commits gets the same requests in the same order, and must give the same journal and the
+//! same answers.
 
 #![allow(
     clippy::expect_used,

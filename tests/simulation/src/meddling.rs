@@ -25,28 +25,28 @@ use trackside_store::{
 /// A mistake of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskBug {
-    /// Commits are said to be there and are not, now and then.
+    /// Some commits are confirmed and lost.
     CommitLost,
     /// Half of a commit is there after it failed.
     CommitHalved,
     /// Idempotency keys are not written.
     KeysUnwritten,
-    /// A clock that struck is written as if it had not: it strikes twice.
+    /// A fired timer is written as pending: it fires twice.
     TimersUnchanged,
     /// Now and then an entity that was touched is not written.
     RowForgotten,
-    /// Groups are said to be older than they are, so that moves are counted twice.
+    /// Groups report an older position than they have, so that moves are counted twice.
     GroupsOlder,
 }
 
-/// Who meddles.
+/// Writes between the reads of others.
 #[derive(Clone)]
 pub(crate) struct Meddler(Arc<Mutex<State>>);
 
 struct State {
     dice: Random,
     behind: Option<Behind>,
-    /// How often a write comes before a read, in percent.
+    /// The rate of writes before a read, in percent.
     often: usize,
     bug: Option<DiskBug>,
     /// Timers as they were first written, for the bug about them.

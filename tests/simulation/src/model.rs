@@ -1,4 +1,4 @@
-//! The expected behaviour: one world in memory that sees everything and gets the same requests in the same order.
+//! The expected behaviour: one world in memory that gets the same requests in the same order.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,31 +27,31 @@ const DUE: usize = 512;
 /// A turn as it looks from outside.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
-    /// What the clock said.
+    /// The time of the clock.
     pub clock: Timestamp,
-    /// When the server last came back.
+    /// The time at which the server last came back.
     pub resumed_at: Option<Timestamp>,
     pub wishes: Vec<Arc<Wish>>,
-    /// Something could not be read: what needed it may have been left undone.
+    /// A read failed: work that needed it may have been left undone.
     pub read_failed: bool,
     pub entries: usize,
-    /// Whether each caller was answered that it could not be done; empty if none was answered.
+    /// Whether each caller got a failure; empty if none was answered.
     pub failed: Vec<bool>,
-    /// The time after it, and whether the manual clock is still under way.
+    /// The time after it, and whether the manual clock is still moving.
     pub now: Timestamp,
     pub advancing: bool,
     /// A caller waits for a sweep: the clock arrives when it is done.
     pub sweeping: bool,
-    /// Beyond this entry so much is not in the projections that timers wait.
+    /// Beyond this entry, the projections are so far behind that timers wait.
     pub most: u64,
 }
 
-/// What should be, and how far it has come.
+/// The expected state, and the progress of the comparison.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub world: World,
     chain: Chain,
-    /// Timers that came to nothing and do not come up again.
+    /// Timers that had no effect and do not come up again.
     dropped: BTreeSet<(Timestamp, EntityKey, Name)>,
     advance: Option<Timestamp>,
     keys_last: Span,
@@ -60,11 +60,11 @@ pub(crate) struct Model {
     pub timers: usize,
     /// The answer to the present wish may be one or another.
     unsure: bool,
-    /// The sweep comes by itself, or when it is asked for.
+    /// Whether the sweep runs, by schedule or on request.
     sweeps: bool,
 }
 
-/// The entries of a turn, those that are not explained yet.
+/// The entries of a turn that are not explained yet.
 struct Written<'a> {
     left: &'a [Entry],
     read_failed: bool,
@@ -74,7 +74,7 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// Whether these come next; then they are explained.
+    /// Takes the expected entries if they come next. Returns whether they do.
     fn takes(&mut self, expected: &[Entry]) -> bool {
         match self.left.split_at_checked(expected.len()) {
             Some((first, rest)) if first == expected => {
@@ -88,7 +88,7 @@ impl Written<'_> {
 
 impl Model {
     pub fn new(now: Timestamp, keys_last: Span, sweeps: bool) -> Self {
-        // A world without definitions founds nothing.
+        // A world without definitions creates no entities.
         let world = World::new(Arc::default(), Project::default(), now);
         Self {
             world,
@@ -117,7 +117,7 @@ impl Model {
         self.advance = advance;
     }
 
-    /// A turn was committed. The expected answers; none if it could not be done.
+    /// A turn was committed. Returns the expected answers; none if it could not be done.
     pub fn follow(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Option<Said>>, Broken> {
         let entries = self.linked(turn, records)?;
         let Turn { read_failed, advancing, sweeping, most, .. } = *turn;
@@ -125,8 +125,7 @@ impl Model {
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
         if self.advance.is_some() && !turn.wishes.is_empty() {
-            // No request is taken while the clock moves: it has arrived, whatever could not be read later, and
-            // wherever it goes next.
+            // No request is taken while the clock moves, so the clock has arrived.
             (written.read_failed, written.advancing) = (false, false);
         }
         self.fire_due(&mut written)?;
@@ -143,8 +142,8 @@ impl Model {
                 said.push(None);
                 continue;
             }
-            // Timers that could not be read may have fired only when the clock was moved, later in this turn: what left no
-            // entry may have been answered before them.
+            // Timers that could not be read may have fired only when the clock was moved, later in this
+            // turn: commands without entries may have been answered before them.
             let moves = |it: &Arc<Wish>| matches!(**it, Wish::Advance(_));
             let early = turn.read_failed && fired && turn.wishes.iter().skip(n + 1).any(moves);
             let left = written.left.len();
@@ -161,10 +160,11 @@ impl Model {
             }
         }
         if turn.read_failed {
-            // How far the clock came is not known here: to a timer that could not be read, or where it was to go.
+            // The exact time of the clock is not known here: it stopped at a timer that could not be read,
+            // or at its target.
             self.world.now = self.world.now.max(turn.now);
         }
-        // The sweep comes last, so what it finds is of that time.
+        // The sweep comes last, so its findings are of that time.
         while self.sweeps && !written.left.is_empty() && self.swept(&mut written) {}
         if let Some(entry) = written.left.first() {
             return Err(Broken::new("everything in the journal was asked for, or due", format!("{entry:?}")));
@@ -198,7 +198,7 @@ impl Model {
         false
     }
 
-    /// The records of a turn follow from those before.
+    /// Checks that the records of a turn continue the chain.
     fn linked(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Entry>, Broken> {
         let broken = |what| Err(Broken::new("a commit is there as a whole, in its place", what));
         if records.len() != turn.entries {
@@ -320,7 +320,7 @@ impl Model {
                 }
                 Some(Said::Time(self.world.now.max(*to)))
             }
-            // What it finds comes at the end of the turn, or later.
+            // Its findings come at the end of the turn, or later.
             Wish::Sweep => Some(Said::Unsure),
         })
     }
@@ -368,7 +368,7 @@ impl Model {
                     self.world.view.forget_key(&command.actor.id, key);
                 }
                 Ok(Decision::Accepted(_)) => {}
-                // What it brought was kept: so it was forgotten.
+                // The refused request was stored as evidence, so its key had been forgotten.
                 Ok(Decision::Refused(it))
                     if it.kept.is_some() && it.kept.as_deref() == written.left.first() =>
                 {
@@ -428,7 +428,7 @@ impl Model {
         })
     }
 
-    /// Whether a key was last used so long ago that it may have been forgotten.
+    /// Whether a key was last used so long ago that it may have expired.
     fn has_expired(&self, actor: &Name, key: &Name) -> bool {
         let Found::Here((first, _)) = self.world.view.key(actor, key) else { return false };
         let entry = self.world.journal.get(*first as usize - 1);

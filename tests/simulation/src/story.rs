@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Lines that are kept.
+/// The number of lines that are kept.
 const KEPT: usize = 400;
 
 /// The last lines of a story.

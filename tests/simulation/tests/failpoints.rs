@@ -6,7 +6,7 @@
 use trackside_runtime::simulation::Failpoint;
 use trackside_simulation::{DiskBug, Scene, simulate};
 
-/// How many seeds are tried with each pack.
+/// The number of seeds per pack.
 const SEEDS: u64 = 12;
 const STEPS: usize = 250;
 
@@ -70,15 +70,15 @@ const DISK_BUGS: &[(DiskBug, &[&str])] = &[
     (DiskBug::GroupsOlder, DECIDED),
 ];
 
-/// Whether a mistake shows as a promise that it breaks, first in the pack in which it shows soonest. Where it does, the
-/// same without it must be fine: or something else was found, which a promise of that name was not broken by.
+/// Whether a planted fault breaks one of the named promises, tried first in the pack that shows it soonest.
+/// The same seed without the fault must pass; otherwise the fault is not the cause.
 fn found(what: &str, promises: &[&str], plain: impl Fn(&mut Scene), enable: impl Fn(&mut Scene)) -> bool {
-    // Things are erased an hour after they were thrown away, which takes longer to come to.
+    // Entities are erased an hour after they were discarded, which takes more steps.
     let mut scenes = [("coding", STEPS), ("turns", STEPS), ("research", 4 * STEPS)];
     if ["ErasedKept", "GroupsOlder"].contains(&what) {
         scenes.reverse();
     }
-    // Only there is something that no two may share.
+    // Only this pack has a unique value.
     if what == "ValueForgotten" {
         scenes = [("mission", 2 * STEPS), ("mission", 4 * STEPS), ("mission", 8 * STEPS)];
     }

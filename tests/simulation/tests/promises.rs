@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use trackside_simulation::{Figures, Scene, packs, simulate};
 
-/// How often each pack is simulated.
+/// The number of runs per pack.
 const SEEDS: u64 = 6;
-/// Steps of one simulation, the same in every test: a seed gives the same story in all of them.
+/// Steps of one simulation, the same in every test: a seed gives the same run in all of them.
 const STEPS: usize = 450;
 
 fn wish(name: &str) -> Option<u64> {
@@ -79,7 +79,7 @@ fn research() {
 }
 
 #[test]
-fn a_seed_tells_the_same_story_again() {
+fn a_seed_gives_the_same_run_again() {
     let scene = Scene::of("coding", STEPS);
     let tells = || format!("{:?}", keeps_its_promises("coding", &scene, 7));
     assert_eq!(tells(), tells());

@@ -1,4 +1,4 @@
-//! Where a move may go.
+//! The possible targets of a move.
 
 use trackside_lifecycle::model::{Aim, Choice};
 use trackside_lifecycle::name::Name;
@@ -37,7 +37,7 @@ impl<'a> Work<'a, '_> {
         }
     }
 
-    /// The states that an aim may stand for.
+    /// The possible states of an aim.
     fn targets(&self, case: Case<'a>, aim: &Aim) -> Vec<Case<'a>> {
         let life = self.shape.life;
         let aimed = |to: Option<&Name>, when: Cond| {
@@ -46,7 +46,7 @@ impl<'a> Work<'a, '_> {
             case.to = to.cloned();
             case
         };
-        // When the state that is counted from is this one.
+        // The condition that the base state is this one.
         let base = |of: Option<&Name>, state: &Name| match of.map(|it| (it, self.shape.fields.get(it))) {
             None => {
                 if *state == *self.from {

@@ -8,7 +8,7 @@ use super::domain::{Abs, Domain};
 use super::model::AbstractModel;
 use super::shape::Shape;
 
-/// What a variable follows, and how.
+/// The source of a variable, and its mapping.
 #[derive(Clone, Debug)]
 pub(super) struct Follows {
     what: What,
@@ -40,7 +40,7 @@ pub(super) fn follows(shape: &Shape<'_>) -> Vec<Follows> {
 }
 
 impl AbstractModel {
-    /// The values that stand for an entity, if these are the two actors that are told apart.
+    /// The values that stand for an entity, given the two actors that the model distinguishes.
     pub fn seen(&self, entity: &Entity, people: [&str; 2]) -> Vec<u8> {
         self.follows.iter().map(|it| it.value(entity, people)).collect()
     }

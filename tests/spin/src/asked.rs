@@ -1,4 +1,4 @@
-//! What the conditions of a lifecycle look at, and how.
+//! The reads of a lifecycle's conditions.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,24 @@ use super::eval::{eval, slot_place};
 use super::frame::Frame;
 use super::shape::Shape;
 
-/// A field that says where to go counts as so many conditions.
+/// A field that names a target counts as this many conditions.
 const AIMS: usize = 10;
 
 /// The name of the variable that holds the state before the present one.
 pub(super) const PREVIOUS: &str = "previousState";
 
-/// How conditions look at a field or a counter.
+/// The uses of a field or a counter in conditions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct About {
-    /// How many of them do.
+    /// The number of conditions that use it.
     pub times: usize,
     /// A property does.
     pub proved: bool,
     /// The whole numbers that it is compared with.
     pub compared: Vec<i64>,
-    /// It is compared with somebody's id.
+    /// Whether it is compared with an actor's id.
     pub person: bool,
-    /// It matters whether it is there.
+    /// Whether its presence matters.
     pub presence: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Asked {
     pub previous: BTreeMap<Name, About>,
 }
 
-/// Everything that is looked at.
+/// All reads of the conditions.
 pub(super) fn asked(shape: &Shape<'_>) -> Asked {
     let life = shape.life;
     let mut asked = Asked::default();
@@ -69,7 +69,7 @@ pub(super) fn asked(shape: &Shape<'_>) -> Asked {
     asked
 }
 
-/// Every condition that decides what may happen, and everything that is promised; the latter marked.
+/// Every condition that decides about moves, and every promise; the latter marked.
 fn conditions(life: &Lifecycle) -> Vec<(&Guard, bool)> {
     let mut all: Vec<&Guard> = Vec::new();
     let arms = || life.arms();
@@ -110,7 +110,7 @@ fn aims(life: &Lifecycle) -> Vec<&Aim> {
 }
 
 impl Asked {
-    /// What one condition looks at, however often, counts once.
+    /// Repeated reads of one condition count once.
     fn add(&mut self, one: Asked, proved: bool) {
         let merge = |into: &mut BTreeMap<Name, About>, from: BTreeMap<Name, About>| {
             for (name, about) in from {
@@ -128,7 +128,7 @@ impl Asked {
         merge(&mut self.previous, one.previous);
     }
 
-    /// One condition, and everything it stands for.
+    /// One condition, with the expressions behind its names.
     fn look(&mut self, shape: &Shape<'_>, outline: &Outline) {
         match outline {
             Outline::Equal(both) | Outline::Differ(both) => self.compare(shape, both, true),
@@ -228,7 +228,7 @@ fn counter(shape: &Shape<'_>, of: &Outline) -> Option<Name> {
     }
 }
 
-/// A whole number that depends on nothing but settings.
+/// A whole number that reads only settings.
 pub(super) fn constant(shape: &Shape<'_>, of: &Outline) -> Option<i64> {
     let frame = Frame::still(shape, Abs::Unknown);
     match eval(&frame, &[], of, &mut Vec::new()) {
@@ -237,7 +237,7 @@ pub(super) fn constant(shape: &Shape<'_>, of: &Outline) -> Option<i64> {
     }
 }
 
-/// Whether it is somebody's id: the caller's, or a field of plain text.
+/// Whether it is an actor's id: the caller's, or a field of plain text.
 fn is_id(shape: &Shape<'_>, of: &Outline) -> bool {
     let Outline::Read(slot, members) = of else { return false };
     match shape.life.reads.get(slot_place(*slot)) {

@@ -72,10 +72,10 @@ const ENGINE: Who = Who { actor: Abs::Someone, subject: Abs::Someone, engine: tr
 
 struct Builder<'a> {
     shape: &'a Shape<'a>,
-    /// By what they ask and change, so that what is the same is there once.
+    /// Moves by condition and changes, so that equal ones exist once.
     moves: BTreeMap<(Cond, Vec<(usize, To)>), String>,
     steps: BTreeSet<(Option<Name>, Name, Name)>,
-    /// What takes any value in a state.
+    /// Variables that may have any value in a state.
     loose: BTreeSet<(u8, usize)>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What a clock or a limit changes before it is due.
+    /// The changes of a clock or a limit before it is due.
     fn warnings(&mut self) {
         let life = self.shape.life;
         let open: Vec<&Name> = life.states.iter().filter(|it| !it.last).map(|it| &it.name).collect();
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What passes by itself: leases are lost, windows move on, days begin; and what was let loose changes.
+    /// Changes by time: leases are lost, windows move on, days begin; unconstrained variables change.
     fn time(&mut self) {
         let shape = self.shape;
         let held = shape.slots.iter().map(|(name, variable)| (format!("{name} is lost"), *variable));

@@ -1,4 +1,4 @@
-//! What a move does: sets, resets, leases, and what the target asks for and does itself.
+//! The results of a move: sets, resets, leases, and the requirements and entry steps of the target.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ impl<'a> Work<'a, '_> {
         to.and_then(|it| life.rank(it)).zip(life.rank(self.from)).is_some_and(|(to, from)| to > from)
     }
 
-    /// Sets, resets, leases, what the target asks for and does.
+    /// Sets, resets, leases, and the requirements and entry steps of the target.
     pub(super) fn carry(&self, all: &mut Vec<Case<'a>>, choice: Option<&Choice>) {
         let life = self.shape.life;
         let leaving = life.state(self.from).map(|it| &it.exit);

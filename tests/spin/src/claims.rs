@@ -1,4 +1,4 @@
-//! What a lifecycle promises of itself, as conditions that never come true.
+//! The promises of a lifecycle, as conditions that never become true.
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Lifecycle, PropertyKind, Severity, StateSet};
@@ -15,14 +15,15 @@ pub(super) struct Claimed<'a> {
     pub name: String,
     pub within: Option<&'a StateSet>,
     pub guard: &'a Guard,
-    /// It is bad, or wished for, that the guard is this.
+    /// The value of the guard that is bad, or wished for.
     pub when: bool,
     pub wished: bool,
-    /// It is a property, not an invariant that the engine keeps anyway.
+    /// Whether it is a property, not an invariant that the engine enforces.
     pub proved: bool,
 }
 
-/// Everything that is promised and can be said of one entity at a time: properties, and invariants whose breach is refused.
+/// All promises that can be checked for one entity at a time: properties, and invariants whose violation is
+/// refused.
 pub(super) fn claimed(life: &Lifecycle) -> Vec<Claimed<'_>> {
     let mut all = Vec::new();
     for property in life.properties.iter().filter(|it| it.on.is_empty()) {
@@ -55,7 +56,7 @@ pub(super) fn not_claimed(life: &Lifecycle) -> Vec<String> {
     kinds.map(|it| format!("{}: {}", it.kind.word(), it.says)).collect()
 }
 
-/// The same over the variables of the model: the bad may be where it cannot be ruled out.
+/// The claims over the variables of the model: a bad world counts wherever it cannot be ruled out.
 pub(super) fn claims(shape: &Shape<'_>) -> Vec<Claim> {
     claimed(shape.life).into_iter().map(|it| claim(shape, &it)).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What must be true of the variables of one entity.
+/// A condition on the variables of one entity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cond {
     Always,
@@ -15,7 +15,7 @@ pub enum Cond {
 }
 
 impl Cond {
-    /// All of them, without what needs no saying.
+    /// All of them, without those that are always true.
     pub fn all(parts: impl IntoIterator<Item = Cond>) -> Self {
         let mut kept = Vec::new();
         for part in parts {
@@ -61,7 +61,7 @@ impl Cond {
         }
     }
 
-    /// The variable has one of these values, out of so many.
+    /// The variable has one of these values, out of `of`.
     pub fn among(variable: usize, values: &[u8], of: usize) -> Self {
         if values.len() >= of {
             return Self::Always;
@@ -73,7 +73,7 @@ impl Cond {
         Self::Not(Box::new(Self::any(others.map(|it| Self::Is(variable, it)))))
     }
 
-    /// The variables it looks at.
+    /// The variables it reads.
     pub(super) fn reads(&self, into: &mut BTreeSet<usize>) {
         match self {
             Self::Always | Self::Never => {}
@@ -90,7 +90,7 @@ impl Cond {
         self.holds_with(values, false)
     }
 
-    /// The same; `careless` takes every "not" for true, which is a fault planted by tests.
+    /// Evaluates it; `careless` takes every "not" for true, which is a fault planted by tests.
     pub(super) fn holds_with(&self, values: &[u8], careless: bool) -> bool {
         match self {
             Self::Always => true,

@@ -1,11 +1,11 @@
-//! What a variable can hold, and how values of the language are seen through it.
+//! The values of a variable, and their mapping to values of the language.
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::model::Holds;
 
-/// A value as far as the model tells values apart.
+/// An abstract value of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Abs {
     Known(Value),
@@ -13,11 +13,11 @@ pub(super) enum Abs {
     AtLeast(i64),
     /// The id of the first or the second actor.
     Person(u8),
-    /// The id of somebody else, not told apart.
+    /// The id of any other actor.
     Someone,
     /// A list of ids: bit 1 the first actor, 2 the second, 4 others.
     People(u8),
-    /// Not null and not blank.
+    /// Neither null nor blank.
     There,
     /// Not null, but blank.
     Blank,
@@ -47,18 +47,19 @@ pub(super) enum Domain {
     /// 0: null.
     Bool,
     Choice(Vec<Name>),
-    /// 0: nobody.
+    /// An actor; 0 is none.
     Person,
     /// 0: null.
     People,
-    /// A whole number of the engine. 0: null; the last stands for this and more.
+    /// A whole number written by the engine. 0 is null; the last value stands for this and more.
     Whole(u8),
-    /// A counter. The last stands for this and more, or, if it is not told, for any number.
+    /// A counter. The last value stands for this and more, or for any number if counts are not
+    /// distinguished.
     Tally {
         most: u8,
         told: bool,
     },
-    /// Null, (blank,) there. What a blank one is, if it can be.
+    /// Null, blank (if possible) or set. The value is the blank one.
     Presence(Option<Value>),
 }
 
@@ -83,7 +84,7 @@ impl Domain {
         }
     }
 
-    /// What a number stands for.
+    /// The abstract value of a number.
     pub fn decode(&self, value: u8) -> Abs {
         let place = usize::from(value);
         let named = |names: &[Name]| match place.checked_sub(1).and_then(|it| names.get(it)) {
@@ -130,7 +131,7 @@ impl Domain {
         }
     }
 
-    /// Every number that may stand for a value; none if the value does not fit.
+    /// Every number that may represent a value; empty if the value does not fit.
     pub fn encode(&self, value: &Abs) -> Vec<u8> {
         let all =
             |from: u8| (from..).take(self.size().saturating_sub(usize::from(from))).collect::<Vec<u8>>();
@@ -203,7 +204,7 @@ impl Domain {
         }
     }
 
-    /// The numbers that stand for something that is not blank.
+    /// The numbers of values that are not blank.
     pub fn present(&self) -> Vec<u8> {
         let size = u8::try_from(self.size()).unwrap_or(u8::MAX);
         match self {

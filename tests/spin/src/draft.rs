@@ -1,4 +1,4 @@
-//! One rule worked out: everything it may do to an entity, case by case.
+//! The effects of one rule on an entity, case by case.
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Aim, Check, Choice, Consequences, Counter, Take};
@@ -11,10 +11,11 @@ use super::shape::Shape;
 use super::tallies::counted;
 use super::tree::{may, may_if};
 
-/// Most cases of one rule. What would make more is let loose instead: it may take any value once it is there.
+/// Most cases of one rule. Beyond that, a variable becomes unconstrained: it may take any value in the
+/// target state.
 pub(super) const CASES: usize = 150;
 
-/// Who asks.
+/// The caller.
 #[derive(Clone, Debug)]
 pub(super) struct Who {
     pub actor: Abs,
@@ -22,12 +23,12 @@ pub(super) struct Who {
     pub engine: bool,
 }
 
-/// What an arm, a creation and a state's `always` have in common.
+/// The common parts of an arm, a creation and a state's `always`.
 pub(super) struct Rule<'r> {
     pub trigger: &'r Name,
     pub by: Option<&'r Guard>,
     pub takes: &'r [Take],
-    /// The only fields that come with it, if they are known; they need not be in `takes`.
+    /// The only fields it sends, if they are known; they need not be in `takes`.
     pub given: Option<&'r [Name]>,
     pub checks: &'r [Check],
     pub require: &'r [(Name, String)],
@@ -35,7 +36,7 @@ pub(super) struct Rule<'r> {
     pub choices: Choices<'r>,
     pub then: &'r Consequences,
     pub holding: Option<&'r Name>,
-    /// It follows from an earlier move, so `was` is not what is here.
+    /// Whether it follows from an earlier move, so that `was` refers to older values.
     pub late: bool,
     pub creating: bool,
 }
@@ -49,11 +50,11 @@ pub(super) enum Choices<'r> {
 #[derive(Clone, Debug)]
 pub(super) struct Case<'a> {
     pub when: Vec<Cond>,
-    /// What its expressions see.
+    /// The scope of its expressions.
     pub frame: Frame<'a>,
     /// The variables as they will be.
     pub next: Vec<Source>,
-    /// None: it stays where it is.
+    /// None: it stays in its state.
     pub to: Option<Name>,
 }
 
@@ -131,7 +132,7 @@ impl<'a> Work<'a, '_> {
         }
     }
 
-    /// What the request brings: any value that fits.
+    /// The fields of the request: any value that fits.
     fn sent(&self, all: &mut Vec<Case<'a>>) {
         let given = |name: &Name| self.rule.given.is_none_or(|it| it.contains(name));
         let mut fields: Vec<(usize, bool)> = Vec::new();

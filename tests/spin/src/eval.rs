@@ -1,4 +1,4 @@
-//! Expressions, worked out as far as the model tells values apart.
+//! Evaluates expressions over abstract values.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::domain::Abs;
 use super::frame::{Frame, Source};
 use super::values::{answer, call, equal, join, less, list, member, minus, plus, swapped, within};
 
-/// The variable whose value must be known to go on.
+/// The variable whose value must be known to continue.
 pub(super) struct Need(pub usize);
 
-/// What an expression gives, if the variables it looks at are known.
+/// The value of an expression, if the variables it reads are known.
 pub(super) fn eval(
     frame: &Frame<'_>,
     before: &[Option<u8>],
@@ -168,7 +168,7 @@ impl Run<'_> {
         }
     }
 
-    /// A variable after what has happened to it so far.
+    /// The present value of a variable.
     fn present(&self, variable: usize) -> Result<Abs, Need> {
         let value = match self.frame.source(variable) {
             Source::Value(value) => value,

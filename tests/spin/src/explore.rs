@@ -1,4 +1,4 @@
-//! Our own exploration of the model: every world, and what was found in them.
+//! Our own exploration of the model: every world, and the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use super::cond::Cond;
 use super::model::{AbstractModel, Holds, To};
 use trackside_study::explore::search::{Model, SearchBound, Stopped, Watch, search};
 
-/// A flaw planted in our search, so that tests see the second opinion disagree. Never used elsewhere.
+/// A fault planted in our search, so that tests see spin disagree. Never used elsewhere.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -15,7 +15,7 @@ pub enum Fault {
     DropsLastMove,
     /// Two worlds that differ in the last variable of an entity count as one.
     ForgetsVariable,
-    /// The search ends one step before there is nothing new.
+    /// The search ends one step too early.
     StopsEarly,
     /// Every "not" in a condition is taken for true.
     CarelessNot,
@@ -44,7 +44,8 @@ pub struct Abstract<'a> {
 }
 
 impl<'a> Abstract<'a> {
-    /// With `symmetry`, worlds that differ only in the order of entities or in who of the two actors is who count as one.
+    /// With `symmetry`, worlds that differ only in the order of entities or in a swap of the two actors
+    /// count as one.
     pub fn new(model: &'a AbstractModel, symmetry: bool) -> Self {
         let states = model.variables.first().map_or(1, |it| it.values.len());
         let mut leaving = vec![Vec::new(); states];
@@ -107,7 +108,7 @@ impl<'a> Abstract<'a> {
         images.iter().map(|it| self.packed(it)).min().unwrap_or_default()
     }
 
-    /// How many worlds are like this one, itself included.
+    /// The number of worlds that are symmetric to this one, itself included.
     fn likes(&self, world: &[u8]) -> usize {
         let all: BTreeSet<Vec<u8>> = self.images(world, false).into_iter().collect();
         all.len()
@@ -190,24 +191,24 @@ fn swap(holds: Holds, value: u8) -> u8 {
     }
 }
 
-/// What a search of the model found.
+/// The result of a search of the model.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Verdicts {
-    /// How many worlds there are; with symmetry, how many are not like another.
+    /// The number of worlds; with symmetry, of those that are not symmetric to another.
     pub worlds: usize,
-    /// How many worlds these stand for.
+    /// The number of worlds that these stand for.
     pub stand_for: usize,
-    /// How many steps the farthest of them is away.
+    /// The distance of the farthest world, in steps.
     pub depth: u32,
     /// The states that an entity can be in.
     pub reached: Vec<bool>,
-    /// For each claim, whether an entity may get there.
+    /// For each claim, whether an entity may reach it.
     pub found: Vec<bool>,
     /// Whether the search ended because of its bound.
     pub cut: bool,
 }
 
-/// Looks at every world of the model, but at no more than `most`, on so many cores.
+/// Explores every world of the model, but no more than `most`, on this many cores.
 pub fn verdicts(
     model: &AbstractModel,
     symmetry: bool,

@@ -1,4 +1,4 @@
-//! What an expression sees while a move is worked out.
+//! The scope of an expression within a move.
 
 use trackside_lifecycle::name::Name;
 
@@ -6,19 +6,19 @@ use super::cond::Cond;
 use super::domain::Abs;
 use super::shape::Shape;
 
-/// Where the present value of a variable comes from.
+/// The source of a variable's present value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     Value(u8),
-    /// What that variable held before the move.
+    /// The value of that variable before the move.
     Of(usize),
     /// One more than that variable held, up to this.
     More(usize, u8),
-    /// Anything: it is let loose once the entity is there.
+    /// Any value: the variable is unconstrained in the target state.
     Any,
 }
 
-/// An entity in the middle of a move, seen by whoever asks for it.
+/// An entity in the middle of a move, with its caller.
 #[derive(Clone, Debug)]
 pub(super) struct Frame<'a> {
     pub shape: &'a Shape<'a>,
@@ -27,16 +27,16 @@ pub(super) struct Frame<'a> {
     pub previous: Abs,
     pub actor: Abs,
     pub subject: Abs,
-    /// Whether the engine asks; none if it is not known.
+    /// Whether the engine is the caller; none if that is not known.
     pub engine: Option<bool>,
-    /// Whether the variables before the move are those before the command, which `was` speaks of.
+    /// Whether the values before the move are those before the command, to which `was` refers.
     pub first: bool,
     /// The state that the caller names.
     pub aimed: Option<Name>,
 }
 
 impl<'a> Frame<'a> {
-    /// An entity as it is, in a state, seen by nobody in particular.
+    /// An unchanged entity in a state, without a particular caller.
     pub fn still(shape: &'a Shape<'a>, state: Abs) -> Self {
         Self {
             shape,
@@ -56,7 +56,7 @@ impl<'a> Frame<'a> {
         self.now.get(variable).copied().unwrap_or(Source::Of(variable))
     }
 
-    /// When a variable has one of these values by now.
+    /// The condition that a variable now has one of these values.
     pub fn when(&self, variable: usize, values: &[u8]) -> Cond {
         match self.source(variable) {
             Source::Value(it) if values.contains(&it) => Cond::Always,

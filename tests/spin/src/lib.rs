@@ -1,7 +1,8 @@
 //! A lifecycle as a small finite model that two programs can explore: our search, and `spin`.
 //!
-//! What is kept, what is weakened and what is left out is said in `docs/internals/spin.md`. The rule behind it: whatever
-//! the law allows, the model allows too. So what the model cannot reach, the law cannot reach; the other way round is not promised.
+//! `docs/internals/spin.md` lists the parts that are kept, weakened and left out. The model allows every
+//! move that the law allows. So a state that the model cannot reach, the law cannot reach either; the
+//! converse is not promised.
 
 mod aims;
 mod alpha;

@@ -1,7 +1,7 @@
-//! Our side of the second opinion by `spin`, for `scripts/check-spin`.
+//! Our side of the comparison with `spin`, for `scripts/check-spin`.
 //!
-//! `write PACKS OUT` writes the models of every lifecycle as Promela, and what we found in them, into a folder;
-//! `judge OUT` compares that with what spin found there.
+//! `write PACKS OUT` writes the models of every lifecycle as Promela, and our results, into a folder;
+//! `judge OUT` compares them with the results of spin there.
 #![allow(clippy::print_stdout, reason = "it is a program of its own, and prints what it found")]
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ type Done<T> = Result<T, Box<dyn Error>>;
 /// Far more worlds than any model has.
 const ALL: usize = 10_000_000;
 
-/// What we found in one model.
+/// Our results for one model.
 #[derive(Serialize, Deserialize)]
 struct Ours {
     file: String,
@@ -33,7 +33,7 @@ struct Ours {
     not_claimed: Vec<String>,
     plain: Verdicts,
     symmetric: Verdicts,
-    /// The same with a fault planted in our search: without and with symmetry.
+    /// The results with a fault planted in our search: without and with symmetry.
     faulty: BTreeMap<String, (Verdicts, Verdicts)>,
 }
 
@@ -44,7 +44,8 @@ struct Said {
     wished: bool,
 }
 
-/// What spin found in one model: for each of its claims, whether it was broken, and how many states it stored.
+/// The results of spin for one model: for each claim, whether it was broken, and the number of stored
+/// states.
 #[derive(Default)]
 struct Spins {
     broken: BTreeMap<String, bool>,
@@ -188,7 +189,7 @@ fn judge(out: &Path) -> Done<bool> {
     Ok(agreed)
 }
 
-/// Where we and spin differ.
+/// The differences between our results and those of spin.
 fn differences(ours: &Ours, spin: &Spins, found: &Verdicts, symmetric: bool) -> Vec<String> {
     let mut all = Vec::new();
     let how = if symmetric { " with symmetry" } else { "" };

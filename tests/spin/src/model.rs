@@ -1,4 +1,4 @@
-//! The finite model: variables, moves, and what is claimed of them.
+//! The finite model: variables, moves and claims.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ use super::cond::Cond;
 #[derive(Clone, Debug)]
 pub struct AbstractModel {
     pub lifecycle: Name,
-    /// How many entities there are.
+    /// The number of entities.
     pub entities: usize,
     /// The variables of one entity; the first is its state, where 0 means that it does not exist yet.
     pub variables: Vec<Variable>,
     pub moves: Vec<Move>,
-    /// What never becomes true, if the properties of the lifecycle hold.
+    /// Conditions that never become true if the properties of the lifecycle hold.
     pub claims: Vec<Claim>,
-    /// Properties that cannot be said here, and are left to the exploration of the law itself.
+    /// Properties that cannot be expressed here, and are left to the exploration of the law itself.
     pub not_claimed: Vec<String>,
     /// Every step of an entity that the model allows: the state before (none: it was created), the trigger, the state after.
     pub steps: BTreeSet<(Option<Name>, Name, Name)>,
-    /// What was left out to keep it small.
+    /// The parts that were left out to keep it small.
     pub left_out: Vec<String>,
-    /// What each variable follows of a real entity.
+    /// The source of each variable in a real entity.
     pub(super) follows: Vec<Follows>,
 }
 
@@ -32,18 +32,18 @@ pub struct AbstractModel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// What each of its values stands for.
+    /// The meaning of each of its values.
     pub values: Vec<String>,
     pub holds: Holds,
 }
 
-/// What a variable is about, as far as symmetry cares.
+/// The contents of a variable, as far as symmetry needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Plain,
-    /// Nobody, the first actor, the second, somebody else.
+    /// None, the first actor, the second, or any other.
     Person,
-    /// Null, then sets of those three.
+    /// Null, then the sets of those three.
     People,
 }
 
@@ -59,18 +59,18 @@ pub struct Move {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
     Value(u8),
-    /// What that variable holds.
+    /// The value of that variable.
     Of(usize),
     /// One more than it is, up to this.
     More(u8),
 }
 
-/// Something that is bad of one entity: a property holds if no entity ever gets there.
+/// A bad condition on one entity: the property holds if no entity ever reaches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub name: String,
     pub bad: Cond,
-    /// Nothing it reads was weakened.
+    /// Whether nothing it reads was weakened.
     pub exact: bool,
     /// Getting there is wished for: the property holds if some entity may.
     pub wished: bool,
@@ -105,7 +105,7 @@ impl AbstractModel {
         self.variables.first().and_then(|it| it.values.get(1..)).unwrap_or_default()
     }
 
-    /// That an entity is in the state of this number.
+    /// The condition that an entity is in the state of this number.
     pub fn is_in(&self, state: usize) -> Cond {
         Cond::Is(0, u8::try_from(state + 1).unwrap_or(u8::MAX))
     }

@@ -7,7 +7,7 @@ use super::model::{AbstractModel, To};
 
 /// The model, with one `ltl` claim per state and per property, and one that is always true (`every`) for counting states.
 ///
-/// `s_N` says that no entity is ever in state N, `p_N` that no entity is ever where claim N speaks of.
+/// `s_N` says that no entity is ever in state N, `p_N` that no entity ever meets the condition of claim N.
 pub fn promela(model: &AbstractModel) -> String {
     let mut out = String::new();
     let _ = write_model(model, &mut out);
@@ -75,7 +75,8 @@ fn write_model(model: &AbstractModel, out: &mut String) -> std::fmt::Result {
 /// The longest formula that spin is given as such; it cannot read much longer ones.
 const FORMULA: usize = 800;
 
-/// That something never becomes true: as a formula, or as the automaton that spin would make of it.
+/// A claim that a condition never becomes true: as a formula, or as the automaton that spin would make of
+/// it.
 fn claim(name: &str, bad: &str, out: &mut String) -> std::fmt::Result {
     if bad.len() <= FORMULA {
         return writeln!(out, "ltl {name} {{ [] !({bad}) }}");
@@ -112,7 +113,7 @@ fn text(cond: &Cond, entity: &str) -> String {
     }
 }
 
-/// Without what would end a comment.
+/// The text without the end mark of a comment.
 fn plain(text: &str) -> String {
     text.replace("*/", "* /").replace('\n', " ")
 }

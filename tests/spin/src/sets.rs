@@ -1,4 +1,4 @@
-//! What is assigned, case by case.
+//! Assignments, case by case.
 
 use trackside_lifecycle::guard::Outline;
 use trackside_lifecycle::model::{AssignTarget, Consequences, Read, TallyBy};
@@ -85,7 +85,7 @@ impl<'a> Work<'a, '_> {
         *all = done;
     }
 
-    /// Gives a variable what an expression gives, case by case.
+    /// Assigns the value of an expression to a variable, case by case.
     fn assign(&self, all: &mut Vec<Case<'a>>, variable: usize, value: &Outline) {
         let shape = self.shape;
         let copied = match value {

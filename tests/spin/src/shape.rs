@@ -1,4 +1,4 @@
-//! Which parts of an entity the model keeps.
+//! The parts of an entity that the model keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use trackside_lifecycle::value::Value;
 use super::asked::{About, Asked, PREVIOUS, asked, constant};
 use super::domain::{Abs, Domain};
 
-/// Where a number that has no limit of its own stops being told apart.
+/// The number from which a counter without a limit is not distinguished.
 const FEW: u8 = 3;
-/// The highest limit that is kept as it is.
+/// The highest limit that is kept unchanged.
 const MANY: u8 = 7;
-/// Most names of a field whose values are told apart.
+/// Most distinguished values of a field.
 const NAMES: usize = 16;
 
 /// Under this name, which no part has, the values of settings are left out.
@@ -25,8 +25,8 @@ pub(super) const SETTINGS: &str = "settings";
 pub(super) struct Part {
     pub name: String,
     pub domain: Domain,
-    /// How much it matters: whether a property looks at it, whether it is kept by the engine and not sent by callers, and how
-    /// many conditions look at it.
+    /// Its importance: whether a property reads it, whether the engine writes it (not callers), and the
+    /// number of conditions that read it.
     pub matters: (bool, bool, usize),
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Part {
 #[derive(Clone, Debug)]
 pub(super) struct Shape<'a> {
     pub life: &'a Lifecycle,
-    /// Whether settings have their default values, or any.
+    /// Whether settings have their default values; otherwise any value.
     pub settings: bool,
     pub parts: Vec<Part>,
     pub fields: BTreeMap<Name, usize>,
@@ -43,12 +43,12 @@ pub(super) struct Shape<'a> {
     pub slots: BTreeMap<Name, usize>,
     /// The state before the present one.
     pub previous: Option<usize>,
-    /// What computed fields and relations stand for, by their place among the reads.
+    /// The outlines of computed fields and relations, by their index among the reads.
     pub outlines: BTreeMap<usize, Outline>,
 }
 
 impl<'a> Shape<'a> {
-    /// Everything that some condition looks at, but for what is left out by name.
+    /// Everything that some condition reads, except the parts left out by name.
     pub fn new(life: &'a Lifecycle, left_out: &BTreeSet<String>) -> Self {
         let states = life.states.iter().map(|it| it.name.clone()).collect();
         let state = Part {
@@ -147,7 +147,7 @@ impl<'a> Shape<'a> {
         self.parts.get(variable).map(|it| &it.domain)
     }
 
-    /// Its parts, those that matter least first, by the names under which they can be left out.
+    /// Its parts, the least important first, by the names under which they can be left out.
     pub fn least_first(&self) -> Vec<String> {
         let mut rest: Vec<&Part> = self.parts.iter().skip(1).collect();
         rest.sort_by_key(|it| (it.matters, std::cmp::Reverse(it.domain.size())));
@@ -189,7 +189,7 @@ fn counting_states(life: &Lifecycle, counter: &Counter) -> Vec<Name> {
     life.states.iter().map(|it| it.name.clone()).filter(counts).collect()
 }
 
-/// How a field is kept, if it is.
+/// The domain of a field, if the model keeps it.
 fn field_domain(fit: &Fit, engine: bool, about: &About) -> Option<Domain> {
     if about.times == 0 {
         return None;

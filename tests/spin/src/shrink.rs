@@ -1,4 +1,4 @@
-//! A model that is small enough: by a stated rule, and saying what it left out.
+//! Shrinks a model until it is small enough: by a stated rule, with a list of the parts left out.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::explore::verdicts;
 use super::model::AbstractModel;
 use super::shape::{SETTINGS, Shape, part};
 
-/// How large a model may become.
+/// The size limit of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Most worlds, all entities together and without symmetry.
@@ -24,8 +24,8 @@ impl Default for Size {
     }
 }
 
-/// The models of a lifecycle: two entities, as far as they stay small enough; and where something had to be left out for that,
-/// also one entity, for which less has to go.
+/// The models of a lifecycle: two entities, as far as they stay small enough; and if parts had to be left
+/// out for that, also one entity, for which fewer parts are left out.
 pub fn abstractions(pack: &Pack, life: &Lifecycle, size: Size) -> Vec<AbstractModel> {
     let idle = idle(pack, life);
     if life.one {
@@ -39,14 +39,14 @@ pub fn abstractions(pack: &Pack, life: &Lifecycle, size: Size) -> Vec<AbstractMo
     vec![pair, alone]
 }
 
-/// The coarsest model: nothing but states, whatever the settings are.
+/// The coarsest model: only states, for any settings.
 pub fn coarsest(pack: &Pack, life: &Lifecycle) -> AbstractModel {
     let settings = BTreeSet::from([SETTINGS.to_owned()]);
     let parts = Shape::new(life, &settings).least_first();
     build(pack, life, &parts.into_iter().chain(settings).collect(), 1)
 }
 
-/// A model with everything that conditions look at, or without the parts that matter least, as few of them as will do.
+/// A model with all reads of conditions, or without the fewest of the least important parts.
 fn fitting(
     pack: &Pack,
     life: &Lifecycle,
@@ -56,7 +56,7 @@ fn fitting(
 ) -> AbstractModel {
     let order = Shape::new(life, idle).least_first();
     let each = if entities == 2 { size.worlds.isqrt() } else { size.worlds };
-    // The entities share nothing, so one of them tells how many worlds there are.
+    // The entities share nothing, so the worlds of one of them give the total.
     let without = |many: usize| -> (AbstractModel, bool) {
         let left_out = idle.iter().chain(order.iter().take(many)).cloned().collect();
         let mut model = build(pack, life, &left_out, entities);

@@ -1,4 +1,4 @@
-//! Moves that nobody asks for: what the engine fires on an entity by itself.
+//! Moves that the engine fires on an entity by itself.
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{FollowUp, Lifecycle, Pack, StateSet};
@@ -17,7 +17,7 @@ pub(super) struct Fired<'a> {
     /// Only in these states.
     pub within: Option<&'a StateSet>,
     pub when: Option<&'a Guard>,
-    /// The fields that come with it, if they are known.
+    /// The fields it sends, if they are known.
     pub given: Option<Vec<Name>>,
     /// The counter whose limit was reached.
     pub counter: Option<&'a Name>,
@@ -75,7 +75,7 @@ fn follow<'a>(it: &'a FollowUp, within: Option<&'a StateSet>, counter: Option<&'
     Fired { fire: &it.fire, within, when: it.when.as_ref(), given, counter }
 }
 
-/// The fields that come with each way in which the engine creates one of these.
+/// The fields of each creation by the engine.
 pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
     let parts = pack.lifecycles.iter().flat_map(|it| it.consequences());
     let births = parts.flat_map(|it| &it.create).filter(|it| it.lifecycle == life.name);
@@ -90,7 +90,7 @@ pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
 }
 
 impl Fired<'_> {
-    /// When it may come, in a state.
+    /// The condition under which it may occur in a state.
     pub fn may_come(&self, shape: &Shape<'_>, state: &Name) -> Cond {
         if self.within.is_some_and(|it| !it.has(state)) {
             return Cond::Never;
@@ -99,7 +99,7 @@ impl Fired<'_> {
         Cond::all([may_if(&frame, self.when, true), self.reached(shape, &frame)])
     }
 
-    /// When the counter may have reached its limit: some tally of it, where it has several.
+    /// The condition under which the counter may have reached its limit: any of its tallies.
     fn reached(&self, shape: &Shape<'_>, frame: &Frame<'_>) -> Cond {
         let Some(counter) = self.counter.and_then(|it| shape.life.counter(it)) else { return Cond::Always };
         let limit = counter.limit.as_ref().and_then(|it| constant(shape, &it.outline()));

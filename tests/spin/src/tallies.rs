@@ -40,7 +40,8 @@ pub(super) fn counted<'a>(shape: &Shape<'_>, mut case: Case<'a>, counter: &Count
     any.collect()
 }
 
-/// A counter forgets: all of it, or only the tally of one state. Of a keyed one nobody knows which tally is read next.
+/// Resets a counter: all of it, or only the tally of one state. For a keyed counter the tally that is read
+/// next is unknown.
 pub(super) fn forget<'a>(shape: &Shape<'_>, all: &mut Vec<Case<'a>>, counter: &Counter, only: Option<&Name>) {
     let keyed = matches!(counter.tally, TallyBy::ByKey(_));
     for variable in shape.tallies_of(&counter.name) {

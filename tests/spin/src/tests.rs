@@ -53,8 +53,8 @@ fn all(model: &AbstractModel, symmetry: bool, fault: Option<Fault>) -> Verdicts 
 
 #[test]
 fn a_lamp_has_as_many_worlds_as_by_hand() {
-    // Nothing depends on its colour, since a person may do what a red one needs.
-    // It does not exist; or it is off or on after 0, 1 or 2 uses, or broken: with nobody, a1, a2 or somebody else as its owner.
+    // The colour does not matter, since a person may do everything that a red one needs. It does not exist;
+    // or it is off or on after 0, 1 or 2 uses, or broken: with no owner, a1, a2 or another actor.
     let one = 1 + 4 * 5;
     let model = lamps();
     let found = all(&AbstractModel { entities: 1, ..model.clone() }, false, None);
@@ -77,7 +77,7 @@ fn symmetric_worlds_stand_for_all_of_them() {
 }
 
 #[test]
-fn every_planted_fault_shows() {
+fn every_planted_fault_is_found() {
     let model = lamps();
     for fault in Fault::ALL {
         let differs = [false, true].into_iter().any(|symmetry| {
@@ -89,7 +89,7 @@ fn every_planted_fault_shows() {
 }
 
 #[test]
-fn what_is_too_large_is_left_out_and_said() {
+fn parts_that_are_too_large_are_left_out_and_listed() {
     let pack = pack(LAMP);
     let life = pack.lifecycles.first().unwrap();
     let models = abstractions(&pack, life, Size { worlds: 100, moves: 100 });

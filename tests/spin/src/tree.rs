@@ -1,4 +1,4 @@
-//! What an expression gives, by the values of the variables it looks at.
+//! The value of an expression, by the values of the variables it reads.
 
 use trackside_lifecycle::guard::{Guard, Outline};
 
@@ -7,17 +7,17 @@ use super::domain::Abs;
 use super::eval::eval;
 use super::frame::Frame;
 
-/// Most cases of one expression; beyond them nothing is known of it.
+/// Most cases of one expression; beyond them its value is unknown.
 const CASES: usize = 4_096;
 
-/// A decision tree: the variables it looks at, one after the other, and what comes out.
+/// A decision tree: the variables it reads, one after the other, and the resulting values.
 #[derive(Debug)]
 pub(super) enum Tree {
     Leaf(Abs),
     Split(usize, Vec<Tree>),
 }
 
-/// Everything an expression may give in a frame.
+/// All possible values of an expression in a frame.
 pub(super) fn tree(frame: &Frame<'_>, outline: &Outline) -> Tree {
     let mut before = vec![None; frame.shape.parts.len()];
     let mut left = CASES;
@@ -50,7 +50,7 @@ fn grow(
 }
 
 impl Tree {
-    /// When it may give a value like this.
+    /// The condition under which it may give a value like this.
     pub fn when(&self, like: &dyn Fn(&Abs) -> bool) -> Cond {
         match self {
             Self::Leaf(value) => {
@@ -88,12 +88,12 @@ impl Tree {
     }
 }
 
-/// When a condition may have this answer.
+/// The condition under which a guard may have this answer.
 pub(super) fn may(frame: &Frame<'_>, guard: &Guard, answer: bool) -> Cond {
     tree(frame, &guard.outline()).when(&|it| matches(it, answer))
 }
 
-/// The same where there may be no condition: then the answer is yes.
+/// The same for an optional guard: without one, the answer is yes.
 pub(super) fn may_if(frame: &Frame<'_>, guard: Option<&Guard>, answer: bool) -> Cond {
     match guard {
         Some(guard) => may(frame, guard, answer),

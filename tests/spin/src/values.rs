@@ -1,4 +1,4 @@
-//! What operators and functions make of values that are only partly known.
+//! Operators and functions on partly known values.
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;

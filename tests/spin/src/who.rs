@@ -1,4 +1,4 @@
-//! Who can be told apart by a rule.
+//! The callers that a rule can distinguish.
 
 use trackside_lifecycle::guard::{Guard, Outline};
 use trackside_lifecycle::model::{Aim, Arm, Consequences, Read, Target};
@@ -8,7 +8,7 @@ use super::draft::Who;
 use super::eval::slot_place;
 use super::shape::Shape;
 
-/// Who may ask for an arm, as far as it makes a difference.
+/// The callers that may take an arm, as far as they differ.
 pub(super) fn callers(shape: &Shape<'_>, arm: &Arm) -> Vec<Who> {
     let life = shape.life;
     let mut guards: Vec<&Guard> = vec![&arm.by];
@@ -38,7 +38,7 @@ pub(super) fn assigned(from: &Consequences) -> impl Iterator<Item = &Guard> {
     from.set.iter().map(|it| &it.value).chain(from.lease.iter().filter_map(|it| it.to.as_ref()))
 }
 
-/// Every caller that can be told apart.
+/// Every distinguishable caller.
 pub(super) fn people((actor, subject): (bool, bool), grants: bool) -> Vec<Who> {
     let told = |it: bool| match it {
         true => vec![Abs::Person(1), Abs::Person(2), Abs::Someone],
@@ -53,7 +53,7 @@ pub(super) fn people((actor, subject): (bool, bool), grants: bool) -> Vec<Who> {
     all
 }
 
-/// Whether expressions speak of the actor, and of the subject.
+/// Whether expressions read the actor, and the subject.
 pub(super) fn mentions(shape: &Shape<'_>, guards: &[&Guard]) -> (bool, bool) {
     let mut found = (false, false);
     for guard in guards {

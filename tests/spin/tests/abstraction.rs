@@ -1,4 +1,4 @@
-//! Whatever the law lets happen, the abstraction lets happen: else a second opinion about it would be worth nothing.
+//! The abstraction allows every move that the law allows; otherwise its verdicts would prove nothing.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -68,7 +68,7 @@ fn every_edge_that_a_scenario_takes_is_there() {
     let mut looked_at = 0;
     for name in PACKS {
         let (pack, mut sources) = folder::pack(&folder_of(name));
-        // Scenarios change settings, so only a model in which these may be anything holds all of them.
+        // Scenarios change settings, so only a model with arbitrary settings covers all of them.
         let models: BTreeMap<Name, AbstractModel> =
             pack.lifecycles.iter().map(|it| (it.name.clone(), coarsest(&pack, it))).collect();
         let law = Arc::new(Law::new([pack]));
@@ -107,7 +107,7 @@ struct Held {
 }
 
 impl Held {
-    /// Whether an entity brings settings of its own: the models know only the defaults.
+    /// Whether an entity has its own settings: the models know only the defaults.
     fn own_settings(&self, entity: &Entity) -> bool {
         let Some(life) = self.law.newest(&entity.key.lifecycle) else { return false };
         let reads = life.settings.iter().flat_map(|it| &it.from).flat_map(Guard::reads);

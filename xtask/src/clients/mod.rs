@@ -10,10 +10,10 @@ use std::{fs, io};
 use crate::openapi::{Document, described};
 use crate::tree::Tree;
 
-/// What speaks another protocol, or is for browsers: no client calls it.
+/// Routes with another protocol, or for browsers: no client calls them.
 const DOORS: &str = "doors";
 
-/// What clients call.
+/// The routes that clients call.
 fn called() -> Document {
     let mut document = described();
     document.operations.retain(|it| it.tag != DOORS);
@@ -28,7 +28,7 @@ fn files(document: &Document) -> [(&'static str, String); 2] {
     ]
 }
 
-/// Writes them all; says what.
+/// Writes them all; returns a summary.
 pub fn write(tree: &Tree) -> io::Result<String> {
     let document = called();
     for (path, text) in files(&document) {

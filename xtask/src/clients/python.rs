@@ -83,7 +83,7 @@ fn member_kind(member: &Member) -> String {
     }
 }
 
-/// What a method takes beside the path.
+/// The parameters of a method beside the path.
 #[derive(Clone)]
 struct Taken {
     name: String,
@@ -107,7 +107,7 @@ fn method(out: &mut String, document: &Document, operation: &Operation) {
     if operation.keyed {
         asked.push("key=self._key(idempotency_key)".to_owned());
     }
-    // What JSON says is anything; it is given its type before it is handed on.
+    // JSON answers are untyped: the response gets its type before it is returned.
     let typed = matches!(operation.answer.form, Form::Json(_));
     let begin = if typed { format!("response: {answer} = ") } else { "return ".to_owned() };
     let line = format!("        {begin}self.{call}({})", asked.join(", "));
@@ -153,7 +153,7 @@ fn signature(out: &mut String, operation: &Operation, body: &Sent, answer: &str)
 /// A body as a method takes it.
 #[derive(Default)]
 struct Sent {
-    /// As an argument after the path.
+    /// The argument after the path.
     first: Option<String>,
     /// Its members, each by its name.
     takes: Vec<Taken>,
@@ -247,7 +247,7 @@ fn kind(it: &Kind) -> String {
     }
 }
 
-/// The type of a parameter: anything that reads like it is accepted.
+/// The type of a parameter: every compatible type is accepted.
 fn argument(it: &Kind) -> String {
     match it {
         Kind::List(of) => format!("Sequence[{}]", argument(of)),

@@ -1,4 +1,4 @@
-//! Which crate may use which, and which crates of others the pure ones may use.
+//! The allowed dependencies between crates, and the external crates that the pure ones may use.
 
 use std::process::Command;
 
@@ -62,11 +62,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &["trackside-engine", "trackside-server"]),
 ];
 
-/// Packages of ours that the tests of every crate may use, and nothing else.
+/// Our packages that only the tests of other crates may use.
 const FOR_TESTS: &[&str] =
     &["trackside-powercut", "trackside-protocol", "trackside-random", "trackside-study"];
 
-/// What the pure crates may use of others: values, text and mathematics, nothing that acts.
+/// The external crates that the pure crates may use: values, text and mathematics, without side effects.
 const PURE: &[(&str, &[&str])] = &[
     (
         "trackside-lifecycle",
@@ -97,7 +97,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     }
 }
 
-/// What the manifests say, as cargo reads them.
+/// The manifests, as cargo reads them.
 fn metadata(tree: &Tree) -> Result<Value, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_tests_is_used_by_tests_only() {
+    fn test_crates_are_used_by_tests_only() {
         let planted = |kind: &str| {
             json!({ "packages": [
                 { "name": "trackside-store", "dependencies": [ { "name": "trackside-powercut", "kind": kind } ] },

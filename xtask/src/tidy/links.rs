@@ -29,7 +29,7 @@ fn broken(tree: &Tree, from: &str, link: &str) -> Option<String> {
     (!known.iter().any(|it| it == heading)).then(|| format!("{target} has no heading #{heading}"))
 }
 
-/// A relative path, from where the document lies.
+/// A relative path, seen from the folder of the document.
 fn beside(from: &str, file: &str) -> String {
     let mut parts: Vec<&str> = if file.starts_with('/') { Vec::new() } else { from.split('/').collect() };
     parts.pop();

@@ -1,10 +1,10 @@
-//! Every crate is held to the lints of the workspace, so `unsafe` is forbidden in all of them but one.
+//! Every crate inherits the lints of the workspace, so `unsafe` is forbidden in all of them but one.
 
 use super::Finding;
 use crate::tree::Tree;
 
-/// The one that may use `unsafe`: it is a file layer of SQLite, which is an interface of C, and is used by tests only. A crate
-/// cannot allow what the workspace forbids, so it lists the lints itself.
+/// The crate that may use `unsafe`: a file layer of SQLite, which is a C interface, used by tests only. A
+/// crate cannot allow a lint that the workspace forbids, so it lists the lints itself.
 const UNSAFE: &str = "testkit/powercut/Cargo.toml";
 /// Lints that one sets its own way.
 const OWN: &str = "unsafe_code";
@@ -31,7 +31,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The lines of the tables of a manifest whose headers begin so.
+/// The lines of the tables of a manifest whose headers begin with `begin`.
 fn section<'a>(tree: &'a Tree, path: &str, begin: &str) -> Vec<&'a str> {
     let mut inside = false;
     let mut lines = Vec::new();
@@ -51,7 +51,7 @@ mod tests {
     use crate::tidy::clean;
 
     #[test]
-    fn every_crate_is_held_to_the_lints() {
+    fn every_crate_inherits_the_lints() {
         clean(&check(&Tree::here()));
     }
 

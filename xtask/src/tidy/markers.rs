@@ -1,4 +1,4 @@
-//! Nothing is left unfinished: no `todo!`, `unimplemented!` or `dbg!`, in tests neither.
+//! Nothing is left unfinished: no `todo!`, `unimplemented!` or `dbg!`, not even in tests.
 
 use super::Finding;
 use crate::rust::mentions;

@@ -1,7 +1,7 @@
-//! What the repository promises about itself, as ordinary tests.
+//! The rules of the repository itself, as ordinary tests.
 //!
-//! Each check is a function from the tree to findings, with a test on a planted violation beside it
-//! and one on this repository.
+//! Each check is a function from the tree to findings, with a test on a planted violation beside it and one
+//! on this repository.
 
 mod arrows;
 mod links;
@@ -20,7 +20,7 @@ use std::fmt;
 
 use crate::tree::Tree;
 
-/// Something to put right.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub path: String,
@@ -70,7 +70,7 @@ fn crates(tree: &Tree) -> Vec<String> {
     tree.folders("crates").into_iter().map(|it| format!("crates/{it}/src")).collect()
 }
 
-/// What a test of this repository says when it fails.
+/// Fails a test of this repository with its findings.
 #[cfg(test)]
 fn clean(findings: &[Finding]) {
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();

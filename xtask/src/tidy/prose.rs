@@ -194,7 +194,7 @@ fn without_code(text: &str) -> String {
     text.split('`').enumerate().map(|(nth, it)| if nth % 2 == 0 { it } else { "code" }).collect()
 }
 
-/// The texts of a line of YAML: what stands after a colon or a dash, without keys and punctuation.
+/// The texts of a line of YAML: the parts after a colon or a dash, without keys and punctuation.
 fn yaml_text(line: &str) -> String {
     let pieces = line.split(['{', '}', '[', ']', ',']).map(|piece| {
         let piece = piece.trim().trim_start_matches(['#', '-']).trim();

@@ -56,7 +56,7 @@ const BANS: &[(Ban, &str)] = &[
     (Ban::Name("HashSet"), ORDER),
 ];
 
-/// Where a ban does not hold, and why not. One that is not needed any more is a finding.
+/// Exceptions to a ban, with the reason. One that is not needed any more is a finding.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "crates/engine/src/index.rs",
@@ -141,7 +141,7 @@ mod tests {
     use crate::tidy::clean;
 
     #[test]
-    fn what_decides_is_pure() {
+    fn deciding_crates_are_pure() {
         clean(&check(&Tree::here()));
     }
 

@@ -12,7 +12,7 @@ use super::Finding;
 use crate::packs::{PackFile, PackFolder, leads, packs};
 use crate::tree::Tree;
 
-/// Pages that hold rules; those that exist are looked at.
+/// Pages that contain rules; missing ones are skipped.
 const PAGES: [&str; 6] = [
     "docs/spec.md",
     "docs/spec/build.md",
@@ -150,7 +150,7 @@ fn is_id(text: &str) -> bool {
     letter && number
 }
 
-/// A scenario, or a table of them, and the rules it says it proves.
+/// A scenario, or a table of them, and the rules it claims to prove.
 struct Proof {
     path: String,
     file: String,
@@ -216,7 +216,7 @@ fn scenarios(cell: &str, proofs: &[Proof]) -> Vec<(String, String)> {
     found
 }
 
-/// Keys that are not where the row says.
+/// Keys that are missing at the path of the row.
 fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut files: Vec<&PackFile> = pack.definitions().collect();
@@ -233,7 +233,7 @@ fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
                 }
                 continue;
             }
-            // A file inside the backticks is meant for this path alone.
+            // A file inside the backticks limits this path to that file.
             let (word, files) = match word.split_once(".yaml:") {
                 Some((stem, word)) => (word, pack.definitions().filter(|it| is_called(it, stem)).collect()),
                 None => (word, files.clone()),

@@ -10,7 +10,7 @@ use crate::tree::Tree;
 /// Shorter names are ordinary words too often.
 const SHORTEST: usize = 4;
 
-/// Literals that happen to be spelled like a state of some pack and mean something of our own.
+/// Literals that are spelled like a state of some pack but have another meaning.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "crates/engine/src/event.rs",
@@ -41,7 +41,7 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
         let code = sources(tree, &src).product;
         let said =
             code.iter().flat_map(|it| texts(&it.tokens).into_iter().map(|said| (it.path.as_str(), said)));
-        // What the code is compiled with is as good as written in it.
+        // Data that is compiled in counts as code.
         let data = tree.files(&src, ".json").flat_map(|(path, text)| {
             text.lines().enumerate().map(move |(n, line)| (path, (line.to_owned(), n + 1)))
         });

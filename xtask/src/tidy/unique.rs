@@ -8,7 +8,8 @@ use super::{Finding, crates};
 use crate::rust::sources;
 use crate::tree::Tree;
 
-/// Names that still stand for two things: most are wire types beside the types they carry. This list may only shrink.
+/// Names that still have two meanings: most are wire types beside the types they carry. This list may only
+/// shrink.
 const REMAINING: &[&str] = &[
     "Archive",
     "Batch",
@@ -62,7 +63,8 @@ fn check_with(tree: &Tree, remaining: &[&str]) -> Vec<Finding> {
     repeated.chain(stale).collect()
 }
 
-/// Types declared with `pub`, `pub(crate)` or `pub(super)`, those inside inline modules and macros included.
+/// Types declared with `pub`, `pub(crate)` or `pub(super)`, including those inside inline modules and
+/// macros.
 fn public_types(tokens: &TokenStream) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     gather(tokens.clone(), &mut found);
@@ -80,7 +82,7 @@ fn gather(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
                     found.push((text.clone(), word.span().start().line));
                 }
                 declares = ["struct", "enum", "trait", "type", "union"].contains(&text.as_str());
-                // Between `pub` and what it makes public stand only these.
+                // Only these may be between `pub` and the item.
                 public = text == "pub" || public && (declares || ["unsafe", "auto"].contains(&text.as_str()));
             }
             TokenTree::Group(group) => {
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_found_and_private_ones_are_not() {
+    fn a_duplicate_public_name_is_found_and_private_ones_are_ignored() {
         let tree = Tree::planted(&[
             ("crates/a/src/lib.rs", "pub struct Part; struct Own; mod inner { pub(super) enum Step {} }"),
             ("crates/b/src/lib.rs", "pub(crate) struct Part(pub u8); enum Own {}\ntrait T { type Part; }"),

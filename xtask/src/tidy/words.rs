@@ -1,11 +1,11 @@
-//! Words that say nothing about a thing stay out of the names of files and types.
+//! Words without meaning are forbidden in the names of files and types.
 
 use super::{Finding, crates};
 use crate::rust::{mentions, sources};
 use crate::tree::Tree;
 
 const EMPTY: [&str; 7] = ["util", "utils", "helper", "helpers", "manager", "managers", "misc"];
-/// The same at the end of the name of a type.
+/// Forbidden endings of type names.
 const ENDINGS: [&str; 4] = ["Util", "Helper", "Manager", "Misc"];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

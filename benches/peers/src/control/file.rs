@@ -9,7 +9,7 @@ use super::{Batches, Control, Shape, timed};
 use crate::Trouble;
 use crate::load::Pace;
 
-/// A file that has grown so far is replaced, so that a fast disk is not filled.
+/// A file of this size is replaced, so that a fast disk is not filled.
 const LARGEST: u64 = 512 << 20;
 
 /// The loop, with its file open.

@@ -11,13 +11,13 @@ use crate::Trouble;
 use crate::load::Pace;
 use crate::subject::Figures;
 
-/// Something that can be timed beside a subject, with batches like those of the subject.
+/// A control that is timed beside a subject, with batches like those of the subject.
 pub trait Control {
     /// Runs for this long, on the data of earlier calls.
     fn run(&mut self, shape: &Shape, time: Duration) -> Result<Pace, Trouble>;
 }
 
-/// What a subject writes in one commit, on average.
+/// The average contents of a subject's commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Entries in a batch.
@@ -32,7 +32,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// As the figures of a load say; none if nothing was committed.
+    /// The shape by the figures of a load; none if nothing was committed.
     pub fn of(figures: &Figures) -> Option<Self> {
         if figures.commits == 0 || figures.entries == 0 || figures.commands == 0 {
             return None;
@@ -54,7 +54,7 @@ impl Shape {
     }
 }
 
-/// Sizes of batches, in whole entries, that come to the right mean.
+/// Sizes of batches, in whole entries, with the right mean.
 #[derive(Debug, Default)]
 struct Batches {
     owed: f64,
@@ -92,7 +92,7 @@ fn timed(
     Ok(pace)
 }
 
-/// Bytes that mean nothing and do not repeat within a page.
+/// Random bytes that do not repeat within a page.
 pub(crate) fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut all = Vec::with_capacity(bytes + 8);

@@ -1,7 +1,7 @@
 //! A pipeline without a law: one writer takes all that wait, appends the same bytes, commits once, answers all.
 //!
-//! It decides nothing and keeps nothing that could be asked for. How late it answers on a schedule is
-//! what the disk, queues and waking up do to anything that is durable on this machine.
+//! It decides nothing and stores nothing that could be read. Its latency on a schedule is the share of the
+//! disk, the queues and the wake-ups in any durable answer on this machine.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,7 +22,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Makes the database; the file must not be there. Every command writes as much as the shape says.
+    /// Creates the database; the file must not exist. Every command writes as much as the shape says.
     pub fn make(path: &Path, settings: Settings, shape: Shape) -> Result<Self, Trouble> {
         let mut rows = BareSqlite::make(path, Layout::Entries, settings)?;
         let (queue, requests) = channel();
@@ -70,7 +70,7 @@ impl Drop for Pipeline {
 /// Commits waiting commands until all senders are gone.
 fn write(mut pen: Pen<'_>, shape: &Shape, requests: &Receiver<Answer>) {
     let mut bytes = Vec::new();
-    // Entries that commands so far should have made and did not.
+    // Entries that the commands so far should have made but did not.
     let mut owed = 0.0;
     while let Ok(first) = requests.recv() {
         let answers: Vec<Answer> = std::iter::once(first).chain(requests.try_iter()).collect();
@@ -96,7 +96,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_answered_is_there_when_it_is_opened_again() {
+    fn answered_commits_survive_a_reopen() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().join("alone.db");
         let shape =

@@ -11,7 +11,7 @@ use super::{Batches, Control, Shape, timed};
 use crate::Trouble;
 use crate::load::Pace;
 
-/// How the database is set up: as the journal of the subject is.
+/// The settings of the database: those of the subject's journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub page_bytes: u32,
@@ -22,7 +22,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As SQLite comes.
+    /// The defaults of SQLite.
     pub const USUAL: Self =
         Self { page_bytes: 4_096, cache_kib: 2_048, wal_pages: 1_000, checkpoint: Checkpoint::Inside };
 }
@@ -33,16 +33,16 @@ impl Default for Settings {
     }
 }
 
-/// Who writes the log back.
+/// The thread that writes the WAL back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
     /// The commit that finds it long enough.
     Inside,
-    /// Another thread with a connection of its own, every so often.
+    /// Another thread with its own connection, at this interval.
     Beside { every: Duration },
 }
 
-/// How a batch is laid out.
+/// The layout of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// A row for each entry.
@@ -123,7 +123,7 @@ impl<'a> Pen<'a> {
         Ok(Self { layout, next, begin, insert: connection.prepare(insert)?, commit })
     }
 
-    /// So many entries with these bytes, durable when it is back.
+    /// Appends this many entries with these bytes, durably.
     pub(super) fn append(&mut self, shape: &Shape, entries: usize, bytes: &[u8]) -> Result<(), Trouble> {
         self.begin.execute([])?;
         match self.layout {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_appends_is_there_with_the_right_sizes() {
+    fn appended_rows_have_the_right_sizes() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().join("rows.db");
         let mut bare = BareSqlite::make(&path, Layout::Entries, settings(Checkpoint::Inside)).unwrap();

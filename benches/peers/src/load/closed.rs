@@ -1,4 +1,4 @@
-//! Callers that wait: each asks again as soon as it has its answer.
+//! Closed load: each caller sends again as soon as it has its answer.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::subject::{Answer, Answered, Ask, Outcome, Subject};
 /// A load of callers that wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Closed {
-    /// Which load of this run.
+    /// The number of the load in this run.
     pub load: u32,
     pub callers: u32,
     /// Threads that act for the callers: as in a server, many callers share few.
@@ -19,7 +19,7 @@ pub struct Closed {
     pub time: Duration,
 }
 
-/// Lets callers ask until the time is up; only answers that came in time count.
+/// Lets callers send until the time is up; only answers that arrived in time count.
 pub fn closed(subject: &dyn Subject, how: &Closed, so_far: &(dyn Fn(f64) + Sync)) -> Result<Pace, Trouble> {
     let begun = Instant::now();
     let threads = how.threads.clamp(1, how.callers.max(1));
@@ -48,7 +48,7 @@ fn broken() -> Trouble {
     Trouble::Subject("a thread of the load ended early; please report this".to_owned())
 }
 
-/// What one thread has seen.
+/// The measurements of one thread.
 #[derive(Default)]
 struct Part {
     latency: Latency,
@@ -67,7 +67,7 @@ struct Desk<'a> {
     step: u32,
     to: Sender<Answered>,
     answers: Receiver<Answered>,
-    /// How many commands each of its callers has asked for.
+    /// The number of commands that each of its callers has sent.
     asked: Vec<u64>,
     part: Part,
 }
@@ -93,7 +93,7 @@ impl<'a> Desk<'a> {
                     return Err(Trouble::Unanswered { waiting, seconds: PATIENCE.as_secs() });
                 }
             };
-            // When the caller has its answer in hand, not when it was sent.
+            // Measured when the caller has its answer, not when the answer was sent.
             let now = Instant::now();
             match answered.outcome {
                 Outcome::Done if now <= end => self.part.latency.record(now - answered.since),

@@ -1,4 +1,4 @@
-//! How commands arrive: from callers that wait for their answer, or on a schedule that does not.
+//! The arrival of commands: from callers that wait for their answer, or on a schedule that does not.
 
 mod closed;
 mod open;
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use crate::latency::Latency;
 
-/// For how long to wait for answers that are still to come once a load has ended.
+/// The longest wait for missing answers after a load has ended.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How fast something went.
+/// The pace of a load.
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
     /// Commands, which may be a fraction: a control counts in entries.

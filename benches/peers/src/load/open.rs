@@ -1,7 +1,7 @@
-//! Arrivals on a schedule: the next comes when it is due, whether or not the last was answered.
+//! Open load: commands arrive on a schedule, whether or not the last was answered.
 //!
-//! Latency counts from when a command was due. A stall so delays everything that was due during it,
-//! as it would for callers who know nothing of each other; a load that waits would hide that.
+//! Latency counts from the due time of a command. So a stall delays all commands that were due during it,
+//! as for independent callers; a closed load would hide that.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -14,17 +14,17 @@ use crate::subject::{Answer, Answered, Ask, Outcome, Subject};
 /// A load on a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Open {
-    /// Which load of this run.
+    /// The number of the load in this run.
     pub load: u32,
     pub per_second: f64,
     pub time: Duration,
 }
 
-/// What a load on a schedule showed.
+/// The result of a load on a schedule.
 #[derive(Clone, Debug, Default)]
 pub struct Steady {
     pub latency: Latency,
-    /// How late the sender itself was: what of the latency is not the subject's.
+    /// The delay of the sender itself: the part of the latency that is not the subject's.
     pub sender: Latency,
     /// By when they were due, second by second.
     pub seconds: Vec<Second>,

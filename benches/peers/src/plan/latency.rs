@@ -1,4 +1,4 @@
-//! Latency on a schedule at half of the peak, long enough to see what happens rarely.
+//! Latency on a schedule at half of the peak, long enough to include rare events.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The same arrivals at something that only writes the same bytes: the latency of the disk alone.
+    /// The same arrivals at a program that only writes the same bytes: the latency of the disk alone.
     fn alone(&self, how: &Open, shape: Shape) -> Row {
         let row = Row::new("latencyAlone", "    of a pipeline that only writes the same");
         let path = self.folder.join("alone.db");
@@ -44,7 +44,7 @@ pub(crate) fn beside<S: Subject>(
     }
 }
 
-/// The row of a load that takes so long.
+/// The row of a load of this duration.
 pub(crate) fn row(time: Duration) -> Row {
     Row::new("latency", format!("  at half of that, on a schedule, {:.0} s", time.as_secs_f64()))
 }

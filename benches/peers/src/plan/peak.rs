@@ -1,4 +1,4 @@
-//! The peak with callers that wait, beside bare loops that write the same.
+//! The peak of a closed load, beside bare loops that write the same.
 
 use super::{Bench, middle};
 use crate::Trouble;
@@ -120,7 +120,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a load came to on disk.
+/// The bytes that a load wrote to disk.
 fn written(figures: &Figures) -> String {
     let Some(shape) = Shape::of(figures) else { return "nothing was committed".to_owned() };
     format!(
@@ -132,7 +132,7 @@ fn written(figures: &Figures) -> String {
     )
 }
 
-/// How much of the processor a command may take at a share of a control's pace.
+/// The processor time that a command may take at a share of a control's pace.
 fn left_by(share: f64, pace: &Pace) -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let each = cores * 1e6 / (share * pace.per_second()).max(0.001);

@@ -1,4 +1,4 @@
-//! The same by hand with PostgreSQL, where it is installed.
+//! The same, written by hand with PostgreSQL, if it is installed.
 
 use std::path::Path;
 use std::time::Duration;

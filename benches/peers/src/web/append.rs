@@ -1,4 +1,5 @@
-//! The control: a bare handler that appends bytes to a file, has the disk confirm for all who wait, and answers.
+//! The control: a bare handler that appends bytes to a file, syncs once for all waiting requests, and
+//! answers.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,10 +15,10 @@ use crate::Trouble;
 use crate::control::file::PlainFile;
 use crate::control::noise;
 
-/// What the answers of this server have around their body, in bytes, as near as matters.
+/// The approximate bytes of an answer's head.
 pub(super) const HEAD: usize = 110;
 
-/// What it appends for a request, and what it answers, in bytes.
+/// The bytes that it appends for a request, and those that it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     pub written: usize,
@@ -54,7 +55,7 @@ pub fn serve(file: &Path, address: &Path, sizes: Sizes) -> Result<(), Trouble> {
 
 async fn handle(State(desk): State<Desk>, body: Bytes) -> Response {
     let (ticket, durable) = oneshot::channel();
-    // Whether it is there at all is asked with an empty body.
+    // A request with an empty body only checks that the server is there.
     let sent = body.is_empty() || desk.to.send(ticket).is_ok() && durable.await == Ok(true);
     if !sent {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_answered_is_written_and_as_long_as_was_asked_for() {
+    fn answered_requests_are_written_with_the_requested_size() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let (file, address) = (scratch.path().join("data"), scratch.path().join("address"));
         let (to, at) = (file.clone(), address.clone());

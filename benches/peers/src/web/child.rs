@@ -15,7 +15,7 @@ use crate::usage::Usage;
 const GUARD: &str = "trap '' INT TERM HUP; read -r word; [ \"$word\" = done ] || kill -KILL \"$1\"";
 /// For how long a server may take to answer at first.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often we look whether it does.
+/// The interval at which we check whether it does.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A process that we started.
@@ -28,7 +28,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts it; what it says goes into a file.
+    /// Starts it; its output goes into a file.
     pub fn start(mut command: Command, log: &Path) -> Result<Self, Trouble> {
         let name = command.get_program().to_string_lossy().into_owned();
         let failed =
@@ -48,7 +48,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Looks again and again until there is something to see, the process has ended, or it takes too long.
+    /// Polls until there is a result, the process has ended, or it takes too long.
     pub fn until<T>(&mut self, log: &Path, mut look: impl FnMut() -> Option<T>) -> Result<T, Trouble> {
         loop {
             if let Some(found) = look() {
@@ -119,7 +119,7 @@ pub(super) fn small_runtime() -> Result<tokio::runtime::Runtime, Trouble> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Trouble::other)
 }
 
-/// Asks once, on a connection of its own: the status, and the body.
+/// Sends one request on its own connection. Returns the status and the body.
 pub(super) async fn get(to: SocketAddr, path: &str, headers: &str) -> std::io::Result<(u16, Vec<u8>)> {
     let mut wire = Wire::open(to).await?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\n{headers}\r\n");

@@ -7,7 +7,7 @@ use crate::Trouble;
 use crate::plan::middle;
 use crate::report::{Aim, Report, Row, Unit};
 
-/// For how long it is left alone before its memory is looked at.
+/// The idle time before its memory is measured.
 const QUIET: Duration = Duration::from_secs(1);
 
 impl Web<'_> {

@@ -1,4 +1,4 @@
-//! Connections as something that takes commands and answers them, for loads that do not wait.
+//! Connections that take commands and answer them, for open loads.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use super::wire::Wire;
 use crate::Trouble;
 use crate::subject::{Answer, Ask, Figures, Outcome, Size, Subject};
 
-/// So many connections, served by one thread; what finds all of them busy waits its turn.
+/// Connections served by one thread; commands wait while all of them are busy.
 pub(crate) struct Lines {
     to: Option<UnboundedSender<(Ask, Answer)>>,
     thread: Option<JoinHandle<()>>,
@@ -74,7 +74,7 @@ impl Subject for Lines {
     }
 }
 
-/// What waits for a free line.
+/// Requests that wait for a free line.
 #[derive(Default)]
 struct Queue {
     asks: RefCell<VecDeque<(Ask, Answer)>>,

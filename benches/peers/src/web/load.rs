@@ -20,11 +20,11 @@ pub(crate) trait Target: Send + Sync {
     /// Writes the whole request of a command.
     fn request(&self, ask: Ask, to: &mut Vec<u8>);
 
-    /// What became of it.
+    /// The outcome of a request.
     fn answered(&self, ask: Ask, reply: &Reply<'_>) -> Outcome;
 }
 
-/// What a load showed.
+/// The result of a load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     pub pace: Pace,
@@ -64,7 +64,7 @@ impl Told {
     }
 }
 
-/// Lets callers ask until the time is up; only answers that came in time count.
+/// Lets callers send until the time is up; only answers that arrived in time count.
 pub(crate) fn callers(
     to: SocketAddr,
     target: &Arc<dyn Target>,
@@ -163,7 +163,7 @@ impl Desk {
     }
 }
 
-/// The server closed a connection, or there is none.
+/// The error when the server closed a connection, or there is none.
 pub(super) fn broken_off(error: std::io::Error) -> Trouble {
     Trouble::other(format!("a connection to the server broke off: {error}"))
 }

@@ -1,6 +1,7 @@
-//! How fast Trackside is over HTTP, beside controls measured in the same run.
+//! Measures the speed of Trackside over HTTP, beside controls in the same run.
 //!
-//! The server is a process of its own, as people run it; so are the controls. One load generator drives all of them and reports its own processor time, because it shares the machine.
+//! The server is a process of its own, as people run it; so are the controls. One load generator drives all
+//! of them and reports its own processor time, because it shares the machine.
 
 pub mod append;
 mod child;
@@ -32,20 +33,20 @@ use child::Served;
 /// Tasks of a store that many follow.
 const FOLLOWED: u64 = 1_000;
 
-/// A measurement that can be asked for by name.
+/// A measurement that can be selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Callers that wait, beside a bare handler on the same disk.
+    /// Closed load, beside a bare handler on the same disk.
     Throughput,
     /// Half of the peak, on a schedule.
     Latency,
-    /// The same by hand with PostgreSQL.
+    /// The same, written by hand with PostgreSQL.
     Postgres,
     /// The same with Restate.
     Restate,
-    /// Many who follow the journal.
+    /// Many subscribers of the journal.
     Subscribers,
-    /// A server that has nothing to do.
+    /// An idle server.
     Idle,
 }
 
@@ -54,10 +55,10 @@ impl Part {
         [Self::Throughput, Self::Latency, Self::Postgres, Self::Restate, Self::Subscribers, Self::Idle];
 }
 
-/// How to measure.
+/// The plan of the measurements.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Without a part, nothing is measured.
+    /// The measurements; empty means none.
     pub parts: Vec<Part>,
     /// Connections that are open, each with a caller that waits.
     pub callers: u32,
@@ -67,22 +68,22 @@ pub struct Plan {
     pub subscribers: u32,
     /// Turns that the server and its control take.
     pub turns: u32,
-    /// Where programs of others are, or are to be put.
+    /// The folder for programs of others.
     pub cache: Option<PathBuf>,
     /// Whether programs of others may be fetched.
     pub fetch: bool,
 }
 
-/// How the programs that are measured are started.
+/// Starts the measured programs.
 pub trait Programs {
     /// A server on this folder, on a free port of this machine; where it listens is in the file `address` there.
     fn up(&self, data: &Path) -> Command;
 
-    /// What calls [`append::serve`].
+    /// The command that calls [`append::serve`].
     fn append(&self, file: &Path, address: &Path, sizes: Sizes) -> Command;
 }
 
-/// Measures everything that the plan asks for. A failed measurement is a row with the reason.
+/// Runs all measurements of the plan. A failed measurement is a row with the reason.
 pub fn run(
     plan: &Plan,
     maker: &dyn Maker,
@@ -124,7 +125,7 @@ struct Web<'a> {
 }
 
 impl Web<'_> {
-    /// What needs the peak, with one server.
+    /// The measurements that need the peak, with one server.
     fn around_the_peak(&self, report: &mut Report, wants: impl Fn(Part) -> bool) {
         let watch = Watch::begin();
         let peak = self.peak(wants(Part::Throughput), report).map(|measured| {
@@ -159,12 +160,12 @@ impl Web<'_> {
         format!("{} over HTTP, {} connections", self.maker.name(), self.plan.callers)
     }
 
-    /// A store with something in it, closed again.
+    /// A store with data, closed again.
     fn fill(&self, name: &str, entities: u64) -> Result<(), Trouble> {
         self.filled(name, entities).map(drop)
     }
 
-    /// The same, still open.
+    /// A filled subject that is still open.
     fn filled(&self, name: &str, entities: u64) -> Result<Box<dyn Subject>, Trouble> {
         let folder = self.folder.join(name);
         std::fs::create_dir(&folder).map_err(Trouble::file(&folder))?;

@@ -1,4 +1,4 @@
-//! The peak with callers that wait, beside a bare handler that writes the same; and where the time goes.
+//! The peak of a closed load, beside a bare handler that writes the same, and the parts of its time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use crate::report::{Aim, Report, Row, Unit};
 use crate::table::thousands;
 use crate::usage::Groups;
 
-/// How long the flusher may take to catch up.
+/// The longest time for the flusher to catch up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Warming up takes at most so many times as long as a rate is measured.
+/// The longest warm-up, as a multiple of the measured time.
 const WARMING: u32 = 3;
 
 /// A server at its peak, still there.
@@ -34,7 +34,7 @@ pub(super) struct Measured {
     pub bare: Option<Served>,
 }
 
-/// What a server and the load showed together.
+/// The combined result of a server and the load.
 #[derive(Default)]
 struct Seen {
     told: Told,
@@ -47,7 +47,7 @@ impl Seen {
         self.spent.merge(spent);
     }
 
-    /// Where the time of a command went.
+    /// The parts of a command's time.
     fn row(&self, name: &'static str, what: &str) -> Row {
         let account = Account {
             spent: self.spent.clone(),
@@ -112,7 +112,8 @@ impl Web<'_> {
         Ok(Measured { served, tasks, told: seen.told, bare: bare.map(|it| it.served) })
     }
 
-    /// Asks until every entity was asked for once: a server that has just started has none of them in memory.
+    /// Sends commands until every entity had one: a server that has just started has none of them in
+    /// memory.
     fn warm(&self, load: &dyn Fn(Duration) -> Result<Told, Trouble>) -> Result<Told, Trouble> {
         let mut warm = load(self.turn() / 2)?;
         if warm.asked < self.plan.entities {
@@ -123,7 +124,7 @@ impl Web<'_> {
         Ok(warm)
     }
 
-    /// The same commands without HTTP: what they write, and how fast that is.
+    /// The same commands without HTTP: the shape of their commits, and their pace.
     fn inside(&self) -> Result<(Shape, Pace), Trouble> {
         let subject = self.filled("inside", self.plan.entities)?;
         let so_far = |it| (self.so_far)("the same in process", it);

@@ -1,4 +1,4 @@
-//! The same kind of move with Restate, where it is installed or may be fetched.
+//! The same kind of move with Restate, if it is installed or may be fetched.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
@@ -21,13 +21,13 @@ use crate::table::thousands;
 
 const SERVER: &str = "@restatedev/restate-server@1.7.12";
 const SDK: &str = "@restatedev/restate-sdk@1.17.2";
-/// The SDK needs a Node of this age; a younger one than the machine's comes from npm as well.
+/// The least version of Node for the SDK; a newer one than the machine's comes from npm as well.
 const NODE: u32 = 22;
 const NODE_VERSION: &str = "22.23.3";
 const TASK: &str = include_str!("../../restate/task.mjs");
-/// Objects that are moved; few, so that all of them stay in its memory.
+/// The number of objects: few, so that all of them stay in its memory.
 const OBJECTS: u64 = 1_000;
-/// How long it is given after it says that it is there.
+/// The time it gets after it reports that it is ready.
 const SETTLE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -86,7 +86,7 @@ fn told(row: Row, tried: &[Tried], peak: f64) -> Row {
     row
 }
 
-/// Where its programs are.
+/// The paths of its programs.
 struct Installation {
     folder: PathBuf,
     server: PathBuf,
@@ -111,7 +111,7 @@ impl Installation {
     }
 }
 
-/// Whether the machine has a Node that will do.
+/// Whether the machine has a suitable Node.
 fn has_node() -> bool {
     let told = Command::new("node").arg("--version").output();
     let version = told.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Many who follow the journal at once: whether each gets every entry, how soon, and what one more of them costs.
+//! Many subscribers of the journal: whether each gets every entry, how soon, and the cost of one more.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -25,23 +25,23 @@ use crate::usage::Groups;
 
 /// Commands a second while delays are measured.
 const PACE: u32 = 20;
-/// Commands that are then asked for one after the other, as fast as they are answered.
+/// Commands of the burst, sent one after the other as fast as they are answered.
 const BURST: u64 = 200;
 /// Warm-up commands, so that one-time costs are over.
 const WARM: u64 = 50;
 
-/// What became of it.
+/// The result of the measurement.
 #[derive(Debug, Default)]
 struct Followed {
     delay: Latency,
-    /// Entries that came to subscribers while delays were measured, and in the burst.
+    /// Entries that reached subscribers while delays were measured, and in the burst.
     paced: u64,
     burst: u64,
     burst_seconds: f64,
-    /// Of so many that should have come, so many did, each in its order.
+    /// The number of expected entries, and of those that arrived, each in its order.
     expected: u64,
     came: u64,
-    /// Server memory that came with one subscriber.
+    /// Server memory per subscriber.
     memory: Option<f64>,
     spent: Groups,
 }
@@ -103,7 +103,7 @@ fn rows(row: Row, found: &Followed) -> Vec<Row> {
     ]
 }
 
-/// The server, who asks, and who follows.
+/// The server, the callers and the subscribers.
 struct Scene<'a> {
     served: &'a Served,
     tasks: Tasks,
@@ -200,15 +200,15 @@ impl Scene<'_> {
     }
 }
 
-/// Who has had what.
+/// The deliveries so far.
 #[derive(Debug, Default)]
 struct Board {
     /// Follows the entries after this one.
     first: u64,
     many: u32,
-    /// How many have had each entry, and when the last of them had it.
+    /// The number of subscribers that have each entry, and the time at which the last of them got it.
     entries: RefCell<Vec<(u32, Option<Instant>)>>,
-    /// Entries that came in their order, to all of them together.
+    /// Entries that arrived in order, over all subscribers.
     came: Cell<u64>,
 }
 
@@ -228,13 +228,13 @@ impl Board {
         self.came.set(self.came.get() + 1);
     }
 
-    /// When the last of them had it.
+    /// The time at which the last of them got it.
     fn done(&self, seq: u64) -> Option<Instant> {
         let place = seq.checked_sub(self.first + 1)?;
         self.entries.borrow().get(place as usize).and_then(|it| it.1)
     }
 
-    /// Until all have had it, or no more comes.
+    /// Waits until all have it, or no more arrives.
     async fn wait(&self, seq: u64) {
         let until = Instant::now() + PATIENCE;
         while seq > self.first && self.done(seq).is_none() && Instant::now() < until {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_done_when_everybody_had_it() {
+    fn an_entry_is_done_when_every_subscriber_has_it() {
         let board = Board { first: 10, many: 2, ..Board::default() };
         board.mark(11);
         assert!(board.done(11).is_none());

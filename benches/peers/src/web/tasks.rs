@@ -1,4 +1,4 @@
-//! Tasks of the mission pack going round, as requests: what the bench asks for in process, over HTTP.
+//! Tasks of the mission pack in a cycle, as requests: the commands of the in-process bench, over HTTP.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::Trouble;
 use crate::subject::{Ask, Outcome};
 use crate::trackside::{AGENTS, STEPS};
 
-/// The person who assigns has so many tokens: each may be used only so often in a second.
+/// Tokens of the assigning person, because the rate of one token is limited.
 const LEADS: u64 = 64;
 
 /// The requests, and the next step of each task.
@@ -25,7 +25,7 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// All of them are assigned; tokens for everybody are made by the owner.
+    /// All tasks are assigned; the owner creates tokens for all actors.
     pub async fn of(host: SocketAddr, owner: &str, entities: u64) -> Result<Self, Trouble> {
         let mut wire = Wire::open(host).await.map_err(Trouble::other)?;
         let headers = format!("authorization: Bearer {owner}\r\n");
@@ -107,7 +107,7 @@ impl Target for Tasks {
     }
 }
 
-/// The same requests for a control; its answers do not matter.
+/// The same requests for a control, which ignores the answers.
 pub(crate) struct Repeated {
     pub tasks: std::sync::Arc<Tasks>,
 }

@@ -1,5 +1,4 @@
-//! One connection that speaks HTTP/1.1 and stays open: as little as it takes, so that a load costs little beside
-//! what it measures.
+//! A minimal HTTP/1.1 client on one open connection, so that the load generator costs little.
 
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
@@ -10,7 +9,7 @@ use tokio::net::TcpStream;
 
 /// An answer fits in this as a rule.
 const USUAL: usize = 8 * 1024;
-/// No answer to what we ask is longer.
+/// The longest accepted answer.
 const LONGEST: usize = 16 << 20;
 
 /// A connection on which one request is under way at a time.
@@ -26,12 +25,12 @@ pub(crate) struct Reply<'a> {
     pub status: u16,
     pub head: &'a str,
     pub body: &'a [u8],
-    /// All of it, the head included.
+    /// The size of the whole answer, including its head.
     pub bytes: usize,
 }
 
 impl Reply<'_> {
-    /// What a header says.
+    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(self.head, name)
     }
@@ -50,7 +49,7 @@ impl Wire {
         Ok(Self { stream, got: Vec::with_capacity(USUAL) })
     }
 
-    /// Sends a request as it stands and waits for the whole answer.
+    /// Sends a request unchanged and waits for the whole answer.
     pub async fn ask(&mut self, request: &[u8]) -> Result<Reply<'_>, Error> {
         self.stream.write_all(request).await?;
         self.got.clear();
@@ -70,7 +69,7 @@ impl Wire {
         Ok(Reply { status: whole.status, head, body, bytes: self.got.len() })
     }
 
-    /// Sends a request whose answer has no end, and gives the connection away once it has begun.
+    /// Sends a request whose answer has no end, and returns the connection once it has begun.
     pub async fn stream(mut self, request: &[u8]) -> Result<(TcpStream, Vec<u8>), Error> {
         self.stream.write_all(request).await?;
         loop {
@@ -89,7 +88,7 @@ impl Wire {
     }
 }
 
-/// Where the parts of an answer are.
+/// The ranges of the parts of an answer.
 #[derive(Debug, PartialEq, Eq)]
 struct Whole {
     status: u16,
@@ -98,7 +97,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// None while something is still to come.
+    /// None while the answer is incomplete.
     fn of(got: &[u8]) -> Result<Option<Self>, Error> {
         let Some(end) = end_of_head(got) else { return Ok(None) };
         let odd = || Error::new(ErrorKind::InvalidData, "this is not HTTP");
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_end_with_an_empty_one_and_nothing_is_nothing() {
+    fn a_chunked_answer_ends_with_an_empty_chunk() {
         let pieces = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
         assert_eq!(Whole::of(&pieces[..pieces.len() - 2]).unwrap(), None);
         assert!(Whole::of(pieces).unwrap().is_some());

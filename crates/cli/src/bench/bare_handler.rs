@@ -1,5 +1,5 @@
-//! What the server is compared with: a bare axum handler that appends bytes to a file, waits for the disk once for
-//! all waiting requests, and answers. It knows no caller and decides nothing.
+//! The baseline of the comparison: a bare axum handler that appends bytes to a file, waits for the disk
+//! once for all waiting requests, and answers. It knows no caller and decides nothing.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! Two loads: callers that wait for each answer before they ask again, and commands that arrive at a fixed rate.
+//! Two loads: callers that wait for each answer before they send again, and commands that arrive at a fixed
+//! rate.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use trackside_runtime::{CommandAnswer, Failure, Gateway};
 use super::connection::Connection;
 use super::workload::Workload;
 
-/// How commands reach what is measured.
+/// The interface through which the measured commands are sent.
 #[derive(Debug)]
 pub(super) enum LoadCaller {
     InProcess(Gateway),
@@ -23,7 +24,7 @@ pub(super) enum LoadCaller {
     },
 }
 
-/// What a load found.
+/// The result of a load.
 #[derive(Debug, Default)]
 pub(super) struct LoadResult {
     pub(super) commands: u64,
@@ -63,7 +64,7 @@ impl LoadResult {
     }
 }
 
-/// Every caller asks, waits for the answer and asks again, until the time is up.
+/// Every caller sends, waits for the answer and sends again, until the time is up.
 pub(super) async fn saturate(
     callers: &mut Vec<LoadCaller>,
     workload: &Arc<Workload>,
@@ -93,8 +94,8 @@ pub(super) async fn saturate(
     collect(tasks, callers, begun).await
 }
 
-/// Commands arrive evenly, whether or not earlier ones are answered. Each is timed from when it was due, so a stall
-/// counts for everything that was due meanwhile.
+/// Commands arrive evenly, whether or not earlier ones are answered. Each is timed from its due time, so a
+/// stall counts for all that were due meanwhile.
 pub(super) async fn at_rate(
     callers: &mut Vec<LoadCaller>,
     workload: &Arc<Workload>,
@@ -160,7 +161,7 @@ async fn collect(
 }
 
 impl LoadCaller {
-    /// Asks for the entity's next command and waits for the answer. Returns the size of the answer.
+    /// Sends the entity's next command and waits for the answer. Returns the size of the answer.
     async fn ask(&mut self, workload: &Workload, entity: usize, key: String) -> Result<u64, String> {
         let missing = || format!("the workload has no command for entity {entity}");
         match self {

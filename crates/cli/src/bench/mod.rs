@@ -29,7 +29,7 @@ use workload::Workload;
 
 /// The server and the bare handler take this many turns each.
 const TURNS: u32 = 3;
-/// Latency at a fixed rate is measured this many times as long as a rate.
+/// The duration of a latency measurement, as a multiple of that of a rate.
 const LATENCY_TIME: u32 = 6;
 /// Commands under way while the store is filled.
 const FILL_BATCH: usize = 2_000;
@@ -152,7 +152,8 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// How much a command writes to the journal, from a short load in this process. The bare handler writes as much.
+    /// The bytes that a command writes to the journal, from a short load in this process. The bare handler
+    /// writes as many.
     async fn bytes_of_a_command(&self, runtime: &Runtime) -> Result<usize, String> {
         let before = bytes_written(runtime);
         saturate(&mut self.gateways(runtime)?, &self.workload, "warm", self.turn()).await?;
@@ -219,7 +220,7 @@ impl Bench<'_> {
             .figure(ratio, FigureUnit::Times))
     }
 
-    /// How often the disk confirms a small write, with nothing else to do.
+    /// The number of small writes per second that the disk confirms, with nothing else to do.
     fn disk_syncs(&self) -> Result<BenchRow, String> {
         let path = self.folder.join("disk");
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -306,7 +307,7 @@ impl Bench<'_> {
         ServerProcess::start(command, &address, &self.folder.join("bare.log"), "/").await
     }
 
-    /// Tokens for everybody who acts, made by the owner.
+    /// Tokens for all actors, created by the owner.
     async fn create_tokens(&self, server: &ServerProcess) -> Result<Vec<String>, String> {
         let file = self.data.join("token");
         let owner = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -16,7 +16,7 @@ pub(super) struct BenchRow {
     pub(super) latency: Option<Percentiles>,
     pub(super) figure: Option<BenchFigure>,
     pub(super) note: Option<String>,
-    /// What the figure is made of, in the same unit.
+    /// The parts of the figure, in the same unit.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) shares: BTreeMap<String, f64>,
 }
@@ -40,7 +40,7 @@ pub(super) struct BenchFigure {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum FigureUnit {
-    /// So many times another figure.
+    /// A multiple of another figure.
     Times,
     Micros,
 }

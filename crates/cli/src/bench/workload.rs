@@ -16,7 +16,7 @@ use trackside_lifecycle::value::Value;
 use crate::folder;
 
 const WORKLOAD: &str = include_str!("workload.json");
-/// Stands for the id of the agent that an entity belongs to.
+/// The placeholder for the id of an entity's agent.
 const AGENT: &str = "{agent}";
 const LEAD: &str = "bench-lead";
 
@@ -174,7 +174,7 @@ impl Workload {
     }
 }
 
-/// One token may be used only so often in a second.
+/// Tokens of the lead, because the rate of one token is limited.
 const LEAD_TOKENS: usize = 64;
 
 fn agent_id(n: usize) -> String {

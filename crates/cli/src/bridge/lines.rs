@@ -24,7 +24,7 @@ impl<R: BufRead> LineReader<R> {
         Self { input, longest: LONGEST }
     }
 
-    /// The next line; none at the end, or where nothing more can be read.
+    /// The next line; none at the end, or after a read error.
     pub fn next(&mut self) -> Option<BridgeLine> {
         let (mut line, mut length, mut begun) = (Vec::new(), 0_usize, false);
         loop {

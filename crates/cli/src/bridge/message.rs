@@ -1,4 +1,4 @@
-//! One message, and what HTTP wants to know of it beside its text.
+//! One message, and the headers that HTTP needs beside its text.
 
 use serde_json::{Value as Json, json};
 
@@ -7,10 +7,10 @@ const NOT_JSON: i64 = -32700;
 pub(super) const NOT_ONE: i64 = -32600;
 pub(super) const TURNED_DOWN: i64 = -32000;
 
-/// Where a message of the newer protocol says which version it speaks.
+/// The path of the protocol version in a message of the newer protocol.
 const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// A message as it came.
+/// A received message.
 #[derive(Debug)]
 pub(super) struct McpMessage {
     text: Vec<u8>,
@@ -55,12 +55,12 @@ impl McpMessage {
         self.method() == Some("initialize")
     }
 
-    /// The version of the protocol that it says itself.
+    /// The protocol version that the message contains.
     pub fn version(&self) -> Option<String> {
         self.json.pointer(VERSION).and_then(Json::as_str).map(str::to_owned)
     }
 
-    /// What the headers of its request are.
+    /// The headers of its request.
     pub fn headers(&self, version: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("accept", "application/json, text/event-stream".to_owned())];
         let mut put = |name: &'static str, value: Option<&str>| {
@@ -86,7 +86,7 @@ impl McpMessage {
     }
 }
 
-/// Whether a text can stand in a header as it is.
+/// Whether a text is valid in a header without encoding.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_graphic())
 }

@@ -1,7 +1,7 @@
-//! Messages of MCP from standard input to the server, and its answers to standard output.
+//! Passes MCP messages from standard input to the server, and its answers to standard output.
 //!
-//! The server has the tools and decides; here nothing is known of them. While it is away, every request is
-//! answered with an error that says what to do, and the next one looks for it again.
+//! The server has the tools and decides. While it is unreachable, every request is answered with an error
+//! that says what to do, and the next request looks for the server again.
 
 mod lines;
 mod message;
@@ -20,13 +20,13 @@ use crate::server_lookup::{RequestError, ServerConnection};
 use lines::{BridgeLine, LineReader};
 use message::{McpMessage, NOT_ONE, TURNED_DOWN, refusal};
 
-/// Where the server has it.
+/// The path of MCP on the server.
 const PATH: &str = "/mcp";
 /// Requests that may be under way at a time.
 const MOST: usize = 64;
-/// Requests that were given up and are remembered, whether or not they were under way.
+/// Cancelled requests that are remembered, whether or not they were under way.
 const FORGOTTEN: usize = 1_000;
-/// How long to wait for the last responses after the input ends.
+/// The longest wait for the last responses after the input ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of an answer.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -40,7 +40,7 @@ struct Inner {
     reach: ReachArgs,
     on_behalf: Option<String>,
     known: Mutex<Known>,
-    /// Something is not under way any more.
+    /// Signals the end of a request.
     done: Condvar,
 }
 
@@ -116,7 +116,7 @@ impl Bridge {
         match answered {
             Ok(answer) => self.pass_on(message, answer),
             Err(RequestError::Cli(stopped)) => {
-                // It may come back somewhere else.
+                // It may come back at another address.
                 self.known().server = None;
                 self.turn_down(message, TURNED_DOWN, &stopped.why, None);
             }

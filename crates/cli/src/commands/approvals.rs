@@ -1,4 +1,4 @@
-//! `trackside approvals`: what waits for a person, and people who decide.
+//! `trackside approvals`: lists open requests, and records decisions.
 
 use serde::Deserialize as _;
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! `trackside archive`: old journal goes into files of its own.
+//! `trackside archive`: moves old journal entries into archive files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ struct Moved {
     hash: String,
 }
 
-/// How old an entry must be.
+/// The minimum age of an entry.
 fn span(args: &ArchiveArgs) -> Result<Span, CliError> {
     Span::parse(&args.older_than).ok_or_else(|| {
         CliError::usage(format!("--older-than {}: write a span such as 30d, 24h or 90m", args.older_than))
@@ -46,7 +46,7 @@ fn span(args: &ArchiveArgs) -> Result<Span, CliError> {
 fn served(args: &ArchiveArgs, server: &ServerConnection) -> Result<Vec<Moved>, RequestError> {
     span(args)?;
     let answer = server.post(&ApiPath::new(&["archive"]), &json!({ "olderThan": args.older_than }))?;
-    // Of a server that is known by its address alone, the path in its folder.
+    // For a server that is known only by its address, the path in its folder.
     let folder = server.folder().unwrap_or(Path::new(""));
     let file = |it: &Json| Moved {
         path: folder.join(text(it, "path")),
@@ -65,7 +65,7 @@ fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, CliError> 
     let before = Timestamp(folder::clock(data, &store)?.now().0.saturating_sub(span.0));
     let (mut reader, mut journal) = (store.reader()?, store.journal()?);
     let mut moved = Vec::new();
-    // One that was broken off is finished first.
+    // An interrupted archiving is completed first.
     while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &folder_of(&data.data), before)? {
         let (first, last, hash) = (about.first(), about.last(), hex::encode(about.after.hash));
         moved.push(Moved { path: about.path, first, last, hash });

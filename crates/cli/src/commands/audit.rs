@@ -18,7 +18,7 @@ use crate::server_lookup::{RequestError, ServerConnection};
 use crate::time_format::{is_true, list, number, text};
 use crate::url::ApiPath;
 
-/// Most entries that are named as the reason why payloads are gone.
+/// Most entries that are listed as the cause of missing payloads.
 const NAMED: usize = 20;
 
 pub(crate) fn run(args: &AuditArgs) -> u8 {
@@ -48,7 +48,7 @@ fn run_verify(args: &AuditVerifyArgs) -> u8 {
     refused::finish(answer, CommandSubject::default(), args.json)
 }
 
-/// The same through the server that owns the folder; it keeps running.
+/// Audits through the server that owns the folder; it keeps running.
 fn served(server: &ServerConnection, known: &[Chain]) -> Result<Json, RequestError> {
     let known: Vec<String> = known.iter().map(|it| format!("{}:{}", it.seq, hex::encode(it.hash))).collect();
     let known = (!known.is_empty()).then(|| known.join(","));
@@ -86,7 +86,7 @@ fn noted(text: &str) -> Result<Chain, CliError> {
     })
 }
 
-/// Why payloads are gone: which entry says so, and who wrote it.
+/// The cause of missing payloads: the entry that dropped them, and its author.
 fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Json {
     let here = reader.record(dropped.by).ok().flatten();
     let record = here.or_else(|| archive.record(dropped.by).ok().flatten());

@@ -1,4 +1,4 @@
-//! `trackside backup` and `trackside restore`: a copy of a folder, checked, and put back.
+//! `trackside backup` and `trackside restore`: copies a folder, verifies it, and restores it.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ struct Copied {
     artifacts: ArtifactStats,
 }
 
-/// The same through the server that owns the folder; it keeps running.
+/// Backs up through the server that owns the folder; it keeps running.
 fn served(args: &BackupArgs, server: &ServerConnection) -> Result<u8, RequestError> {
     let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
     if server.folder().is_some() {
@@ -133,7 +133,7 @@ fn unusable(from: &Path, error: &StoreError) -> CliError {
     CliError { why, code: exit::UNREACHABLE }
 }
 
-/// Goes through the whole chain, where there is an archive; without one it has been followed already.
+/// Verifies the whole chain if there is an archive; without one it has been verified already.
 fn whole(folder: &Path, files: usize, bar: &ProgressBar) -> Result<(), CliError> {
     if files == 0 {
         return Ok(());

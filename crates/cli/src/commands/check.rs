@@ -41,10 +41,10 @@ pub(crate) fn run(args: &CheckArgs) -> u8 {
     if failed { exit::REFUSED } else { exit::DONE }
 }
 
-/// What checking one pack came to.
+/// The result of checking one pack.
 struct Checked {
     name: String,
-    /// Of the loader, and of stage files.
+    /// Problems of the loader, and of stage files.
     problems: Problems,
     findings: Vec<Finding>,
     files: Vec<FileId>,
@@ -66,7 +66,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
     match compile(sources, &pack.files) {
         Ok((compiled, warnings)) => {
             checked.problems = warnings;
-            // The check says the same, with a route.
+            // The check reports the same with a route.
             checked.problems.forget("unreached-state");
             checked.findings = check(&compiled);
             let law = Arc::new(Law::new([compiled]));
@@ -103,7 +103,7 @@ impl Checked {
             || !self.unreached().is_empty()
     }
 
-    /// Promises of something reachable that no stage reached, though one followed all that can happen.
+    /// `reachable` promises that no stage fulfils, although one explored everything.
     fn unreached(&self) -> Vec<String> {
         proofs::unreached(self.reports.iter().map(|(it, _)| it))
     }
@@ -175,7 +175,7 @@ impl Checked {
         }
     }
 
-    /// How the promises fared, over all stages.
+    /// The results of the promises, over all stages.
     fn proved(&self) -> String {
         if self.reports.is_empty() {
             return "no promise was explored".to_owned();

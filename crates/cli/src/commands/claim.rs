@@ -1,4 +1,4 @@
-//! `trackside claim`: the next one that can be claimed becomes the caller's.
+//! `trackside claim`: claims the next entity for the caller.
 
 use serde_json::Value as Json;
 use trackside_protocol::Claim;

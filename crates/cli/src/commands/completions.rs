@@ -1,4 +1,4 @@
-//! `trackside completions`: what a shell needs to finish words.
+//! `trackside completions`: prints completion scripts for shells.
 
 use crate::args::CompletionsArgs;
 use crate::{exit, help, print};

@@ -20,9 +20,9 @@ use crate::time_format::{list, text};
 use crate::url::ApiPath;
 use crate::{builtin, exit};
 
-/// When the story begins: on a Monday morning.
+/// The start of the story: a Monday morning.
 const BEGIN: &str = "2026-01-05T09:00:00Z";
-/// How long requests under way may take at the end.
+/// The longest time for requests under way at the end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &DemoArgs) -> u8 {
@@ -74,7 +74,7 @@ fn stopped(why: String) -> CliError {
     CliError { why, code: exit::UNREACHABLE }
 }
 
-/// The folder of the project; a scratch one goes away with this.
+/// The folder of the project; a scratch folder is removed on drop.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
@@ -101,7 +101,7 @@ impl Folder {
         Ok(Self { path, scratch: true })
     }
 
-    /// How other commands find it.
+    /// The option with which other commands find it.
     fn flag(&self) -> String {
         format!("--data {}", self.path.display())
     }
@@ -186,7 +186,7 @@ fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
     print::line(&format!("  stop       {stop}"));
 }
 
-/// Looks at the journal as a whole.
+/// Verifies the whole journal.
 fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
     let audit = running.owner().get(ApiPath::new(&["audit", "verify"]).as_str());
     let audit = audit.map_err(|error| stopped(error.to_string()))?.body;
@@ -205,7 +205,7 @@ fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
     }
 }
 
-/// What to look at next.
+/// The next commands to try.
 fn further(
     args: &DemoArgs,
     running: &Running,

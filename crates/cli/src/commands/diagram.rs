@@ -108,7 +108,7 @@ fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
     Ok(graphs)
 }
 
-/// Those that come with the program, but for packs that are here.
+/// The built-in packs, except those that are here.
 fn built_in(here: &[Graph]) -> Vec<Graph> {
     let mut sources = Sources::default();
     let packs = packs::all_built_in(&mut sources);
@@ -127,7 +127,7 @@ fn unknown(name: &str, graphs: &[Graph]) -> String {
     format!("unknown lifecycle {name}{hint}\nknown lifecycles: {}", known.join(", "))
 }
 
-/// One lifecycle in the format asked for.
+/// One lifecycle in the requested format.
 fn drawn(graph: &Graph, args: &DiagramArgs, to_terminal: bool) -> String {
     match args.format {
         DiagramFormat::Text => {

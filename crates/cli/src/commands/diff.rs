@@ -39,7 +39,7 @@ pub(crate) fn run(args: &DiffArgs) -> u8 {
     }
 }
 
-/// Everything that was asked for.
+/// All requested results.
 struct Answer {
     packs: Vec<(Name, Vec<Change>)>,
     stranding: Option<Stranding>,
@@ -100,12 +100,12 @@ fn stranded_at_end(old: &Law, new: &Law, journal: &Journal) -> Stranding {
     stranded(old, new, &entities, &journal.about.project(), now)
 }
 
-/// Whether entities can be there: in a pack, a lifecycle or a state.
+/// Whether entities can be in the changed item: a pack, a lifecycle or a state.
 fn is_place(change: &Change) -> bool {
     ["pack ", "lifecycle", "state "].iter().any(|it| change.subject.starts_with(it))
 }
 
-/// A pack that came or went as a whole.
+/// The addition or removal of a whole pack.
 fn whole(name: &Name, gone: bool) -> Change {
     Change {
         kind: if gone { ChangeKind::Removed } else { ChangeKind::Added },

@@ -1,4 +1,4 @@
-//! `trackside doctor`: how the folder of a project is, and what to do next.
+//! `trackside doctor`: the health of a project's folder, and the next steps.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DoctorArgs) -> u8 {
     }
 }
 
-/// It looks at files, so a server that is known by its address alone is not enough.
+/// The doctor reads files, so a server that is known only by its address is not enough.
 fn folder_of(args: &DoctorArgs) -> Result<DataArgs, CliError> {
     if args.data.data.is_none()
         && let Some(server) = ServerConnection::named()?
@@ -72,13 +72,13 @@ struct Found {
     files: [FileHealth; 2],
     archive: Archive,
     archive_bytes: u64,
-    /// What waits for archive files that are not there.
+    /// Payload drops that wait for missing archive files.
     unwanted: PayloadDrops,
     head: Head,
     base: Chain,
     position: u64,
     packs: Vec<Definition>,
-    /// Packs whose rules are not those that came into force.
+    /// Packs whose rules differ from the installed ones.
     changed: Vec<ChangedRules>,
 }
 
@@ -125,7 +125,7 @@ impl Found {
         self.head.chain.seq.saturating_sub(self.position)
     }
 
-    /// Where archived journal is missing: up to which entry.
+    /// The last entry of a missing part of the archive.
     fn missing(&self) -> Option<u64> {
         let mut known = 0;
         for file in self.archive.files() {
@@ -137,7 +137,7 @@ impl Found {
         (self.base.seq > known).then_some(self.base.seq)
     }
 
-    /// What to do next, the most pressing first.
+    /// The next steps, the most pressing first.
     fn next(&self) -> Vec<String> {
         let mut next = Vec::new();
         let [journal, state] = &self.files;
@@ -243,7 +243,7 @@ impl Found {
     }
 }
 
-/// So many bytes, for people.
+/// A number of bytes, for people.
 fn bytes(count: u64) -> String {
     match count {
         0..1_024 => format!("{count} B"),

@@ -1,4 +1,5 @@
-//! `trackside audit export` and `trackside audit verify FILE`: evidence of an entity in one file, and whether it holds.
+//! `trackside audit export` and `trackside audit verify FILE`: writes evidence of an entity to a file, and
+//! verifies it.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write as _};
@@ -36,7 +37,7 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Req
         code: exit::UNREACHABLE,
     };
     written(&mut from, &part.0).map_err(|it| stopped("writing", it))?;
-    // Not given its name before it holds.
+    // The file gets its name only after it is verified.
     let verdict = judged(&part.0, &[])?;
     if verdict.judged() == EvidenceJudgement::Broken {
         show(&verdict);
@@ -74,7 +75,7 @@ fn judged(file: &Path, known: &[Chain]) -> Result<EvidenceVerdict, CliError> {
     })
 }
 
-/// A file that is not whole yet; it goes where it is not given its name.
+/// A file that is not complete yet; removed on drop unless it gets its name.
 struct Part(PathBuf);
 
 impl Drop for Part {

@@ -1,4 +1,4 @@
-//! `trackside explain`: why it is not moving, who must act, since when, what happens next and when.
+//! `trackside explain`: why an entity is not moving, who must act, since when, and what happens next.
 
 use serde_json::Value as Json;
 
@@ -21,7 +21,7 @@ fn explain(args: &ExplainArgs, lifecycle: &str, id: &str) -> Result<u8, RequestE
     Ok(print::answer(&answer, args.ask.json, |it| print_answer(&args.entity, &Explanation::read(it))))
 }
 
-/// What the server said, sorted for people.
+/// The server's answer, sorted for people.
 struct Explanation<'a> {
     all: &'a Json,
     entity: &'a Json,
@@ -30,7 +30,7 @@ struct Explanation<'a> {
     moves: Vec<Move<'a>>,
     /// Transitions that stay in the state.
     stays: Vec<Move<'a>>,
-    /// What the engine alone can do, and does when its rules say so.
+    /// Moves that only the engine makes.
     engine: Vec<Move<'a>>,
 }
 
@@ -39,11 +39,11 @@ struct Move<'a> {
     event: &'a str,
     to: Vec<&'a str>,
     who: &'a str,
-    /// Whether the one who asks is among them, and no gate is shut to them.
+    /// Whether the caller is admitted, and no gate is closed to it.
     yours: bool,
-    /// Whether it would be done now, with nothing more.
+    /// Whether it would be accepted now, without further fields.
     ready: bool,
-    /// Whether nothing but who asks stands in the way.
+    /// Whether only the caller's identity prevents it.
     open_to_others: bool,
     missing: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl<'a> Explanation<'a> {
         is_true(self.entity, "final")
     }
 
-    /// What keeps it where it is, in sentences.
+    /// The reasons why it stays in its state, in sentences.
     fn why(&self) -> Vec<String> {
         if self.ended() {
             return vec!["It is in a final state.".to_owned()];
@@ -152,7 +152,7 @@ impl<'a> Explanation<'a> {
         all.join("; ")
     }
 
-    /// The gate that is closed to the one who asks, if nothing gets through.
+    /// The gate that is closed to the caller, if it blocks every move.
     fn gate(&self) -> Option<&'a str> {
         let attempts = list(self.all, "attempts");
         let shut = |it: &&Json| text(it, "code") == "gate-closed";
@@ -227,7 +227,7 @@ impl<'a> Explanation<'a> {
         here
     }
 
-    /// The same by others, as far as nothing else stands in the way: who, and what.
+    /// Moves by other actors that nothing else prevents: who, and what.
     fn others_here(&self) -> Vec<String> {
         let yours = self.yours_here();
         let theirs = |it: &&Move<'_>| it.open_to_others && it.who != "engine" && !yours.contains(&it.event);
@@ -263,7 +263,7 @@ impl<'a> Explanation<'a> {
         lines
     }
 
-    /// What happens by itself, the soonest first.
+    /// Coming timers and deadlines, the soonest first.
     fn next(&self) -> Vec<String> {
         let mut coming: Vec<&Json> = list(self.all, "timers").iter().collect();
         coming.sort_by_key(|it| text(it, "at").to_owned());

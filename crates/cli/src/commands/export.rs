@@ -1,4 +1,4 @@
-//! `trackside export`: everything as JSON lines, from the server or from the folder.
+//! `trackside export`: the whole project as JSON lines, from the server or from the folder.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufWriter, Write as _};

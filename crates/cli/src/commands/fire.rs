@@ -60,7 +60,7 @@ pub(super) fn words(event: Option<&str>, fields: &[String]) -> (Option<String>, 
     }
 }
 
-/// What a command says beside its body.
+/// The headers of a command.
 pub(super) fn headers<'a>(key: Option<&'a str>, version: Option<&'a str>) -> Vec<(&'static str, &'a str)> {
     let key = key.map(|it| ("idempotency-key", it));
     key.into_iter().chain(version.map(|it| ("if-match", it))).collect()

@@ -106,7 +106,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// For editors: the text alone goes out, and nothing if it has mistakes.
+/// For editors: prints only the text, and nothing if it has mistakes.
 fn stdin(args: &FmtArgs) -> u8 {
     const NAME: &str = "<stdin>";
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! `trackside history`: what happened to an entity.
+//! `trackside history`: the entries of an entity.
 
 use serde_json::Value as Json;
 

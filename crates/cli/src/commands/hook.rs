@@ -1,4 +1,4 @@
-//! `trackside hook`: a coding agent asks before it acts.
+//! `trackside hook`: answers a coding agent before it acts.
 
 use std::io::Read;
 
@@ -17,15 +17,15 @@ const MOST: u64 = 4 << 20;
 /// The exit code that blocks a tool call in every agent.
 const BLOCKED: u8 = 2;
 
-/// How the agent wants to be answered.
+/// The format of the answer to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
-    /// Claude Code, Codex and those that took their form over.
+    /// Claude Code, Codex, and agents with the same format.
     Claude,
     Cursor,
 }
 
-/// What an agent is about to do.
+/// A tool call that an agent is about to make.
 #[derive(Debug, PartialEq)]
 struct Act {
     dialect: Dialect,
@@ -33,7 +33,7 @@ struct Act {
     event: String,
     tool: String,
     arguments: Json,
-    /// The agent's mode has no person to ask.
+    /// Whether the agent's mode has no person to ask.
     unattended: bool,
     /// The tool is one of Trackside's own.
     own: bool,
@@ -90,7 +90,7 @@ fn otherwise(wanted: Otherwise) -> Decision {
     }
 }
 
-/// Asks the policy; else why it could not be asked.
+/// The verdict of the policy, or the reason why there is none.
 fn judged(args: &HookArgs, act: &Act) -> Result<Json, String> {
     let asked = Evaluate {
         pack: args.pack.clone(),
@@ -107,7 +107,7 @@ fn judged(args: &HookArgs, act: &Act) -> Result<Json, String> {
     })
 }
 
-/// What an agent sends, in the forms that are known.
+/// Parses the input of an agent, in the known formats.
 fn act(given: &str) -> Result<Act, String> {
     let sent: Json = serde_json::from_str(given).map_err(|it| it.to_string())?;
     let event = text(&sent, "hook_event_name").to_owned();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_left_to_the_rules_of_the_agent() {
+    fn an_allowed_action_is_left_to_the_agents_own_rules() {
         let read =
             |event: &str| act(&json!({ "hook_event_name": event, "command": "ls" }).to_string()).unwrap();
         assert_eq!(answer(&read("PreToolUse"), Decision::Allow, "", false), None);

@@ -1,4 +1,4 @@
-//! `trackside import`: exports, journals of scenarios, and what other tools keep.
+//! `trackside import`: exports, journals of scenarios, and files of other tools.
 
 mod exported;
 mod foreign;

@@ -6,7 +6,7 @@ use crate::args::InitArgs;
 use crate::folder::CliError;
 use crate::{exit, files, print, project_files, server_lookup};
 
-/// Where a file goes inside the pack, and its text; `starter` in it becomes the name of the pack.
+/// The path of a file inside the pack, and its text; `starter` in it becomes the name of the pack.
 const FILES: [(&str, &str); 3] = [
     ("pack.yaml", include_str!("../starter/pack.yaml")),
     ("lifecycles/task.yaml", include_str!("../starter/task.yaml")),
@@ -66,7 +66,7 @@ fn name(project: &Path) -> String {
     let builtin = crate::builtin::pack(name).is_some() || name == "access";
     match name {
         "" => "work".to_owned(),
-        // The names that come with the program are taken.
+        // The names of built-in packs are reserved.
         name if builtin => format!("my_{name}"),
         name => name.to_owned(),
     }

@@ -1,4 +1,4 @@
-//! `trackside journal`: everything that happened, in order.
+//! `trackside journal`: all entries, in order.
 
 use serde_json::Value as Json;
 

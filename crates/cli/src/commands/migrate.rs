@@ -56,12 +56,12 @@ struct Moves {
     all: Vec<One>,
 }
 
-/// What became of one of them.
+/// The result for one entity.
 struct One {
     id: String,
     /// The version it lived by.
     from: u32,
-    /// The state it is in now, or the refusal that says why it cannot move.
+    /// The new state, or the refusal with the reason why it cannot move.
     outcome: Result<String, Json>,
 }
 
@@ -170,7 +170,7 @@ fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), CliError>
     Ok((Migration { lifecycle, to: args.to, states, fields }, packs))
 }
 
-/// Whether there is such a version of such a lifecycle.
+/// Fails if the lifecycle has no such version.
 fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
@@ -187,7 +187,7 @@ fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Whether a pack that is to be installed for a migration brings what entities are to move to.
+/// Fails if a pack to install for a migration does not contain the target version.
 fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), CliError> {
     let mut law = Law::default();
     for source in packs::sources(&[pack.to_path_buf()])? {
@@ -210,10 +210,10 @@ fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), CliError
     Ok(())
 }
 
-/// What is done, telling what becomes of each.
+/// The work to do; it calls back with the result of each entity.
 type Work<'a> = dyn FnMut(&mut dyn FnMut(&MigratedEntity)) -> Result<(), Failure> + 'a;
 
-/// Does it with a bar, and notes what becomes of each.
+/// Does the work with a progress bar, and records the result of each entity.
 fn followed(
     title: &str,
     store: &Arc<Sqlite>,
@@ -232,12 +232,12 @@ fn followed(
     Ok(moves)
 }
 
-/// A folder beside the files it was made for; it goes when this is dropped.
+/// A folder beside the target files, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn make(path: PathBuf) -> Result<Self, CliError> {
-        // One that is left is of a plan that was killed: the folder around it is ours.
+        // A leftover is from a plan that was killed: the folder around it is ours.
         if path.exists() {
             std::fs::remove_dir_all(&path).map_err(|it| CliError {
                 why: format!("{}: {it}", path.display()),

@@ -11,7 +11,7 @@ use crate::{exit, values};
 
 pub(crate) fn run(args: &NewArgs) -> u8 {
     let outcome = create(args);
-    // Where nothing was created there is nothing to look at, but for the one that has the id already.
+    // A failed creation leaves nothing to show, unless an entity already has the id.
     let there = matches!(&outcome, Err(RequestError::Refused(it)) if it.has_code(Code::AlreadyExists));
     let about = CommandSubject {
         id: args.id.as_deref().filter(|_| there),

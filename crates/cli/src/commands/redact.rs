@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
     }
 }
 
-/// The same, by the server that has the folder.
+/// Redacts through the server that owns the folder.
 fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestError> {
     let (lifecycle, id) = crate::print_transition::parse_entity(&args.entity)?;
     let body = json!({
@@ -70,10 +70,10 @@ fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestErr
 /// The result of a redaction.
 struct Dropped {
     entity: EntityKey,
-    /// The entry that says so.
+    /// The entry of the redaction.
     seq: u64,
     entries: Vec<u64>,
-    /// Fields that came from them, each with what it became.
+    /// Fields whose values came from them, each with its new value.
     fields: Vec<(Name, Value)>,
 }
 

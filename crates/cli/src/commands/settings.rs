@@ -1,4 +1,4 @@
-//! `trackside settings`: what the rules of packs read, and where it comes from.
+//! `trackside settings`: the values that the rules of packs read, and their origin.
 
 use serde_json::{Value as Json, json};
 

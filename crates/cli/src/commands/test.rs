@@ -50,7 +50,7 @@ pub(crate) fn run(args: &TestArgs) -> u8 {
     if failed > 0 || broken || bare || passed == 0 { exit::REFUSED } else { exit::DONE }
 }
 
-/// Writes what each scenario did: one into the file itself, several beside it, numbered.
+/// Writes the journal of each scenario: a single one into the file itself, several beside it, numbered.
 fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
     let all: Vec<&Journal> = results.iter().flat_map(|it| &it.journals).collect();
     for (n, journal) in all.iter().enumerate() {
@@ -65,18 +65,18 @@ fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
     Ok(())
 }
 
-/// What testing one pack came to.
+/// The result of testing one pack.
 struct PackResult {
     name: String,
     problems: Problems,
     files: Vec<(FileId, Report)>,
-    /// What the scenarios wrote, if that was asked for.
+    /// The journals of the scenarios, if requested.
     journals: Vec<Journal>,
-    /// Every rule that can be exercised, and those that were not.
+    /// The number of rules that can be exercised, and of those that were not.
     rules: BTreeMap<&'static str, (usize, usize)>,
     missed: Vec<Point>,
     seconds: f64,
-    /// Why no scenario ran, if none did.
+    /// The reason why no scenario ran, if none did.
     why_none: String,
 }
 

@@ -1,4 +1,4 @@
-//! `trackside token`: who may speak to the server.
+//! `trackside token`: creates, lists and revokes tokens.
 
 use serde_json::Value as Json;
 use trackside_protocol::NewToken;

@@ -16,7 +16,7 @@ use crate::folder::{self, CliError};
 use crate::print::{self, ProgressBar};
 use crate::{builtin, exit, huge_pages, open_files, project_files, traces};
 
-/// Where a manual clock stands at first.
+/// The start of a manual clock.
 const FIRST: &str = "2026-01-01T00:00:00Z";
 
 pub(crate) fn run(args: &UpArgs) -> u8 {
@@ -60,7 +60,8 @@ pub(super) fn open(
     Ok(Arc::new(start(&store, packs, clock)?))
 }
 
-/// Threads that answer, and those beside them that wait for the store; by name, so that one sees who is busy.
+/// Threads that answer, and threads that wait for the store; named, so that the busy ones can be
+/// identified.
 pub(super) fn threads() -> Result<tokio::runtime::Runtime, CliError> {
     let answering = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let started = std::sync::atomic::AtomicUsize::new(0);
@@ -204,7 +205,8 @@ fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Tim
     ))
 }
 
-/// What switching to the system clock does to project time, which is never before the last entry.
+/// Describes how switching to the system clock moves the project's time, which is never before the last
+/// entry.
 fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) -> String {
     if now < journal_ends {
         return format!(
@@ -273,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_machines_clock_does_to_a_time_that_was_moved_by_hand_is_told_as_it_is() {
+    fn the_effect_of_the_system_clock_on_a_manual_time_is_described() {
         let response = |now, stands, ends| by_the_machine(Timestamp(now), Timestamp(stands), Timestamp(ends));
         let jumps = response(90_000, 60_000, 30_000);
         assert!(jumps.contains("jump to 1970-01-01T00:01:30Z") && jumps.contains("fire at once"), "{jumps}");

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ValidateArgs) -> u8 {
     refused::finish(answer, CommandSubject::default(), args.json)
 }
 
-/// The same, by the server that has the folder.
+/// Validates through the server that owns the folder.
 fn served(args: &ValidateArgs, server: &ServerConnection) -> Result<Found, RequestError> {
     let route = ApiPath::new(&["sweep"]);
     let route = if args.deep { route.with("deep", true) } else { route };
@@ -94,9 +94,9 @@ fn served(args: &ValidateArgs, server: &ServerConnection) -> Result<Found, Reque
 struct Found {
     sweep: SweepReport,
     open: Vec<Open>,
-    /// What the sweep set right by itself.
+    /// The repairs of the sweep.
     repairs: Vec<Repair>,
-    /// Violations, or what cleared them, that are in archive files which are not here.
+    /// Violations, or their ends, that are in missing archive files.
     unseen: u64,
 }
 
@@ -111,10 +111,10 @@ struct Open {
     evidence: Json,
 }
 
-/// How the reason of a repair begins.
+/// The start of the reason of a repair.
 const REPAIR: &str = "Repair: ";
 
-/// A move, or a change of fields, by which the sweep repaired something.
+/// A move, or a change of fields, by which the sweep repaired an entity.
 struct Repair {
     entity: EntityKey,
     trigger: String,

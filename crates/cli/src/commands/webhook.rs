@@ -1,4 +1,4 @@
-//! `trackside webhook`: receivers outside, and what became of messages to them.
+//! `trackside webhook`: receivers of webhooks, and their deliveries.
 
 use serde_json::Value as Json;
 use trackside_protocol::{NewWebhook, ReplayWebhook};

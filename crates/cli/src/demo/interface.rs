@@ -11,7 +11,7 @@ use super::shell::Shell;
 use super::{http, mcp, shell};
 
 words! {
-    /// Which way an actor goes.
+    /// The interface that an actor uses.
     pub(crate) enum Through {
         Http = "http",
         Shell = "shell",
@@ -27,7 +27,7 @@ pub(super) enum DemoClient {
     Mcp(Session),
 }
 
-/// Where the server is, and which program speaks to it.
+/// The address of the server, and the program that connects to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DemoServer<'a> {
     pub url: &'a str,

@@ -10,9 +10,9 @@ use serde_json::{Value as Json, json};
 use super::interface::DemoServer;
 use super::request::{DemoAnswer, DemoRequest};
 
-/// The version of the protocol that is spoken.
+/// The protocol version.
 const VERSION: &str = "2025-11-25";
-/// How long an answer may take.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A client with its server process.

@@ -1,7 +1,8 @@
-//! A small team by itself: a story, written as data, that is played on a real server.
+//! The demo: a scripted story of a small team, played on a real server.
 //!
-//! `script` reads it, `door` is how an actor asks, `story` plays it step by step and holds the server to what the
-//! script expects, `telling` shows it. Nothing here knows a state, role or field of a pack.
+//! `script` reads it, `interface` sends an actor's requests, `story` plays it step by step and compares the
+//! results with the script, `story_printer` prints it. Nothing here depends on a state, role or field of a
+//! pack.
 
 mod http;
 mod interface;

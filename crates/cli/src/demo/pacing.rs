@@ -20,7 +20,7 @@ impl Pacing {
         (whole <= Duration::from_secs(60)).then(|| Self { half: whole / 2, ended: Arc::default() })
     }
 
-    /// Waits so many halves; false if it was ended meanwhile.
+    /// Waits this many half paces; false if the story ended meanwhile.
     pub(crate) fn rest(&self, halves: u32) -> bool {
         let (ended, answer) = &*self.ended;
         let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_rests_is_woken_by_the_end() {
+    fn the_end_wakes_a_resting_story() {
         let pace = Pacing::parse("60s").unwrap();
         let other = pace.clone();
         let resting = std::thread::spawn(move || other.rest(1));

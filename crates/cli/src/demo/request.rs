@@ -47,7 +47,7 @@ pub(super) enum DemoRequest {
         entity: EntityRef,
         what: Correct,
     },
-    /// What a person says to a request.
+    /// A person's answer to a request.
     Decide {
         id: String,
         what: Decide,
@@ -62,7 +62,7 @@ pub(super) enum DemoRequest {
     Advance {
         by: String,
     },
-    /// Everything is looked at.
+    /// A sweep.
     Sweep,
     /// Why it is not moving, as people read it.
     Explain {

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_wrongly_is_named_with_its_place() {
+    fn a_mistake_in_a_script_is_reported_with_its_place() {
         for (text, words) in [
             (
                 "scene: A\nteam: { a: { human: [] } }\nsteps: [ { as: b, sweep: true } ]",

@@ -41,7 +41,7 @@ impl Shell {
         }
     }
 
-    /// What the command line answers to people.
+    /// The output of the command line for people.
     pub fn shown(&self, ask: &DemoRequest) -> Result<String, String> {
         let args = arguments(ask).unwrap_or_default();
         let output = self.run(&args)?;
@@ -66,7 +66,7 @@ pub(super) fn words(ask: &DemoRequest) -> String {
     format!("$ trackside {}", typed.join(" "))
 }
 
-/// How it is typed; none if there is no command for it.
+/// The arguments of the command; none if there is no command for it.
 fn arguments(ask: &DemoRequest) -> Option<Vec<String>> {
     let mut args = Vec::new();
     let mut say = |words: &[&str]| args.extend(words.iter().map(|it| (*it).to_owned()));
@@ -110,7 +110,7 @@ fn arguments(ask: &DemoRequest) -> Option<Vec<String>> {
 /// `name=text` and `name:=json`.
 fn fields_of(fields: &Map<String, Json>) -> impl Iterator<Item = String> {
     fields.iter().map(|(name, value)| match value {
-        // Only what begins with @ would be taken for a file.
+        // Only a value that begins with @ would be taken for a file.
         Json::String(text) if !text.starts_with('@') => format!("{name}={text}"),
         other => format!("{name}:={other}"),
     })
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_told_as_one_would_type_it() {
+    fn a_command_is_shown_as_typed() {
         let fields = json!({ "note": "it's done", "plan": ["a", "b"], "who": "ada" });
         let what = Transition {
             event: Some("go".to_owned()),

@@ -1,4 +1,4 @@
-//! Plays the story on a server, step by step, and holds the server to what the script expects.
+//! Plays the story on a server, step by step, and compares the results with the script.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::url::ApiPath;
 /// The actor that advances the clock and runs the sweep.
 const OWNER: &str = "owner";
 
-/// How it ended.
+/// The end of a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoryEnd {
     /// Everything went as scripted.
@@ -51,7 +51,7 @@ pub(crate) struct DemoStory {
     tally: StoryTally,
 }
 
-/// Those who act in a scene.
+/// The actors of a scene.
 type Team = BTreeMap<String, Actor>;
 
 /// An actor with its client.
@@ -91,7 +91,7 @@ impl DemoStory {
                 if let Err(why) = self.step(&telling, &mut team, step) {
                     return self.otherwise(step.place.clone(), why);
                 }
-                // What needs reading gets its time.
+                // A step with text to read gets more time.
                 let is_short = step.says.is_none() && step.expects.refused.is_none();
                 if !self.pace.rest(if is_short { 1 } else { 2 }) || !print::is_read() {
                     return StoryEnd::Interrupted;
@@ -101,12 +101,12 @@ impl DemoStory {
         StoryEnd::Played(self.tally)
     }
 
-    /// What fails while everything ends is no surprise.
+    /// A failure during the shutdown is not reported.
     fn otherwise(&self, place: String, why: String) -> StoryEnd {
         if self.pace.is_ended() { StoryEnd::Interrupted } else { StoryEnd::Otherwise { place, why } }
     }
 
-    /// Tokens and ways in for those who act.
+    /// Tokens and interfaces for the actors.
     fn team(&mut self, scene: &DemoScene) -> Result<Team, String> {
         let mut team = Team::new();
         for member in &scene.team {
@@ -223,7 +223,7 @@ impl DemoStory {
         }
     }
 
-    /// What the journal got since.
+    /// The new entries of the journal.
     fn hear(&mut self) -> Result<Vec<Json>, String> {
         let mut all = Vec::new();
         loop {

@@ -79,7 +79,7 @@ impl StoryPrinter {
     pub fn asked(&self, who: &DemoActor<'_>, words: &str) {
         let names = self.names;
         let before = format!("{:CLOCK$}{:names$}{:DOOR$}", clock(who.now), who.id, who.through);
-        // Two lines are enough to see what it is.
+        // Two lines are enough to recognise it.
         let room = self.columns.saturating_sub(self.margin());
         let (first, rest) = broken(words, room);
         print::line(&format!("{}{first}", painted_data(&before, Colour::Blue)));
@@ -159,7 +159,7 @@ impl StoryPrinter {
         print::line(&format!("{:margin$}{line}", ""));
     }
 
-    /// A line of a refusal: all of it, however long it is.
+    /// A line of a refusal, never cut.
     fn taught(&self, line: &str) {
         let indent = line.chars().take_while(|it| *it == ' ').count();
         let room = self.columns.saturating_sub(self.margin() + 4 + indent);
@@ -174,7 +174,7 @@ impl StoryPrinter {
     }
 }
 
-/// An entry in words.
+/// An entry as text.
 fn happened(entry: &Json) -> String {
     let more = |name: &str| entry.get("metadata").and_then(|it| it.get(name)).map(value).unwrap_or_default();
     match text(entry, "event") {
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_go_on_where_there_is_room() {
+    fn words_wrap_at_the_width() {
         assert_eq!(wrapped("a bc\n def g", 4), ["a bc", "def", "g"]);
         assert_eq!(wrapped("verylong a", 4), ["verylong", "a"]);
         assert_eq!(broken("ab cd,ef", 7), ("ab cd,", "ef"));

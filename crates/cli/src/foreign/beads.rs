@@ -1,4 +1,4 @@
-//! Issues of beads: `.beads/issues.jsonl`, or what `bd export` writes.
+//! Issues of beads: `.beads/issues.jsonl`, or the output of `bd export`.
 
 use std::collections::BTreeSet;
 
@@ -124,7 +124,7 @@ fn comments(value: &Json) -> Json {
     all.iter().map(answer).collect()
 }
 
-/// Leaves out ids that are none of these things; how many.
+/// Removes dependencies on unknown ids. Returns their number.
 fn only_known(found: &mut ForeignTasks) -> usize {
     let ids: BTreeSet<String> = found.things.iter().map(|it| it.id.clone()).collect();
     let known = |it: &Json| it.as_str().is_some_and(|it| ids.contains(it));
@@ -159,7 +159,7 @@ mod tests {
 "#;
 
     #[test]
-    fn issues_are_read_with_what_they_wait_for() {
+    fn issues_are_read_with_their_dependencies() {
         let found = read(ISSUES);
         assert!(found.troubles.is_empty(), "{:?}", found.troubles);
         assert_eq!(found.things.len(), 2);

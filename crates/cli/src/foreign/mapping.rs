@@ -9,29 +9,29 @@ use trackside_protocol::ImportEntity;
 use super::target::TargetField;
 use super::{ForeignTask, ForeignTasks, ImportProblem, TargetLifecycle, many};
 
-/// What the user says of the mapping.
+/// The user's options for the mapping.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wishes {
-    /// What they call it, and the field; an empty one leaves it out.
+    /// Their name and our field; an empty field leaves it out.
     pub(crate) fields: Vec<(String, String)>,
-    /// Their status, and the state; `-` leaves those things out.
+    /// Their status and our state; `-` skips such tasks.
     pub(crate) states: Vec<(String, String)>,
-    /// What they call it, their value, and ours.
+    /// Their name, their value, and our value.
     pub(crate) values: Vec<(String, String, Json)>,
-    /// What a field is where nothing of theirs goes to it: the state it is of, if it is of one only, the field, the value.
+    /// Values for fields without a source: the state it is limited to, if any, the field, the value.
     pub(crate) sets: Vec<(Option<String>, String, Json)>,
     /// Only things that have this value.
     pub(crate) only: Vec<(String, String)>,
 }
 
-/// Entities that are ready to be imported, and how they came to be.
+/// Entities ready to be imported, and the mapping that was used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mapped {
     /// Each with where it was found.
     pub(crate) entities: Vec<(ImportEntity, String)>,
     /// Their status to the state, and how many.
     pub(crate) states: BTreeMap<(String, String), usize>,
-    /// What they call it to the field.
+    /// Their names to our fields.
     pub(crate) fields: BTreeMap<String, String>,
     /// Keys without a field, and how many tasks have them.
     pub(crate) without: BTreeMap<String, usize>,
@@ -170,7 +170,7 @@ impl Wishes {
     }
 }
 
-/// Which field each of their names goes to, in the order in which texts are joined: a title comes first.
+/// The field of each of their names, in the order in which texts are joined: a title comes first.
 fn places<'a>(
     things: &[ForeignTask],
     target: &'a TargetLifecycle,
@@ -245,7 +245,7 @@ fn no_field(target: &TargetLifecycle, key: &str, name: &str) -> ImportProblem {
     ImportProblem::new("", format!("--map {key}={name}: {} has no field {name}; {hint}", target.lifecycle))
 }
 
-/// Which state each of their statuses is.
+/// The state of each of their statuses.
 fn states(
     things: &[ForeignTask],
     target: &TargetLifecycle,
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_missing_is_told_at_once_with_what_to_write() {
+    fn all_missing_mappings_are_reported_at_once_with_their_options() {
         let troubles = mapped("x", found(), &target(), &Wishes::default()).unwrap_err();
         let answer: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
         assert_eq!(answer.len(), 3, "{answer:#?}");
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_and_what_is_alike_are_taken_together() {
+    fn options_and_similar_names_are_combined() {
         let wishes = Wishes {
             fields: pairs(&[("title", "text"), ("body", "text")]),
             states: pairs(&[("done", "CLOSED"), ("wontfix", "-")]),

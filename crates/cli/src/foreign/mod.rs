@@ -1,4 +1,4 @@
-//! What other tools keep, read as they write it, and mapped to a lifecycle of the user's choice.
+//! Reads the task files of other tools, and maps them to a lifecycle of the user's choice.
 
 mod beads;
 mod mapping;
@@ -20,7 +20,7 @@ pub(crate) use target::TargetLifecycle;
 /// A thing of another tool, as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ForeignTask {
-    /// Where in the file, for messages: `line 12`.
+    /// The position in the file, for messages: `line 12`.
     pub(crate) at: String,
     pub(crate) id: String,
     pub(crate) status: String,
@@ -29,7 +29,7 @@ pub(crate) struct ForeignTask {
     pub(crate) values: Map<String, Json>,
 }
 
-/// Something that is wrong, and where.
+/// A problem and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImportProblem {
     /// Empty where it is about the whole.
@@ -51,11 +51,11 @@ impl ImportProblem {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ForeignTasks {
     pub(crate) things: Vec<ForeignTask>,
-    /// Descriptions of what is skipped.
+    /// Descriptions of the skipped parts.
     pub(crate) left_out: Vec<String>,
     pub(crate) troubles: Vec<ImportProblem>,
 }
@@ -100,16 +100,16 @@ fn of_text(path: &Path, read: fn(&str) -> ForeignTasks) -> ForeignTasks {
     }
 }
 
-/// Names that mean the same in those tools and here. Data, as definitions are.
+/// Equivalent names in other tools and here, as data.
 #[derive(Debug, Deserialize)]
 struct Words {
-    /// A status that means that it is gone.
+    /// Statuses of deleted tasks.
     deleted: Vec<String>,
-    /// Dependencies that hold something up.
+    /// Kinds of dependencies that block a task.
     waits: Vec<String>,
     /// Dependencies on its parent.
     belongs: Vec<String>,
-    /// Names that mean the same, as [`plain`] writes them.
+    /// Equivalent names, as [`plain`] writes them.
     alike: Vec<Vec<String>>,
 }
 
@@ -118,7 +118,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     serde_json::from_str(include_str!("words.json")).unwrap_or(empty)
 });
 
-/// A name without what tools differ in: `in-progress`, `inProgress` and `IN_PROGRESS` are one.
+/// A name without differences of spelling: `in-progress`, `inProgress` and `IN_PROGRESS` are one.
 fn plain(name: &str) -> String {
     name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -55,7 +55,7 @@ struct Plan {
     /// Under a heading that explains symbols.
     legend: bool,
     skipped: usize,
-    /// What it says that symbols mean.
+    /// The meanings of symbols, as the file declares them.
     words: BTreeMap<String, String>,
     /// Tasks that this line could belong to: how far each is indented, and its place.
     open: Vec<(usize, usize)>,
@@ -105,7 +105,7 @@ impl Plan {
     }
 }
 
-/// Where the place of a parent is noted until all have their ids.
+/// The key under which a parent's position is noted until all have their ids.
 const PARENT: &str = "\u{0}parent";
 
 impl ForeignTask {
@@ -141,7 +141,8 @@ impl ForeignTask {
     }
 }
 
-/// What a symbol means, from the line that explains it: `blocked/failed (needs attention)` is `blocked`.
+/// The meaning of a symbol, from the line that explains it: `blocked/failed (needs attention)` is
+/// `blocked`.
 fn word(text: &str) -> Option<&str> {
     let text = text.trim_matches(['*', '`']);
     let end = ["(", "/", ":", " -", " –", " —", "*", "`"].iter().filter_map(|it| text.find(it)).min();
@@ -298,7 +299,7 @@ mod tests {
 ";
 
     #[test]
-    fn tasks_are_read_with_what_is_known_of_them() {
+    fn tasks_are_read_with_their_details() {
         let found = read(PLAN);
         assert!(found.troubles.is_empty(), "{:?}", found.troubles);
         let all: Vec<(&str, &str)> =

@@ -1,4 +1,4 @@
-//! The lifecycle that things are to live by, as far as a mapping must know it.
+//! The target lifecycle of an import, as far as a mapping needs it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::time_format::{list, text, texts};
 pub(crate) struct TargetLifecycle {
     pub(crate) lifecycle: String,
     pub(crate) states: Vec<String>,
-    /// What other tools call them, as the pack says.
+    /// Their names in other tools, as the pack declares them.
     known_as: BTreeMap<String, String>,
     fields: Vec<TargetField>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct TargetLifecycle {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TargetField {
     pub(super) name: String,
-    /// Whether callers write it, rather than the engine.
+    /// Whether callers write it, not the engine.
     ours: bool,
     shape: Shape,
 }
@@ -37,7 +37,7 @@ struct Shape {
 }
 
 impl TargetLifecycle {
-    /// As `GET /v1/lifecycles/{lifecycle}` tells it.
+    /// Reads the answer of `GET /v1/lifecycles/{lifecycle}`.
     pub(crate) fn of(answer: &Json) -> Self {
         let fields =
             list(answer, "fields").iter().filter(|it| text(it, "by") != "nobody").map(|it| TargetField {
@@ -63,7 +63,7 @@ impl TargetLifecycle {
         self.fields.iter().filter(|it| it.ours).map(|it| it.name.as_str())
     }
 
-    /// What to write where a state asks for fields that nothing of theirs goes to: the rule saw them empty.
+    /// The option to type when a state requires fields without a source: the rule found them empty.
     pub(crate) fn to_set(&self, state: &str, unmet: &Unmet) -> Option<String> {
         let empty = unmet.saw.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.as_str());
         let empty: Vec<&str> = empty.filter(|it| self.field(it).is_some()).collect();
@@ -74,7 +74,7 @@ impl TargetLifecycle {
         Some(format!("{state} requires {}: add {}", empty.join(", "), options.join(" ")))
     }
 
-    /// The field that is called like this, or alike. Only one that callers write.
+    /// The field with this name or an equivalent one. Only fields that callers write.
     pub(super) fn alike(&self, key: &str) -> Option<&TargetField> {
         let key = plain(key);
         let called = |name: &str| self.fields.iter().find(|it| it.ours && plain(&it.name) == name);
@@ -82,7 +82,7 @@ impl TargetLifecycle {
         called(&key).or_else(|| groups.flatten().find_map(|it| called(it)))
     }
 
-    /// The state that the pack says others call so, or that is called alike.
+    /// The state whose `known_as` contains this status, or whose name is equivalent.
     pub(super) fn state_alike(&self, status: &str) -> Option<&str> {
         let called = || self.states.iter().find(|it| plain(it) == plain(status));
         self.known_as.get(status).or_else(called).map(String::as_str)
@@ -151,7 +151,7 @@ fn number(text: &str) -> Option<Json> {
     text.parse::<i64>().map(|it| json!(it)).ok().or_else(|| text.parse::<f64>().map(|it| json!(it)).ok())
 }
 
-/// A moment as SQLite writes it becomes one as everybody else does.
+/// Converts a moment from SQLite's format to RFC 3339.
 fn moment(text: &str) -> String {
     match text.split_once(' ') {
         Some((day, time)) if day.len() == 10 && time.contains(':') && !time.contains(['Z', '+']) => {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_states_are_found_by_what_they_are_called() {
+    fn fields_and_states_are_found_by_their_names() {
         let target = target();
         assert_eq!(target.alike("title").unwrap().name, "name", "not the engine's");
         assert_eq!(target.alike("dependencies").unwrap().name, "dependsOn");

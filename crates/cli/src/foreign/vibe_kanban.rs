@@ -12,7 +12,7 @@ use super::{ForeignTask, ForeignTasks, ImportProblem};
 /// Most tasks that are read.
 const MOST: usize = 200_000;
 
-/// Reads tasks. The file is only read, and nothing in it is run.
+/// Reads tasks. The file is only read; nothing in it is executed.
 pub(super) fn read(path: &Path) -> ForeignTasks {
     match tasks(path) {
         Ok(found) => found,
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_such_file_is_told() {
+    fn another_kind_of_file_is_reported() {
         let found = read(Path::new("/nowhere/db.sqlite"));
         assert!(found.troubles.iter().any(|it| it.what.contains("db.v2.sqlite")), "{found:?}");
     }

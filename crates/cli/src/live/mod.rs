@@ -15,11 +15,11 @@ use crate::feed::{self, FeedEvent, FeedFilter};
 use crate::folder::CliError;
 use crate::server_lookup::{RequestError, ServerConnection};
 
-/// How long a key may wait, and how often news is shown.
+/// The longest delay of a key press, and the interval of updates.
 const TURN: Duration = Duration::from_millis(100);
-/// How often to refresh counts without events, because timers still run.
+/// The interval at which counts are refreshed without events, because timers still run.
 const AGAIN: Duration = Duration::from_secs(5);
-/// How long events are collected before counts are read again.
+/// The time for which events are collected before counts are read again.
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// Input of the view.
@@ -63,7 +63,7 @@ fn follow(server: ServerConnection, lifecycle: Option<String>, tell: Sender<News
     });
 }
 
-/// Reads counts again beside the view, whenever it is asked for.
+/// Reads counts in the background, on request.
 fn poll(server: ServerConnection, lifecycle: Option<String>, tell: Sender<News>, asked: Receiver<()>) {
     thread::spawn(move || {
         while asked.recv().is_ok() {

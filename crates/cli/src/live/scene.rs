@@ -1,4 +1,4 @@
-//! What the live view shows, as data.
+//! The contents of the live view, as data.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ const KEPT: usize = 200;
 /// Maximum number of overdue entities per lifecycle.
 const LATE: usize = 20;
 
-/// How many are where, and which are late, at one moment.
+/// Counts per state and overdue entities, at one moment.
 #[derive(Debug, Default)]
 pub(super) struct LiveQuery {
     pub(super) now: String,
@@ -23,7 +23,7 @@ pub(super) struct LiveQuery {
     pub(super) late: Vec<Late>,
 }
 
-/// How many of a lifecycle are in a state.
+/// The number of a lifecycle's entities in a state.
 #[derive(Debug, PartialEq)]
 pub(super) struct StateCount {
     pub(super) lifecycle: String,
@@ -91,7 +91,7 @@ impl Late {
 pub(super) struct LiveView {
     pub(super) title: String,
     pub(super) look: LiveQuery,
-    /// What happened, the newest first.
+    /// Recent entries, the newest first.
     pub(super) movers: VecDeque<String>,
     pub(super) trouble: Option<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! What waits for people, and people who decide.
+//! Requests that wait for people, and their decisions.
 
 use crate::ground::{Ground, scratch};
 

@@ -7,7 +7,7 @@ use crate::ground::scratch;
 use crate::program::{binary, told};
 
 #[test]
-fn the_story_goes_as_it_is_written_and_touches_every_pack() {
+fn the_demo_plays_its_script_and_uses_every_pack() {
     let data = scratch("demo").join("data");
     let data = data.to_str().unwrap();
     let played = told(binary(&["demo", "--once", "--pace", "0", "--data", data]));
@@ -23,7 +23,7 @@ fn the_story_goes_as_it_is_written_and_touches_every_pack() {
 }
 
 #[test]
-fn a_folder_that_is_used_and_a_pace_that_is_none_are_told() {
+fn a_used_folder_and_an_invalid_pace_are_errors() {
     let data = scratch("demo-used");
     std::fs::write(data.join("mine"), "x").unwrap();
     told(binary(&["demo", "--data", data.to_str().unwrap()]))
@@ -49,7 +49,7 @@ fn an_interrupted_story_leaves_nothing_behind() {
 }
 
 #[test]
-fn one_that_is_interrupted_before_it_began_leaves_nothing_behind_either() {
+fn a_story_interrupted_before_its_start_leaves_nothing_behind() {
     let place = scratch("demo-early");
     let mut demo = binary(&["demo"]);
     let mut demo = demo.env("TMPDIR", &place).stdout(Stdio::null()).spawn().unwrap();

@@ -26,7 +26,7 @@ fn evidence_leaves_the_server_and_holds_without_it() {
     );
     ground.ask(&["audit", "export", "small.light/X", "--to", "x"]).says(1, &["unknown-entity"]);
 
-    // The end that the journal has is the end that the file says.
+    // The end of the journal is the end in the file.
     let audit = ground.ask(&["audit", "verify", "--json"]).json();
     let end = format!("{}:{}", audit["to"]["seq"], audit["to"]["hash"].as_str().unwrap());
     drop(ground);

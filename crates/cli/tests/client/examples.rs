@@ -6,15 +6,15 @@ use crate::ground::scratch;
 use crate::program::{binary, told};
 use crate::terminal::{Terminal, Typed};
 
-/// What is typed, in this order.
+/// The commands of an example, in this order.
 enum Step {
     /// Shell commands that prepare the next examples.
     Do(&'static str),
     /// The examples of a help page that have not run yet, with other ids in place of the invented ones.
     Help(&'static str, &'static [(&'static str, &'static str)]),
-    /// The same; the nth of them runs until keys are pressed after some seconds, and exits with this code.
+    /// Commands of which the nth runs until keys are pressed after some seconds, and exits with this code.
     Until(&'static str, usize, &'static str, f32, i32),
-    /// The same; the nth of them exits with this code.
+    /// Commands of which the nth exits with this code.
     Fails(&'static str, usize, i32),
 }
 

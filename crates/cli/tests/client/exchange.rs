@@ -1,4 +1,4 @@
-//! What goes out of a server and comes in: exports, and what other tools keep.
+//! Exports from a server, and imports of exports and of other tools' files.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ fn fixture(name: &str) -> String {
     format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A server of its own with the packs that come with the program.
+/// A server of its own with the built-in packs.
 fn whole(name: &str) -> Ground {
     Ground::start(scratch(name), "build,coding,mission,research,turns")
 }
 
 #[test]
-fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
+fn an_export_starts_a_new_server_and_is_imported_by_another() {
     let mut ground = Ground::small("export");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
@@ -30,13 +30,13 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     ground.ask_as(&pia, &["export", "--to", seen.to_str().unwrap()]).says(0, &[]);
     ground.stop();
 
-    // The same project elsewhere.
+    // A copy of the project elsewhere.
     let root = scratch("export-copy");
     let data = root.join("data");
     told(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["unchanged"]);
     told(binary(&["import", seen.to_str().unwrap(), "--data", data.to_str().unwrap()]))
         .says(1, &["export it as a person with the role admin"]);
-    // Its clock stands where it stood, and an export of the folder says so, too.
+    // Its clock has the same time, and an export of the folder contains it, too.
     let clock = |folder: &Path| std::fs::read_to_string(folder.join("clock")).unwrap();
     assert_eq!(clock(&data), clock(&ground.root.join("data")));
     let again = told(binary(&["export", "--data", data.to_str().unwrap()])).says(0, &[]).data.clone();
@@ -68,7 +68,7 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     import(false).says(0, &["0 entities imported", "1 was already imported"]);
     let pia = other.token("pia", "human", &[]);
     other.ask_as(&pia, &["import", file]).says(4, &["not-permitted"]);
-    // An id that is somebody else's there is a problem of its line.
+    // An id that exists there already is a problem of its line.
     let clash = Ground::small("export-clash");
     clash.ask(&["new", "small.light", "--id", "A", "place=mine"]).says(0, &[]);
     clash
@@ -132,7 +132,7 @@ fn a_plan_becomes_tasks() {
     );
     ground.ask(&["history", "build.task/TASK-001"]).says(0, &["imported from plan TASK-001 in plan.md"]);
     import(false).says(0, &["0 entities of build.task imported", "5 were already imported"]);
-    // A plan that has grown brings what is new.
+    // A plan with new lines imports only those.
     let grown = ground.root.join("grown.md");
     let text = std::fs::read_to_string(&plan).unwrap();
     std::fs::write(&grown, format!("{text}\n## Later\n\n- [ ] TASK-006: Loyalty cards\n")).unwrap();
@@ -143,7 +143,7 @@ fn a_plan_becomes_tasks() {
 }
 
 #[test]
-fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
+fn symbols_without_a_legend_get_the_meaning_of_the_pack() {
     let ground = whole("import-symbols");
     let plan = ground.root.join("symbols.md");
     let symbols = [" ", "x", "X", "~", "?", "#", "@"];
@@ -172,12 +172,12 @@ fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
         ("[~]", "in_progress"),
     ];
     assert_eq!(pairs, expected);
-    // A state that needs something which the plan does not say names what to write.
+    // A state that requires a field which the plan lacks names the option to type.
     import(&["--dry-run"])
         .says(1, &["cto_intervention requires returnTo: add --set 'cto_intervention:returnTo=…'"]);
     import(&["--dry-run", "--only", "statsu=[x]"])
         .says(2, &["--only statsu=[x]: no task has statsu; did you mean status?"]);
-    // What is said goes before what the pack says.
+    // Options override the pack.
     let said = ["--state", "[#]=testing", "--state", "[@]=-", "--state", "[~]=assigned", "--dry-run"];
     import(&said).says(0, &["[#] is testing: 1", "[~] is assigned: 1", "[?] is planning: 1"]);
     import(&["--state", "[!]=testing"]).says(2, &["no task has the status [!]"]);
@@ -192,7 +192,7 @@ fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
     let own = Ground::start(scratch("import-known"), &small(&scratch("import-known-pack"), 1, &light));
     let into = ["import", "--from", "plan", plan, "--into", "small.light", "--map", "title=place"];
     own.ask(&into).says(0, &["gone is OFF: 1", "looked at is OFF: 1"]);
-    // The same while no server runs.
+    // The same without a server.
     let mut own = own;
     own.stop();
     own.ask(&[&into[..], &["--dry-run"]].concat()).says(0, &["2 were already imported"]);
@@ -212,7 +212,7 @@ fn issues_of_beads_become_tasks() {
         let all = args(more);
         ground.ask(&all.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    // Everything that has no place is told at once, with what to write.
+    // All unmapped names are reported at once, with the options to type.
     let told = ask(&["--state", "closd=DONE"]);
     told.says(
         2,
@@ -224,7 +224,7 @@ fn issues_of_beads_become_tasks() {
         ],
     );
     let states = ["--state", "open=INBOX", "--state", "closed=DONE", "--state", "in_progress=ASSIGNED"];
-    // What does not fit is told by its line.
+    // A value that does not fit is reported with its line.
     ask(&[&states[..], &["--dry-run"]].concat()).says(
         1,
         &[
@@ -273,7 +273,7 @@ fn issues_of_beads_become_tasks() {
     assert!(first["fields"].get("approvedBy").is_none_or(serde_json::Value::is_null), "{first:#}");
     ask(&all).says(0, &["0 entities", "3 were already imported"]);
 
-    // A lifecycle without a title says so; texts can share a field.
+    // A lifecycle without a title is reported; texts can share a field.
     let coding = [
         "import",
         "--from",
@@ -301,7 +301,7 @@ fn issues_of_beads_become_tasks() {
 }
 
 #[test]
-fn tasks_of_vibe_kanban_become_tasks_of_a_pack_of_ones_own() {
+fn tasks_of_vibe_kanban_become_tasks_of_a_custom_pack() {
     let ground = Ground::small("import-vibe-kanban");
     let path = ground.root.join("db.v2.sqlite");
     let sql = std::fs::read_to_string(fixture("vibe-kanban.sql")).unwrap();
@@ -359,7 +359,7 @@ fn tasks_of_vibe_kanban_become_tasks_of_a_pack_of_ones_own() {
 }
 
 #[test]
-fn what_is_typed_wrongly_is_told() {
+fn wrong_arguments_are_reported() {
     let ground = Ground::small("import-usage");
     let plan = fixture("plan.md");
     ground.ask(&["import", "--from", "plan", &plan]).says(2, &["--into"]);

@@ -1,4 +1,4 @@
-//! What the tests stand on: servers in scratch folders, and short ways to ask them.
+//! Shared fixtures: servers in scratch folders, and short request functions.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -50,7 +50,7 @@ pub(crate) fn small(root: &Path, version: u32, lifecycle: &str) -> String {
     pack.to_str().unwrap().to_owned()
 }
 
-/// A server that ends with the test, however that ends: it lives as long as this pipe is open.
+/// A server that ends with the test in any case: it lives as long as this pipe is open.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub root: PathBuf,
@@ -72,7 +72,7 @@ impl Ground {
         Self::start_with(root, packs, &[])
     }
 
-    /// The same, told more.
+    /// Starts a server with further arguments.
     pub fn start_with(root: PathBuf, packs: &str, more: &[&str]) -> Self {
         Self::start_by(root, packs, "manual", more)
     }
@@ -82,14 +82,14 @@ impl Ground {
         Self::start_as(root, folder, packs, "manual", &[])
     }
 
-    /// The same by this clock.
+    /// Starts a server with this clock.
     pub fn start_by(root: PathBuf, packs: &str, clock: &str, more: &[&str]) -> Self {
         Self::start_as(root, "data", packs, clock, more)
     }
 
     fn start_as(root: PathBuf, folder: &str, packs: &str, clock: &str, more: &[&str]) -> Self {
         let data = root.join(folder);
-        // An address of an earlier run says nothing about this one.
+        // The address of an earlier run may be wrong.
         let _ = std::fs::remove_file(data.join("address"));
         let script = "\"$0\" \"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
         let mut shell = Command::new("sh");
@@ -108,7 +108,7 @@ impl Ground {
         Self { root, data, shell, pipe }
     }
 
-    /// The one with every pack that comes with the program, for tests that do not move its clock.
+    /// The shared server with all built-in packs, for tests that do not move its clock.
     pub fn whole() -> &'static Self {
         static WHOLE: OnceLock<Ground> = OnceLock::new();
         WHOLE.get_or_init(|| Self::start(scratch("whole"), "build,coding,mission,research,turns"))
@@ -118,12 +118,12 @@ impl Ground {
         self.data.to_str().unwrap().to_owned()
     }
 
-    /// Asks as the owner.
+    /// Runs a command as the owner.
     pub fn ask(&self, args: &[&str]) -> Told {
         told(self.command(args))
     }
 
-    /// Asks as somebody else.
+    /// Sends a command as another actor.
     pub fn ask_as(&self, token: &str, args: &[&str]) -> Told {
         let mut command = self.command(args);
         command.env("TRACKSIDE_TOKEN", token);
@@ -136,7 +136,7 @@ impl Ground {
         command
     }
 
-    /// A token of somebody.
+    /// Creates a token for an actor.
     pub fn token(&self, actor: &str, kind: &str, roles: &[&str]) -> String {
         let mut args = vec!["token", "create", actor, "--kind", kind];
         roles.iter().for_each(|it| args.extend(["--role", it]));

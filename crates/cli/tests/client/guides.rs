@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::ground::scratch;
 use crate::terminal::{Seen, Terminal, Typed};
 
-/// What a page expects of the commands of a fence, or of one line of it.
+/// The expected result of the commands of a fence, or of one line of it.
 #[derive(Debug)]
 enum Expected {
     /// No command fails.
@@ -114,7 +114,7 @@ fn problem(seen: &Seen, expected: &Expected) -> Option<String> {
     }
 }
 
-/// Runs a page and lists every command that does not do what the page says.
+/// Runs a page and lists every command with another result than the page shows.
 fn check(name: &str, setup: &str) {
     let page = std::fs::read_to_string(root().join(name)).unwrap();
     let steps = steps(&page);

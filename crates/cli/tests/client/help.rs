@@ -1,9 +1,9 @@
-//! What every command says of itself.
+//! The help of every command.
 
 use crate::program::{binary, told};
 
 #[test]
-fn what_is_typed_wrongly_is_told_with_what_may_have_been_meant() {
+fn misspelled_commands_get_a_suggestion() {
     for (args, says) in [
         (&["help", "fier"][..], "a similar subcommand exists: 'fire'"),
         (&["fier"], "a similar subcommand exists: 'fire'"),
@@ -76,7 +76,7 @@ fn help_is_what_we_reviewed() {
 }
 
 #[test]
-fn what_is_typed_wrongly_is_answered_with_the_nearest_word() {
+fn misspelled_words_get_the_nearest_word() {
     told(binary(&["shwo", "a.b/1"])).says(2, &["'show'"]);
     told(binary(&["list", "a.b", "--stat", "X"])).says(2, &["--state"]);
     told(binary(&["token", "create", "ada", "--kind", "robot"])).says(2, &["human", "agent", "system"]);

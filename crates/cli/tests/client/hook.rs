@@ -1,4 +1,4 @@
-//! A coding agent asks before it acts.
+//! `trackside hook`: a coding agent asks before it acts.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::ground::{Ground, scratch};
 use crate::program::{Told, binary};
 
-/// What the hook answers an agent.
+/// The hook's answer to an agent.
 fn hook(ground: &Ground, token: &str, more: &[&str], sent: &str) -> Told {
     let data = ground.data();
     let mut args = vec!["hook", "--data", &data];
@@ -32,7 +32,7 @@ fn tool(name: &str, input: Json) -> String {
 }
 
 #[test]
-fn the_policy_speaks_before_an_agent_acts() {
+fn the_hook_answers_by_the_risk_policy() {
     let ground = Ground::start(scratch("hook"), "mission");
     let sam = ground.token("sam", "agent", &["mission:specialist"]);
     let ivy = ground.token("ivy", "agent", &["mission:intern"]);
@@ -60,7 +60,7 @@ fn the_policy_speaks_before_an_agent_acts() {
     let told = hook(&ground, &sam, &[], &shell.to_string());
     assert!(["ask", "deny"].contains(&told.json()["permission"].as_str().unwrap()), "{told:?}");
 
-    // The server judges its own tools, whoever has the hook judge all others.
+    // The server checks its own tools, so the hook lets them pass.
     let own = tool("mcp__trackside__my_work", json!({}));
     hook(&ground, &ivy, &["--unattended"], &own).says(0, &[]);
     assert_eq!(said(&hook(&ground, &ivy, &["--allow"], &own), "permissionDecision"), "allow");

@@ -1,4 +1,4 @@
-//! Who may speak to the server.
+//! Tokens and sign-in.
 
 use crate::ground::Ground;
 
@@ -47,7 +47,7 @@ fn a_token_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn a_supervisor_acts_for_its_agents_and_nobody_else() {
+fn a_supervisor_acts_only_for_its_agents() {
     let ground = Ground::small("supervisor");
     let made = ground.ask(&["token", "create", "boss", "--kind", "agent", "--for", "coder-*"]);
     let boss = made.says(0, &[]).data.trim().to_owned();

@@ -1,4 +1,4 @@
-//! What a server says while it runs, and what it keeps to itself.
+//! The log of a running server, and the data that stays out of it.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::ground::{Ground, LIGHT, scratch, small};
 
-/// A server with a log like this, on which something has been done; the log after it has ended, and its secrets.
+/// Runs a server with this log format and some work. Returns the log after its end, and its secrets.
 fn logged(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
     let root = scratch(name);
     let pack = small(&root, 1, LIGHT);
@@ -34,7 +34,7 @@ fn logged(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn every_line_for_programs_is_an_object_and_no_line_tells_a_secret() {
+fn json_log_lines_are_objects_and_no_line_contains_a_secret() {
     let (log, secrets) = logged("log-json", "json", "info");
     let lines: Vec<Json> =
         log.lines().map(|it| serde_json::from_str(it).unwrap_or_else(|why| panic!("{why}: {it}"))).collect();
@@ -54,7 +54,7 @@ fn every_line_for_programs_is_an_object_and_no_line_tells_a_secret() {
 }
 
 #[test]
-fn for_people_a_server_that_is_well_says_nothing_more_than_that_it_is_up() {
+fn a_healthy_server_only_logs_that_it_is_up() {
     let (log, secrets) = logged("log-text", "text", "warn");
     assert_eq!(log.lines().count(), 5, "{log}");
     assert!(log.contains("/sign-in?link="), "the link is for who started it: {log}");

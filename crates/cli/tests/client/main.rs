@@ -1,4 +1,4 @@
-//! The commands that speak to a server, as people type them: the real binary and a real server.
+//! The commands that need a server, as people type them: the real binary and a real server.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::ground::{Ground, scratch};
 use crate::program::{binary, told};
 
-/// An agent host: it starts the program and speaks to it.
+/// An agent host: it starts the program and exchanges messages with it.
 struct Host {
     child: Child,
     input: ChildStdin,
@@ -61,7 +61,7 @@ impl Host {
         agreed
     }
 
-    /// Nobody asks any more: it ends by itself, and well.
+    /// Closes the input: the bridge must end by itself with exit code 0.
     fn ended(mut self) -> Vec<Json> {
         drop(self.input);
         let rest = self.output.lines().map(|it| serde_json::from_str(&it.unwrap()).unwrap()).collect();
@@ -81,7 +81,7 @@ fn an_agent_host_speaks_to_the_server_through_the_program() {
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 10, "{tools}");
     let work = ada.call("my_work", json!({}));
     assert_eq!(work["structuredContent"]["you"]["actor"], "ada", "{work}");
-    // A refusal comes as the problem it is over HTTP, and is set right in one step.
+    // A refusal is the same problem as over HTTP, and is fixed in one step.
     let one = json!({ "lifecycle": "small.light", "id": "A" });
     let refused = ada.call("fire", json!({ "lifecycle": "small.light", "id": "A", "event": "switch_on" }));
     assert_eq!(
@@ -139,7 +139,7 @@ fn the_newest_protocol_goes_through_as_well_with_progress_and_tasks() {
 }
 
 #[test]
-fn what_was_given_up_is_not_answered_and_the_rest_is() {
+fn cancelled_requests_are_not_answered_and_the_others_are() {
     let ground = Ground::small("mcp-given-up");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let mut host = Host::of(ground.command(&["mcp"]));
@@ -177,7 +177,7 @@ fn while_the_server_is_away_every_request_says_what_to_do() {
     assert!(refused["error"]["message"].as_str().unwrap().contains("trackside token create"), "{refused}");
     assert_eq!(refused["error"]["data"]["code"], "unauthorized");
     host.ended();
-    // It goes away, and comes back on another port.
+    // The server stops, and comes back on another port.
     let mut host = Host::of(ground.command(&["mcp"]));
     host.shake_hands();
     ground.stop();

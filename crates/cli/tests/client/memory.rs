@@ -1,4 +1,4 @@
-//! What a server takes of the machine while nobody asks.
+//! The memory of an idle server.
 #![cfg(target_os = "linux")]
 
 use std::process::{Child, Stdio};

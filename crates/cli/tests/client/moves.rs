@@ -18,7 +18,7 @@ fn an_entity_is_made_moved_and_refused() {
     std::fs::write(ground.root.join("place.txt"), "the attic").unwrap();
     ground.ask(&["new", "small.light", "--id", "F", "place=@place.txt"]).says(0, &[]);
     assert_eq!(ground.ask(&["show", "small.light/F", "--json"]).json()["fields"]["place"], "the attic");
-    // A trial changes nothing.
+    // A dry run changes nothing.
     let trial = ground.ask(&["fire", "small.light/A", "switch_on", "--dry-run"]);
     trial.says(0, &["OFF → ON", "nothing was changed"]);
     assert_eq!(ground.ask(&["show", "small.light/A", "--json"]).json()["state"], "OFF");
@@ -33,7 +33,7 @@ fn an_entity_is_made_moved_and_refused() {
     ground
         .ask(&late)
         .says(1, &["refused: version-mismatch", "next: read it again with trackside show small.light/A"]);
-    // Nothing to set right, and what is not there.
+    // A correction without changes, and one of an unknown entity.
     let wrong = |more: &[&str], says: &[&str]| {
         let args = [&["correct", "small.light/A", "--reason", "a slip"], more].concat();
         ground.ask(&args).says(1, says);
@@ -45,11 +45,11 @@ fn an_entity_is_made_moved_and_refused() {
     wrong(&["wats:=20"], &["small.light has no field wats; did you mean watts?"]);
     let twice = ["correct", "small.light/A", "--reason", "a slip", "watts:=1", "watts:=2"];
     ground.ask(&twice).says(2, &["watts is given twice. Remove one of them"]);
-    // Set right, loudly.
+    // A correction, which raises an alert.
     let right = ["correct", "small.light/A", "--to", "OFF", "watts:=20", "--reason", "a slip"];
     ground.ask(&right).says(0, &["an alert was raised"]);
     ground.ask(&["alerts"]).says(0, &["small.light/A"]);
-    // Somebody sees it, and sees to it.
+    // A person acknowledges the alert, and resolves it.
     let alert = ground.ask(&["alerts", "--json"]).json()["items"][0]["alertId"].as_str().unwrap().to_owned();
     let seen = ["alerts", "acknowledge", &alert, "--note", "I am on it"];
     ground.ask(&seen).says(0, &["was acknowledged by owner"]);
@@ -124,12 +124,12 @@ fn a_refusal_says_the_same_as_over_http() {
 }
 
 #[test]
-fn what_is_claimed_is_held_until_its_lease_runs_out() {
+fn a_claimed_entity_is_held_until_its_lease_expires() {
     let ground = Ground::small("claims");
     let ada = ground.token("ada", "agent", &[]);
     ground.ask_as(&ada, &["claim", "small.light"]).says(1, &["you cannot claim any small.light now"]);
     ground.ask(&["new", "small.light", "--id", "A", "watts:=60"]).says(0, &[]);
-    // Whoever may claim nothing at all is told who may, be there something or not.
+    // A caller that may claim nothing learns who may, with and without claimable entities.
     let mine = ["claim", "small.light"];
     ground.ask(&mine).says(4, &["not-permitted", "owner may not claim a small.light. Who may: agent"]);
     let far = ["claim", "small.light", "fix", "--where", "watts > 90"];

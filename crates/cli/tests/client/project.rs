@@ -19,13 +19,13 @@ fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {
     run(&["fmt", "--check", "shop/packs"]).says(0, &[]);
     let lifecycle = std::fs::read_to_string(root.join("shop/packs/shop/lifecycles/task.yaml")).unwrap();
     assert!(!lifecycle.contains("starter"), "{lifecycle}");
-    // What is there is never overwritten.
+    // Existing files are never overwritten.
     std::fs::write(root.join("shop/packs/shop/pack.yaml"), "mine").unwrap();
     run(&["init", "shop"]).says(2, &["already exists and was not changed"]);
     assert_eq!(std::fs::read_to_string(root.join("shop/packs/shop/pack.yaml")).unwrap(), "mine");
 }
 
-/// What `git add -A` stages in a folder.
+/// The files that `git add -A` stages in a folder.
 fn staged(root: &std::path::Path) -> Vec<String> {
     let git = |args: &[&str]| {
         let mut git = std::process::Command::new("git");
@@ -83,7 +83,7 @@ fn a_project_folder_from_an_older_release_gets_a_gitignore() {
     ground.stop();
     std::fs::remove_file(root.join("up.log")).unwrap();
     assert_eq!(staged(&root), SCHEMAS);
-    // One that somebody changed is left alone.
+    // A changed file is left alone.
     std::fs::write(root.join(".trackside/.gitignore"), "*\n").unwrap();
     Ground::start_in(root.clone(), ".trackside", "mission").stop();
     assert_eq!(std::fs::read_to_string(root.join(".trackside/.gitignore")).unwrap(), "*\n");
@@ -158,12 +158,12 @@ fn the_starter_pack_is_added_to_a_running_server_and_used() {
 }
 
 #[test]
-fn a_pack_is_refused_with_what_is_wrong_or_installed_beside_the_running_one() {
+fn a_pack_is_refused_with_its_errors_or_installed_beside_the_running_one() {
     let ground = Ground::small("packs");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     ground.ask(&["pack", "list"]).says(0, &["small", "small.light"]);
     let second = ground.root.join("second");
-    // Where the text is, so are the findings.
+    // Findings point into the text of the pack.
     let broken = small(&second, 2, &LIGHT.replace("from: ON", "form: ON"));
     ground.ask(&["pack", "add", &broken]).says(1, &["lifecycles/light.yaml:", "Did you mean `from`?"]);
     // The same version with another text.
@@ -180,7 +180,7 @@ fn a_pack_is_refused_with_what_is_wrong_or_installed_beside_the_running_one() {
 }
 
 #[test]
-fn settings_are_told_with_their_origin_and_changed() {
+fn settings_are_shown_with_their_origin_and_changed() {
     let ground = Ground::whole();
     ground.ask(&["settings", "mission"]).says(0, &["maxReviewCycles", "default"]);
     let changed = ground.ask(&["settings", "mission", "maxReviewCycles:=5"]);

@@ -12,12 +12,12 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     let (address, token) = (read("address"), read("token"));
     // By the folder.
     ground.ask(&["whoami"]).says(0, &["owner (human), admin"]);
-    // By the environment, from elsewhere.
+    // By the environment, from another folder.
     let mut command = binary(&["whoami"]);
     let url = format!("http://{}", address.trim());
     command.env("TRACKSIDE_URL", &url).env("TRACKSIDE_TOKEN", token.trim()).current_dir(scratch("elsewhere"));
     told(command).says(0, &["owner (human), admin"]);
-    // The environment goes before the folder, and says so.
+    // The environment overrides the folder, and the output says so.
     let mut command = ground.command(&["whoami"]);
     command.env("TRACKSIDE_URL", "http://127.0.0.1:9").env("TRACKSIDE_TOKEN", "x");
     told(command)
@@ -41,7 +41,7 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     ground
         .ask_as("ts_000000000000_00", &["whoami"])
         .says(4, &["refused: unauthorized", "next: set TRACKSIDE_TOKEN"]);
-    // When it is gone, everybody is told how to start it.
+    // Without the server, every command says how to start it.
     ground.stop();
     let next = format!("trackside up --data {}", ground.data());
     ground.ask(&["whoami"]).says(3, &["cannot reach", &next]);
@@ -49,10 +49,10 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
 }
 
 #[test]
-fn where_there_is_no_server_the_next_step_is_told() {
+fn without_a_server_the_message_names_the_next_step() {
     let empty = scratch("nothing");
     let mut command = binary(&["list", "mission.task"]);
-    // Whatever lies above the folders of these tests is not meant.
+    // Folders above those of the tests do not count.
     command.current_dir("/");
     told(command).says(3, &["no .trackside in this folder or above it", "trackside up", "TRACKSIDE_URL"]);
     let data = empty.join("none");
@@ -63,7 +63,7 @@ fn where_there_is_no_server_the_next_step_is_told() {
 
 /// The journal of a scenario, to make a project of, and its pack.
 fn journal(root: &Path) -> (String, String) {
-    // Nobody dusts it, and the clock of this machine has gone on.
+    // The lamp is not dusted, and the system clock has moved on.
     let (light, _) = LIGHT.split_once("  dusted:").unwrap();
     let pack = small(root, 1, light);
     let scenarios = "pack: small\nactors: { hank: { human: [] } }\nscenarios:\n  - scenario: One light\n    steps:\n      - { as: hank, create: small.light/A, with: { place: hall } }\n";
@@ -75,7 +75,7 @@ fn journal(root: &Path) -> (String, String) {
     (file, pack)
 }
 
-/// Everything about a whole project that can be asked of a server.
+/// All commands about a whole project that a server can answer.
 const OF_A_PROJECT: [&[&str]; 9] = [
     &["validate"],
     &["audit", "verify"],
@@ -88,7 +88,7 @@ const OF_A_PROJECT: [&[&str]; 9] = [
     &["migrate", "undo", "small.light", "--version", "1"],
 ];
 
-/// Asks in a folder, with the environment naming this server.
+/// Runs a command in a folder, with the environment naming this server.
 fn asked(args: &[&str], here: &Path, url: &str, token: &str) -> Told {
     let mut command = binary(args);
     command.current_dir(here).env("TRACKSIDE_URL", url).env("TRACKSIDE_TOKEN", token);
@@ -101,7 +101,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let read = |name: &str| std::fs::read_to_string(ground.root.join("data").join(name)).unwrap();
     let (url, token) = (format!("http://{}", read("address").trim()), read("token").trim().to_owned());
-    // Another project is in the folder from which it is asked; it is not the one that is meant.
+    // The current folder has another project, which must not be used.
     let home = scratch("reaching-home");
     let (journal, pack) = journal(&home);
     let mut made = binary(&["import", &journal, "--packs", &pack]);
@@ -123,7 +123,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     let of_server = ground.ask(&["audit", "verify", "--json"]).json();
     let copied = told(binary(&["audit", "verify", "--json", "--data", copy.to_str().unwrap()])).json();
     assert_eq!(copied["to"], of_server["to"], "the copy is of the server's project");
-    // What needs the files of a folder says so, and looks at one that is named.
+    // Commands that need the files of a folder say so, and accept a named folder.
     asked(&["doctor"], &home, &url, &token).says(3, &["TRACKSIDE_URL names a server", "--data DIR"]);
     asked(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["none: the folder is free"]);
     asked(&["validate", "--deep"], &home, &url, &token).says(0, &[&meant, "compared with the journal"]);
@@ -135,7 +135,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     let path = archived["files"][0]["path"].as_str().unwrap();
     assert!(path.starts_with("archive/journal-"), "{archived:#}");
     assert!(ground.root.join("data").join(path).is_file() && !home.join(".trackside/archive").exists());
-    // Nobody there: told as to every client.
+    // An unreachable server gives the same message as for every client.
     let gone = asked(&["audit", "verify"], &home, "http://127.0.0.1:9", "x");
     gone.says(3, &["cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
 }
@@ -171,7 +171,7 @@ fn a_whole_project_is_found_from_a_folder_below() {
     below(&["import", "out.jsonl", "--dry-run"]).says(1, &[&which, "small.light/A exists already"]);
     let redact = ["redact", "small.light/A", "--set", "place=[gone]", "--set", "watts:=40", "--reason", "x"];
     below(&redact).says(0, &[&which]);
-    // From beside it there is nothing to say.
+    // In the project's own folder, the output names no folder.
     let mut here = binary(&["audit", "verify"]);
     here.current_dir(&home);
     let here = told(here);
@@ -182,7 +182,7 @@ fn a_whole_project_is_found_from_a_folder_below() {
 }
 
 #[test]
-fn the_audit_of_a_running_server_is_its_own() {
+fn a_running_server_performs_the_audit() {
     let ground = Ground::small("reaching-audit");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let end = ground.ask(&["audit", "verify", "--json"]).json();
@@ -192,7 +192,7 @@ fn the_audit_of_a_running_server_is_its_own() {
     ground
         .ask(&["audit", "verify", "--known", &other])
         .says(1, &["entry 1 does not match the hash noted for it", "recovery.md"]);
-    // It is the server that looks: an agent's token is refused by it.
+    // The server does the work: it refuses an agent's token.
     let ada = ground.token("ada", "agent", &[]);
     ground.ask_as(&ada, &["audit", "verify"]).says(4, &["Only people may run the audit"]);
 }

@@ -101,19 +101,19 @@ fn long_lists_are_read_page_by_page() {
 }
 
 #[test]
-fn what_is_overdue_is_listed() {
+fn overdue_entities_are_listed() {
     let ground = Ground::small("overdue");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B", "place=hall"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
     ground.ask(&["list", "small.light", "--overdue"]).says(0, &["no small.light found"]);
-    // Its deadline switches it off by itself; nothing is left overdue, and the journal says why.
+    // Its deadline switches it off; nothing is overdue afterwards, and the journal says why.
     ground.ask(&["clock", "advance", "9h"]).says(0, &[]);
     ground.ask(&["history", "small.light/A"]).says(0, &["TIMEOUT_WARNING", "ON → OFF  switch_off"]);
 }
 
 #[test]
-fn whoever_may_speak_for_an_agent_reads_as_that_agent() {
+fn a_supervisor_reads_as_its_agent() {
     let ground = Ground::small("reads-for");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let boss = ["token", "create", "boss", "--kind", "agent", "--for", "ada"];

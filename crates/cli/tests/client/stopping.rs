@@ -1,4 +1,4 @@
-//! How a server ends, and what whoever started it is told: the orderly end within a set time, and what systemd wants to hear.
+//! The end of a server: orderly within a set time, with notifications for systemd.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use crate::ground::{LIGHT, scratch, small};
 use crate::program::binary;
 
-/// The longest that anything here is waited for.
+/// The longest wait in these tests.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a server says that wants to hear the rest.
+/// The server's request for the rest of the body.
 const GO_ON: [u8; 25] = *b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// A server that is ours alone; killed if the test does not end it.
@@ -41,7 +41,7 @@ impl Up {
         std::fs::read_to_string(self.root.join("data").join(name)).unwrap().trim().to_owned()
     }
 
-    /// A request that has begun and is not all said, with what is left to say.
+    /// A request whose body is not complete, with the missing rest.
     fn begun(&self) -> (TcpStream, &'static [u8]) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
@@ -54,7 +54,7 @@ impl Up {
             body.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
-        // Whoever is told to go on is under way.
+        // After `100 Continue`, the request is under way.
         let mut go_on = [0; GO_ON.len()];
         stream.read_exact(&mut go_on).unwrap();
         assert_eq!(go_on, GO_ON, "{}", String::from_utf8_lossy(&go_on));
@@ -94,11 +94,11 @@ fn all_of(mut stream: TcpStream) -> String {
 }
 
 #[test]
-fn what_is_under_way_is_answered_before_it_ends() {
+fn open_requests_are_answered_before_the_server_ends() {
     let mut up = Up::new("stopping-well", &["--stop-within", "60"], &[]);
     let (mut stream, left) = up.begun();
     up.terminate();
-    // It takes nobody new, and still hears out who was there.
+    // It accepts no new connections, and still answers the open request.
     until(|| TcpStream::connect(up.address()).is_err());
     stream.write_all(left).unwrap();
     let answer = all_of(stream);
@@ -107,12 +107,13 @@ fn what_is_under_way_is_answered_before_it_ends() {
 }
 
 #[test]
-fn nobody_is_waited_for_longer_than_was_said() {
+fn the_server_ends_after_its_grace_period() {
     let mut up = Up::new("stopping-late", &["--stop-within", "1"], &[]);
     let (stream, _) = up.begun();
     up.terminate();
     assert_eq!(up.ended(), 0);
-    // It ended while the request was under way: had it waited, that would have been answered as one that took too long.
+    // It ended while the request was under way: had it waited, the request would have been answered as a
+    // timeout.
     assert_eq!(all_of(stream), "");
 }
 
@@ -136,16 +137,16 @@ mod told {
         for _ in 0..3 {
             assert_eq!(heard(socket), "WATCHDOG=1");
         }
-        // Somebody is not done, so it does not end at once.
+        // A request is under way, so the server does not end at once.
         let (mut stream, left) = up.begun();
         up.terminate();
-        // Signs of life that were under way come first.
+        // Watchdog messages that were under way come first.
         let mut last = heard(socket);
         while last == "WATCHDOG=1" {
             last = heard(socket);
         }
         assert_eq!(last, "STOPPING=1");
-        // Ten times as long as from one to the next.
+        // Ten times the interval of watchdog messages.
         socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
         assert!(socket.recv(&mut [0; 8]).is_err(), "a sign of life while it stops");
         stream.write_all(left).unwrap();
@@ -156,7 +157,7 @@ mod told {
     }
 
     #[test]
-    fn systemd_hears_that_it_is_ready_alive_and_stopping() {
+    fn systemd_is_notified_of_ready_watchdog_and_stopping() {
         let path = std::env::temp_dir().join(format!("trackside-notify-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let socket = UnixDatagram::bind(&path).unwrap();
@@ -168,7 +169,7 @@ mod told {
     }
 
     #[test]
-    fn a_project_that_cannot_be_written_gives_no_sign_of_life() {
+    fn a_project_that_cannot_be_written_sends_no_watchdog_message() {
         let name = format!("trackside-notify-sick-{}", std::process::id());
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
         socket.set_read_timeout(Some(LONG)).unwrap();
@@ -181,7 +182,7 @@ mod told {
         stream.write_all(left).unwrap();
         let answer = all_of(stream);
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-        // What was said until then, and nothing more.
+        // The notifications so far, and no further ones.
         socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
         let mut room = [0; 64];
         let mut signs = 0;

@@ -1,9 +1,9 @@
-//! Why it is not moving: situations in which people get stuck, each in a pack that comes with the program, asked by
-//! somebody who looks at it. Every answer tells since when, why, who must act, and what comes next.
+//! Explanations of stuck entities: typical situations, each in a built-in pack, asked by an observer. Every
+//! answer contains since when, why, who must act, and what comes next.
 
 use crate::ground::Ground;
 
-/// Commands that lead there, by whom; then who asks about what, and words that the answer must have.
+/// The commands that lead there and their actors; then the question, and words that the answer must have.
 struct Case {
     steps: &'static [(&'static str, &'static [&'static str])],
     asks: (&'static str, &'static str),
@@ -28,14 +28,14 @@ const ACTORS: [(&str, &str, &[&str]); 9] = [
 ];
 
 const CASES: &[Case] = &[
-    // Nobody was given it (multica#7024).
+    // It has no assignee (multica#7024).
     Case {
         steps: &[("owner", &["new", "mission.task", "--id", "new", "title=t"])],
         asks: ("nobody", "mission.task/new"),
         told: &["INBOX: New task", "waits for another actor", "human or (agent and lead): assign", "nothing"],
         never: &[],
     },
-    // A requirement is missing, and the one who must bring it is named.
+    // A required field is missing, and the actor that must send it is named.
     Case {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "given", "title=t"]),
@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
         told: &["ASSIGNED", "ada: assigned to it", "workPlan: Work plan required for IN_PROGRESS"],
         never: &[],
     },
-    // Blocked: who can let it go on (paperclip#11117).
+    // Blocked: who can unblock it (paperclip#11117).
     Case {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "blocked", "title=t"]),
@@ -55,7 +55,7 @@ const CASES: &[Case] = &[
         told: &["BLOCKED", "human: assign, cancel, unblock", "Must have at least one assignee"],
         never: &[],
     },
-    // It waits for people to approve, and the request ends by itself (paperclip#2718).
+    // It waits for an approval, and the request ends by itself (paperclip#2718).
     Case {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "asked", "title=t"]),
@@ -75,7 +75,7 @@ const CASES: &[Case] = &[
         told: &[
             "NEEDS_APPROVAL: Waiting for human approval",
             "decisionNote: A decision note is required",
-            // The request, what it says, who must decide, and when it ends.
+            // The request, its text, who must decide, and when it ends.
             "It waits for a decision on mission.approval/asked.A1",
             "justification: costly",
             "human and not requester and not approver: approve mission.approval/asked.A1",
@@ -90,7 +90,8 @@ const CASES: &[Case] = &[
         told: &["human and not requester and not approver (you): approve mission.approval/asked.A1"],
         never: &[],
     },
-    // A loop stopped it: how, after what, and what the Loop Summary proposes. Whose work it was cannot help.
+    // A loop stopped it: how, after what, and the proposal of the Loop Summary. Its former assignee cannot
+    // help.
     Case {
         steps: &[
             ("ada", &["new", "mission.agent", "--id", "ada"]),
@@ -143,7 +144,8 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // A live worker has it, until when (hatchet#322), and what follows if it falls silent (gascity#4387).
+    // A live worker has it, until when (hatchet#322), and what follows if the worker stops responding
+    // (gascity#4387).
     Case {
         steps: &[
             ("coder-1", &["new", "coding.agent", "--id", "coder-1", "role=coder"]),
@@ -159,7 +161,7 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // Somebody has paused what it belongs to (temporal#3006).
+    // A person has paused its parent (temporal#3006).
     Case {
         steps: &[
             ("owner", &["new", "coding.sprint", "--id", "S1"]),
@@ -211,7 +213,7 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // Everything was tried: a person must decide (OpenHands#2067).
+    // Every attempt failed: a person must decide (OpenHands#2067).
     Case {
         steps: &[
             ("owner", &["new", "build.task", "--id", "stuck", "title=t"]),
@@ -227,7 +229,7 @@ const CASES: &[Case] = &[
         told: &["to: Say where to: one of planning", "nothing: you can do it now"],
         never: &[],
     },
-    // It has ended, and nobody noticed.
+    // It has ended already.
     Case {
         steps: &[
             ("owner", &["new", "build.task", "--id", "over", "title=t"]),
@@ -252,7 +254,7 @@ const CASES: &[Case] = &[
         told: &["QUEUED", "when its rules apply: grant → ACTIVE"],
         never: &[],
     },
-    // A check that a machine makes has not come back, and it fails by itself (temper#384).
+    // A check by a machine has no result yet, and it fails by itself (temper#384).
     Case {
         steps: &[("owner", &["new", "research.session", "--id", "rs", "goal=a cure"])],
         asks: ("nobody", "research.session/rs"),
@@ -265,7 +267,7 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // A task that is ready waits for those who may claim it, whoever looks.
+    // A task that is ready waits for those who may claim it, for every observer.
     Case {
         steps: &[
             ("plan", &["new", "coding.task", "--id", "ready", SPEC[0], SPEC[1], SPEC[2], SPEC[3]]),
@@ -285,7 +287,7 @@ const CASES: &[Case] = &[
         told: &["coder or supervisor (you): claim"],
         never: &[],
     },
-    // What is paused says who ends the pause.
+    // A paused entity names the actors that can resume it.
     Case {
         steps: &[
             ("owner", &["new", "coding.goal", "--id", "G1", "description=d"]),
@@ -295,7 +297,7 @@ const CASES: &[Case] = &[
         told: &["what others can do without moving it", "  human: resume, note"],
         never: &["human: pause"],
     },
-    // Nobody hears an agent whose own record is quarantined: what it cannot do is not told as open.
+    // A gate refuses an agent whose own record is quarantined: closed moves are not shown as open.
     Case {
         steps: &[
             ("quin", &["new", "mission.agent", "--id", "quin", "role=specialist"]),
@@ -317,7 +319,7 @@ const CASES: &[Case] = &[
         told: &["you: ", "quin: assigned to it"],
         never: &["mission.agent/quin"],
     },
-    // A worker fell silent: whoever may take its work over is named.
+    // A worker stopped responding: the actors that may take over are named.
     Case {
         steps: &[("owner", &["clock", "advance", "1h"])],
         asks: ("owner", "coding.task/first"),
@@ -331,7 +333,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn whoever_is_stuck_is_told_why_who_since_when_and_what_next() {
+fn explain_says_why_who_since_when_and_what_next() {
     let ground = Ground::whole();
     let tokens: Vec<(&str, String)> =
         ACTORS.iter().map(|(name, kind, roles)| (*name, ground.token(name, kind, roles))).collect();

@@ -24,7 +24,7 @@ impl Typed {
 /// The result of commands that were typed together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// What the terminal showed, without control sequences.
+    /// The text on the terminal, without control sequences.
     pub output: String,
     /// The exit code of the last command.
     pub code: i32,
@@ -76,7 +76,7 @@ impl Terminal {
         std::fs::set_permissions(&path, mode).unwrap();
     }
 
-    /// Runs everything in one shell, in order.
+    /// Runs all commands in one shell, in order.
     pub fn run(&self, typed: &[Typed]) -> Vec<Seen> {
         let mut script = "set -m\ntrap : INT\ntrap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n".to_owned();
         script.push_str("trap 'printf \"\\036fail:%s: %s\\n\" \"$?\" \"$BASH_COMMAND\"' ERR\n");
@@ -107,7 +107,7 @@ impl Terminal {
     }
 }
 
-/// Splits what the terminal showed at the marks.
+/// Splits the terminal's output at the marks.
 fn read(shown: &str) -> Vec<Seen> {
     let mut all = Vec::new();
     for part in shown.split("\u{1e}begin:").skip(1) {

@@ -1,4 +1,4 @@
-//! A server with a certificate, and commands that trust who signed it.
+//! A server with a certificate, and commands that trust its issuer.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn certificates(root: &Path, name: &str) {
 }
 
 #[test]
-fn commands_trust_whom_they_are_told_to_and_nobody_else() {
+fn commands_trust_only_the_given_certificate() {
     let root = scratch("tls");
     certificates(&root, "127.0.0.1");
     let ground = Ground::start_with(root, "mission", &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);

@@ -4,7 +4,7 @@ use crate::ground::{Ground, LIGHT, small};
 use crate::program::{binary, told};
 
 #[test]
-fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
+fn commands_on_a_folder_go_to_the_server_that_owns_it() {
     let ground = Ground::small("upkeep");
     ground.ask(&["new", "small.light", "--id", "A", "place=the secret place"]).says(0, &[]);
     ground.ask(&["validate"]).says(0, &["checked", "0 open, 0 of them errors"]);
@@ -38,7 +38,7 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     ground.ask(&redact).says(0, &["erased the values of", "place is now \"[gone]\""]);
     ground.ask(&["show", "small.light/A"]).says(0, &["[gone]"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact", "dropped"]);
-    // Whatever was archived meanwhile is found as before.
+    // Entries that were archived meanwhile are found as before.
     let history = ground.ask(&["history", "small.light/A"]).says(0, &[]).data.clone();
     ground.ask(&["archive", "--older-than", "soon"]).says(2, &["write a span such as 30d"]);
     ground
@@ -48,13 +48,13 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     assert_eq!(ground.ask(&["history", "small.light/A"]).says(0, &[]).data, history);
     ground.ask(&["audit", "verify"]).says(0, &["intact", "1 file of the archive"]);
     ground.ask(&["new", "small.light", "--id", "LATE"]).says(0, &[]);
-    // What no server does for others.
+    // Commands that a server does not run for clients.
     let rebuild = ground.ask(&["doctor", "--rebuild"]);
     rebuild.says(3, &["in use by trackside up"]);
 }
 
 #[test]
-fn every_entity_is_moved_and_told_of_however_many_there_are() {
+fn every_entity_of_a_large_migration_is_moved_and_reported() {
     let ground = Ground::small("migrate-many");
     let tasks: String = (1..=1_001).map(|n| format!("- [ ] TASK-{n:04}: A light\n")).collect();
     let plan = ground.root.join("plan.md");
@@ -98,7 +98,7 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
     ground
         .ask(&["migrate", "plan", "small.light", "--to", "2", "--pack", &better])
         .says(3, &["Stop the server"]);
-    // What is typed wrong installs nothing.
+    // A misspelled lifecycle installs nothing.
     let wrong = ["migrate", "apply", "small.ligt", "--to", "2", "--pack", &better];
     ground
         .ask(&wrong)
@@ -114,7 +114,7 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
 }
 
 #[test]
-fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
+fn a_manual_clock_becomes_the_system_clock_only_on_request() {
     let mut ground = Ground::small("upkeep-jump");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
@@ -130,13 +130,13 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
     up(&[]).says(2, &ways);
     up(&["--now", "2027-01-01T00:00:00Z"]).says(2, &["manual clock"]);
     up(&["--clock", "system", "--now", "2027-01-01T00:00:00Z"]).says(2, &["--now needs --clock manual"]);
-    // A copy of it is no other project, nor is what was restored from it.
+    // A copy of the project is the same project, and so is a restored backup.
     let copy = ground.root.join("copy");
     assert!(copy.join("clock").is_file());
     let back = ground.root.join("back").to_str().unwrap().to_owned();
     told(binary(&["restore", copy.to_str().unwrap(), "--data", &back])).says(0, &[]);
     told(binary(&["up", "--listen", "127.0.0.1:0", "--data", &back])).says(2, &ways);
-    // Nothing has happened meanwhile; and whoever says so lets it jump.
+    // The refused starts changed nothing; `--clock system` permits the jump.
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let mut ground = Ground::start_by(ground.root.clone(), &pack, "system", &[]);
     assert_eq!(
@@ -149,7 +149,7 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
 }
 
 #[test]
-fn a_clock_goes_on_from_where_it_was_moved_to_though_nothing_happened_on_the_way() {
+fn a_manual_clock_resumes_at_its_time_without_entries() {
     let mut ground = Ground::small("upkeep-moved");
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
     ground.ask(&["clock", "advance", "3d"]).says(0, &[]);
@@ -165,7 +165,7 @@ fn a_clock_goes_on_from_where_it_was_moved_to_though_nothing_happened_on_the_way
     let mut ground = Ground::start(ground.root.clone(), &pack);
     assert_eq!(ground.ask(&["clock", "--json"]).json()["now"], "2026-01-04T00:00:00Z");
     ground.stop();
-    // Ahead of any machine: nothing would fire then.
+    // A time ahead of the system clock: no timer would fire.
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let mut ground = Ground::start_with(ground.root.clone(), &pack, &["--now", "2113-05-01T00:00:00Z"]);
     ground.stop();
@@ -176,7 +176,7 @@ fn a_clock_goes_on_from_where_it_was_moved_to_though_nothing_happened_on_the_way
 }
 
 #[test]
-fn a_time_that_is_not_heeded_is_spoken_of() {
+fn an_ignored_start_time_is_reported() {
     let mut ground = Ground::small("upkeep-now");
     ground.ask(&["clock", "advance", "1h"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
@@ -192,7 +192,7 @@ fn a_time_that_is_not_heeded_is_spoken_of() {
 }
 
 #[test]
-fn a_clock_that_is_moved_by_hand_stands_still_while_no_server_runs() {
+fn a_manual_clock_stands_still_while_no_server_runs() {
     let mut ground = Ground::small("upkeep-clock");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     // A deadline of eight hours, which the clock of this machine has long passed.

@@ -1,4 +1,4 @@
-//! Following what happens: as lines, and as a view on a terminal.
+//! `trackside watch`: as lines, and as a view on a terminal.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::ground::Ground;
 
-/// How long something that must come may take.
+/// The longest wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -22,7 +22,7 @@ fn without_a_terminal_events_are_lines() {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (tell, heard) = channel();
         std::thread::spawn(move || lines.map_while(Result::ok).all(|it| tell.send(it).is_ok()));
-        // It follows from when it is connected: something happens until it is heard.
+        // It follows from the moment of connection: repeat an event until it arrives.
         let begun = Instant::now();
         let mut at = 0;
         let found = loop {
@@ -85,7 +85,7 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
             }
         }
     });
-    // Blanks are not drawn, so words are looked for one by one.
+    // Blanks are not drawn, so the test searches for single words.
     let mut seen = String::new();
     for words in ["small.light", "things", "overdue", "latest", "FIXING", "quits"] {
         shown(&screen, &mut seen, words);
@@ -99,7 +99,7 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
         seen.push_str(&String::from_utf8_lossy(&bytes));
     }
     assert!(seen.contains("\u{1b}[?1049l"), "{seen}");
-    // Colours are told to the terminal, never drawn.
+    // Colours are control sequences, never visible text.
     let drawn: String =
         seen.split('\u{1b}').map(|it| it.trim_start_matches(|c: char| "[?;0123456789".contains(c))).collect();
     assert!(!drawn.contains("[1m") && !drawn.contains("[0m"), "{drawn}");

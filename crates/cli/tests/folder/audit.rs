@@ -3,7 +3,7 @@
 use crate::ground::Ground;
 
 #[test]
-fn an_intact_journal_is_told_so_with_its_end() {
+fn an_intact_journal_is_reported_with_its_end() {
     let ground = Ground::filled("audit-intact", "Lights go on");
     let told = ground.ask(&["audit", "verify", "--json"]);
     let json = told.says(0, &[]).json();
@@ -18,7 +18,7 @@ fn an_intact_journal_is_told_so_with_its_end() {
 }
 
 #[test]
-fn whatever_was_done_to_an_entry_is_named() {
+fn every_change_of_an_entry_is_reported() {
     for (name, sql, words, code) in [
         (
             "changed",
@@ -67,7 +67,7 @@ fn whatever_was_done_to_an_entry_is_named() {
 }
 
 #[test]
-fn an_entry_that_is_no_text_any_more_is_named_too() {
+fn an_entry_with_invalid_text_is_reported() {
     for (name, seq) in [("first", 1), ("last", 8)] {
         let ground = Ground::filled(&format!("audit-garbled-{name}"), "Lights go on");
         ground.tamper("journal.db", &format!("UPDATE journal SET header = 'nothing' WHERE seq = {seq}"));
@@ -79,7 +79,7 @@ fn an_entry_that_is_no_text_any_more_is_named_too() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_neither_intact_nor_broken() {
+fn a_journal_that_cannot_be_opened_is_neither_intact_nor_broken() {
     let ground = Ground::new("audit-nowhere");
     ground.ask(&["audit", "verify"]).says(3, &["does not exist", "--data"]);
     std::fs::create_dir_all(ground.data()).unwrap();
@@ -90,18 +90,18 @@ fn what_cannot_be_opened_is_neither_intact_nor_broken() {
 }
 
 #[test]
-fn it_works_beside_whoever_has_the_folder() {
+fn the_audit_works_beside_the_owner_of_the_folder() {
     let ground = Ground::filled("audit-beside", "Lights go on");
     let _lock = ground.taken();
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 }
 
 #[test]
-fn rules_that_were_rewritten_are_told_everywhere_and_nothing_starts() {
+fn altered_rules_are_reported_by_every_command_and_nothing_starts() {
     let ground = Ground::filled("audit-rules", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
-    // Ten times as many watts, by somebody who knows no better way.
+    // A direct edit of the file: ten times as many watts.
     ground.tamper(
         "journal.db",
         "UPDATE definition SET files = replace(files, 'watts <= 100', 'watts <= 1000')",
@@ -136,7 +136,7 @@ fn rules_that_were_rewritten_are_told_everywhere_and_nothing_starts() {
         assert_eq!(ground.number("state.db", position), 8, "{command:?}: nothing is cleared");
         assert!(!std::path::Path::new(&backup).exists(), "{command:?}: nothing is left of it");
     }
-    // Rules that make no sense any more are told as changed, not as what the compiler says of them.
+    // Altered rules that no longer compile are reported as altered, not as compiler errors.
     ground.tamper("journal.db", "UPDATE definition SET files = replace(files, 'watts <= 1000', 'watts <')");
     ground.ask(&["validate"]).says(3, &["the rules of small 1 were changed"]);
     ground.tamper("journal.db", "UPDATE definition SET files = replace(files, 'watts <', 'watts <= 100')");

@@ -3,7 +3,7 @@
 use crate::ground::{Ground, trackside};
 
 #[test]
-fn a_backup_is_a_project_and_can_be_put_back() {
+fn a_backup_is_a_project_and_can_be_restored() {
     let ground = Ground::filled("backup", "Lights go on");
     let (copy, back) = (ground.path("copy"), ground.path("back"));
     let told = ground.ask(&["backup", &copy, "--json"]);
@@ -15,9 +15,9 @@ fn a_backup_is_a_project_and_can_be_put_back() {
 }
 
 #[test]
-fn artifacts_are_in_a_backup_and_held_against_their_hash() {
+fn artifacts_in_a_backup_are_checked_against_their_hash() {
     let ground = Ground::filled("backup-artifacts", "Lights go on");
-    // Some hash, and that of nothing.
+    // An arbitrary hash, and the hash of empty content.
     let ids = [
         "d9cbd6c6a1a0d0e9c7b2f1d1e0d3a0f3a9d0a1b2c3d4e5f60718293a4b5c6d7e",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -35,7 +35,7 @@ fn artifacts_are_in_a_backup_and_held_against_their_hash() {
     assert_eq!(told.says(0, &[]).json()["artifacts"], 1);
     assert!(ground.root.join("back/artifacts/e3").join(ids[1]).is_file());
 
-    // One whose content is another one's is not copied, and said.
+    // An artifact with wrong content is reported and not copied.
     put("data", ids[0], "something else");
     let other = ground.path("other");
     ground.ask(&["backup", &other]).says(1, &["with 1 artifact", "not copied", ids[0]]);
@@ -47,7 +47,7 @@ fn artifacts_are_in_a_backup_and_held_against_their_hash() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
+fn restore_overwrites_nothing_and_refuses_a_damaged_backup() {
     let ground = Ground::filled("backup-refused", "Lights go on");
     let copy = ground.path("copy");
     ground.ask(&["backup", &copy]).says(0, &["ends at 8:"]);
@@ -67,7 +67,7 @@ fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
 }
 
 #[test]
-fn a_folder_that_somebody_has_is_left_alone() {
+fn a_folder_with_an_owner_is_left_alone() {
     let ground = Ground::filled("backup-taken", "Lights go on");
     let _lock = ground.taken();
     let copy = ground.path("copy");
@@ -86,7 +86,7 @@ fn a_folder_that_somebody_has_is_left_alone() {
 }
 
 #[test]
-fn old_journal_moves_into_files_and_is_still_verified_and_copied() {
+fn archived_entries_are_still_verified_and_backed_up() {
     let ground = Ground::filled("archive", "Lights go on");
     ground.ask(&["archive", "--older-than", "soon"]).says(2, &["write a span such as 30d"]);
     ground.ask(&["archive", "--older-than", "36500d"]).says(0, &["nothing to archive"]);
@@ -111,9 +111,9 @@ fn old_journal_moves_into_files_and_is_still_verified_and_copied() {
 }
 
 #[test]
-fn projections_are_made_anew_from_archive_and_journal() {
+fn projections_are_rebuilt_from_archive_and_journal() {
     let ground = Ground::filled("archive-rebuild", "Lights go on");
-    // Two files, and a journal that goes on after them.
+    // Two archive files, and a journal that continues after them.
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     ground.ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "why not"]).says(0, &[]);
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["(8 to "]);
@@ -122,7 +122,7 @@ fn projections_are_made_anew_from_archive_and_journal() {
     ground.ask(&["doctor", "--rebuild"]).says(0, &["rebuilt from the archive and the journal", ", 0 behind"]);
     assert_eq!(ground.rows("state.db"), rows);
 
-    // Gone: it is made anew by whatever needs it.
+    // Missing: every command that needs it rebuilds it.
     for file in ["state.db", "state.db-wal", "state.db-shm"] {
         std::fs::remove_file(ground.data().join(file)).ok();
     }
@@ -130,7 +130,7 @@ fn projections_are_made_anew_from_archive_and_journal() {
     ground.ask(&["validate"]).says(0, &["3 entities checked"]);
     assert_eq!(ground.rows("state.db"), rows);
 
-    // Damaged: put aside, and made anew.
+    // Damaged: moved aside and rebuilt.
     std::fs::write(ground.data().join("state.db"), "no database".repeat(1_000)).unwrap();
     let aside = ["state.db was damaged", "the damaged file is now", "state.db.damaged-1", "check the disk"];
     ground.ask(&["validate"]).says(0, &["3 entities checked"]).says(0, &aside);
@@ -142,7 +142,7 @@ fn projections_are_made_anew_from_archive_and_journal() {
 }
 
 #[test]
-fn what_cannot_be_made_anew_is_not_thrown_away() {
+fn projections_that_cannot_be_rebuilt_are_kept() {
     let ground = Ground::filled("archive-rebuild-refused", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     let file = ground.data().join("archive/journal-000000000001-000000000007.jsonl");
@@ -164,7 +164,7 @@ fn what_cannot_be_made_anew_is_not_thrown_away() {
     ground.ask(&["doctor", "--rebuild"]).says(3, &words);
     assert_eq!(ground.rows("state.db"), rows, "nothing was thrown away");
 
-    // Where there is nothing left but the journal, it says so as often as it is asked.
+    // If only the journal is left, every call reports that.
     std::fs::rename(ground.data().join("state.db"), ground.data().join("kept")).unwrap();
     for _ in 0..2 {
         ground.ask(&["validate"]).says(3, &words);
@@ -175,7 +175,7 @@ fn what_cannot_be_made_anew_is_not_thrown_away() {
 }
 
 #[test]
-fn an_archive_that_is_elsewhere_is_missed() {
+fn a_missing_archive_is_reported() {
     let ground = Ground::filled("archive-elsewhere", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     std::fs::rename(ground.data().join("archive"), ground.path("elsewhere")).unwrap();

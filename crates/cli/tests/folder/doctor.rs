@@ -3,7 +3,7 @@
 use crate::ground::Ground;
 
 #[test]
-fn it_tells_what_is_there_and_changes_nothing() {
+fn the_doctor_reports_and_changes_nothing() {
     let ground = Ground::filled("doctor", "Lights go on");
     let told = ground.ask(&["doctor"]);
     told.says(
@@ -18,7 +18,7 @@ fn it_tells_what_is_there_and_changes_nothing() {
 }
 
 #[test]
-fn projections_are_made_anew_from_the_journal() {
+fn projections_are_rebuilt_from_the_journal() {
     let ground = Ground::filled("doctor-rebuild", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &["written up to 8, 0 behind", "do next     nothing"]);
     ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
@@ -30,10 +30,10 @@ fn projections_are_made_anew_from_the_journal() {
 }
 
 #[test]
-fn damage_is_told_with_what_to_do() {
+fn damage_is_reported_with_the_next_step() {
     let ground = Ground::filled("doctor-damaged", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
-    // A page of a table, far behind what is needed to open the file.
+    // A page of a table, far behind the pages that are needed to open the file.
     let path = ground.data().join("state.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let place = bytes.windows(4).position(|it| it == b"hall").unwrap();
@@ -47,7 +47,7 @@ fn damage_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_journal_that_lost_its_end_is_told_everywhere_and_nothing_is_wiped() {
+fn a_truncated_journal_is_reported_by_every_command_and_nothing_is_deleted() {
     let ground = Ground::filled("doctor-cut", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     ground.tamper("journal.db", "DELETE FROM journal WHERE seq > 7");
@@ -59,7 +59,7 @@ fn a_journal_that_lost_its_end_is_told_everywhere_and_nothing_is_wiped() {
         ground.ask(&command).says(3, &["journal.db is damaged", words, "restore a backup"]);
     }
     assert_eq!(ground.number("state.db", "SELECT value FROM meta WHERE key = 'position'"), 8);
-    // Whoever accepts the loss moves it away.
+    // To accept the loss, move the file away.
     std::fs::rename(ground.data().join("state.db"), ground.root.join("state.db")).unwrap();
     ground.ask(&["validate"]).says(0, &[]);
     ground.ask(&["doctor"]).says(0, &["7 entries at", "written up to 7, 0 behind"]);

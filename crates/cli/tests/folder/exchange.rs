@@ -1,4 +1,4 @@
-//! `trackside export`, and `trackside import` of what it wrote.
+//! `trackside export`, and `trackside import` of its files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs");
 
 const NAMES: [&str; 5] = ["build", "coding", "mission", "research", "turns"];
 
-/// A project made of a scenario, and what is exported of it.
+/// A project made of a scenario, and its export.
 struct Made {
     name: String,
     pack: &'static str,
@@ -26,7 +26,7 @@ struct Made {
     export: String,
 }
 
-/// Projects in which every lifecycle of every pack occurs: made once, and looked at by all.
+/// Projects in which every lifecycle of every pack occurs: made once, and shared by the tests.
 fn made() -> &'static [Made] {
     static MADE: OnceLock<Vec<Made>> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -42,7 +42,7 @@ fn made() -> &'static [Made] {
     })
 }
 
-/// Those of a pack: scenarios until every lifecycle of it has occurred.
+/// Projects of a pack: scenarios until every lifecycle of it has occurred.
 fn made_of(ground: &Ground, pack: &'static str) -> Vec<Made> {
     let folder = ground.root.join(format!("journals-{pack}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -81,7 +81,7 @@ fn entities(data: &Path) -> BTreeMap<EntityKey, Entity> {
 }
 
 #[test]
-fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
+fn every_lifecycle_survives_an_export_and_import() {
     let ground = Ground::new("export-round");
     for Made { name, data, export: first, .. } in made() {
         let (back, second) = (ground.path(&format!("{name}-back")), ground.path(&format!("{name}.2")));
@@ -91,7 +91,7 @@ fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
         trackside(&["import", first, "--data", &back]).says(0, &["unchanged", "verified: ends at"]);
         trackside(&["export", "--to", &second, "--data", &back]).says(0, &[]);
         let (mut first, mut second) = (lines(first), lines(&second));
-        // When it was written is all that may differ.
+        // Only the time of the export may differ.
         let without_time = |line: &str| {
             let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
             json["export"].as_object_mut().unwrap().remove("at").unwrap();
@@ -105,11 +105,11 @@ fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
 }
 
 #[test]
-fn an_export_whose_rules_were_rewritten_becomes_no_project() {
+fn an_export_with_altered_rules_is_refused() {
     let ground = Ground::filled("export-rules", "Lights go on");
     let (export, back) = (ground.path("export.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &export]).says(0, &[]);
-    // With a digest that fits, so that only the journal tells.
+    // With a matching digest, so that only the journal reveals the change.
     let rewritten = lines(&export).into_iter().map(|line| {
         let mut json: serde_json::Value = serde_json::from_str(&line).unwrap();
         let Some(files) = json["definition"]["files"].as_object_mut() else { return line };
@@ -126,7 +126,7 @@ fn an_export_whose_rules_were_rewritten_becomes_no_project() {
 }
 
 #[test]
-fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
+fn entities_are_imported_in_the_state_they_had_at_the_end_of_the_export() {
     let ground = Ground::new("export-merge");
     ground.journal("Lights go on");
     let (journal, small) = (ground.path("journal.jsonl"), ground.path("pack"));
@@ -141,7 +141,7 @@ fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
         trackside(&["backup", &into, "--data", &ground.path(&format!("{pack}-base"))]).says(0, &[]);
         let told = trackside(&["import", file, "--data", &into, "--json"]);
         if told.code == 1 {
-            // What broke a rule there is told, and not let in here.
+            // An entity that breaks a rule is reported, and not imported.
             refused.push(format!("{name}: {}", told.messages));
             continue;
         }
@@ -167,7 +167,7 @@ fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
     assert!(refused.iter().all(|it| it.contains(" line ")), "{refused:#?}");
 }
 
-/// What imports brought, as their entries tell it.
+/// Imported entities, according to their entries.
 fn imported(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name, Fields)> {
     let mut reader = Sqlite::open_to_read(data, SqliteOptions::default()).unwrap();
     let mut all = BTreeMap::new();
@@ -187,7 +187,7 @@ fn imported(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name
 }
 
 #[test]
-fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made() {
+fn an_altered_export_is_reported_by_line_and_nothing_is_created() {
     let ground = Ground::filled("export-broken", "Lights go on");
     let (file, back) = (ground.path("out.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &file]).says(0, &[]);
@@ -221,14 +221,14 @@ fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made
         &|it| *it = vec![it[0].replace("records", "entries"), "{\"entry\":{}}".to_owned()],
         &["without the role admin", "export it as a person with the role admin"],
     );
-    // Into a folder with something else in it, nothing goes.
+    // Nothing is written into a folder that is not empty.
     std::fs::create_dir_all(&back).unwrap();
     std::fs::write(ground.root.join("back/mine"), "x").unwrap();
     trackside(&["import", &file, "--data", &back]).says(2, &["is not empty"]);
 }
 
 #[test]
-fn what_was_redacted_or_archived_stays_so() {
+fn an_export_keeps_redactions_and_the_archive() {
     let ground = Ground::filled("export-redacted", "Lights go on");
     let redact = [
         "redact",

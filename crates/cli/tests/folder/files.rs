@@ -1,9 +1,10 @@
-//! Files that cannot be read or written: everybody is told what to do next, not what the system calls it.
+//! Files that cannot be read or written: the message says what to do next, not the name of the system
+//! error.
 
 use crate::ground::{Ground, trackside};
 
 #[test]
-fn a_file_that_is_not_what_it_should_be_is_told_with_the_next_step() {
+fn a_wrong_file_is_reported_with_the_next_step() {
     let ground = Ground::filled("files", "Lights go on");
     let (pack, nowhere, data) = (ground.path("pack"), ground.path("nowhere.jsonl"), ground.path("data"));
     let (deep, file) = (ground.path("no/such/out"), ground.path("journal.jsonl"));

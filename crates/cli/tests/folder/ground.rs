@@ -1,4 +1,4 @@
-//! What the tests stand on: a small pack, folders filled with its journals, and short ways to ask.
+//! Shared fixtures: a small pack, folders filled with its journals, and short command functions.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Ground {
         ground
     }
 
-    /// One with a project in `data`, made of a scenario.
+    /// A folder with a project in `data`, made of a scenario.
     pub fn filled(name: &str, scenario: &str) -> Self {
         let ground = Self::new(name);
         ground.journal(scenario);
@@ -74,7 +74,7 @@ impl Ground {
         self.root.join("data")
     }
 
-    /// Asks about the project in `data`.
+    /// Runs a command on the project in `data`.
     pub fn ask(&self, args: &[&str]) -> Told {
         let data = self.path("data");
         let mut args = args.to_vec();
@@ -91,23 +91,23 @@ impl Ground {
         std::fs::write(folder.join("scenarios/light.yaml"), SCENARIOS).unwrap();
     }
 
-    /// Writes what a scenario does to `journal.jsonl`.
+    /// Writes the journal of a scenario to `journal.jsonl`.
     pub fn journal(&self, scenario: &str) {
         let (pack, file) = (self.path("pack"), self.path("journal.jsonl"));
         trackside(&["test", &pack, "--only", scenario, "--journal", &file]).says(0, &["1 passed"]);
     }
 
-    /// Changes a file behind everybody's back.
+    /// Tampers with a file.
     pub fn tamper(&self, file: &str, sql: &str) {
         Connection::open(self.data().join(file)).unwrap().execute_batch(sql).unwrap();
     }
 
-    /// Asks a file, as somebody with `sqlite3` would.
+    /// Runs SQL on a file, as `sqlite3` would.
     pub fn number(&self, file: &str, sql: &str) -> i64 {
         Connection::open(self.data().join(file)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Every row of a file, but for those that say where it was made.
+    /// Every row of a file, except those about its origin.
     pub fn rows(&self, file: &str) -> Vec<String> {
         let connection = Connection::open(self.data().join(file)).unwrap();
         let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name != 'meta' ORDER BY name";

@@ -1,4 +1,4 @@
-//! What every command says of itself.
+//! The help of every command.
 
 use crate::ground::trackside;
 

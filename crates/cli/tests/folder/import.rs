@@ -8,7 +8,7 @@ use trackside_store::{Sqlite, SqliteOptions};
 use crate::ground::{Ground, trackside};
 
 #[test]
-fn what_was_imported_is_read_back_and_replays_to_the_same() {
+fn an_imported_journal_replays_to_the_same_state() {
     let ground = Ground::filled("import", "Lights go on");
     let text = std::fs::read_to_string(ground.path("journal.jsonl")).unwrap();
     let written = Journal::read(&text).unwrap().entries;
@@ -30,7 +30,7 @@ fn what_was_imported_is_read_back_and_replays_to_the_same() {
 }
 
 #[test]
-fn a_journal_of_a_pack_that_comes_with_the_program_needs_no_pack() {
+fn a_journal_of_a_built_in_pack_needs_no_pack() {
     let ground = Ground::new("import-builtin");
     let (pack, file) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs/build"), ground.path("b.jsonl"));
     trackside(&["test", pack, "--journal", &file]).says(0, &[]);
@@ -46,7 +46,7 @@ fn a_journal_of_a_pack_that_comes_with_the_program_needs_no_pack() {
 }
 
 #[test]
-fn nothing_is_written_where_something_is_or_where_it_would_not_run() {
+fn a_refused_import_writes_nothing() {
     let ground = Ground::filled("import-refused", "Lights go on");
     let (journal, pack) = (ground.path("journal.jsonl"), ground.path("pack"));
     ground.ask(&["import", &journal, "--packs", &pack]).says(2, &["is not empty"]);

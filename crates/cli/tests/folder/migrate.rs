@@ -14,7 +14,7 @@ fn ground(name: &str) -> Ground {
 }
 
 #[test]
-fn a_plan_changes_nothing_and_tells_what_would_be_done() {
+fn a_plan_lists_the_moves_and_changes_nothing() {
     let ground = ground("migrate-plan");
     let pack = ground.path("pack2");
     let plan = ["migrate", "plan", "small.light", "--to", "2", "--pack", &pack];
@@ -37,7 +37,7 @@ fn a_plan_changes_nothing_and_tells_what_would_be_done() {
 }
 
 #[test]
-fn what_is_applied_can_be_taken_back_while_nothing_has_happened_since() {
+fn a_migration_can_be_undone_until_the_entity_changes() {
     let ground = ground("migrate-apply");
     let pack = ground.path("pack2");
     ground
@@ -46,7 +46,7 @@ fn what_is_applied_can_be_taken_back_while_nothing_has_happened_since() {
     let version =
         |it: u32| format!("SELECT count(*) FROM entity WHERE json_extract(body, '$.definition') = {it}");
     assert_eq!(ground.number("state.db", &version(2)), 2);
-    // The version is known by now, and those that moved are left alone.
+    // The version is installed now, and migrated entities are left alone.
     let apply = ["migrate", "apply", "small.light", "--to", "2", "--state", "ON=SHINING"];
     ground.ask(&apply).says(0, &["moved SHINING, from version 1: B", "1 entity moved, 0 cannot"]);
     assert_eq!(ground.number("state.db", &version(2)), 3);
@@ -60,7 +60,7 @@ fn what_is_applied_can_be_taken_back_while_nothing_has_happened_since() {
 }
 
 #[test]
-fn what_is_typed_wrongly_installs_nothing() {
+fn wrong_arguments_install_nothing() {
     let ground = ground("migrate-wrong");
     let pack = ground.path("pack2");
     ground.ask(&["migrate", "plan", "small.lihgt", "--to", "2"]).says(2, &["Did you mean small.light?"]);

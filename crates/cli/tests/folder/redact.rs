@@ -3,7 +3,7 @@
 use crate::ground::{Ground, LIGHT, holds};
 
 #[test]
-fn what_is_dropped_is_gone_from_every_file_and_the_chain_says_so() {
+fn a_dropped_payload_is_gone_from_every_file_and_the_chain_records_it() {
     let ground = Ground::filled("redact", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     assert!(holds(&ground.data(), "secret place"));
@@ -19,7 +19,7 @@ fn what_is_dropped_is_gone_from_every_file_and_the_chain_says_so() {
 }
 
 #[test]
-fn a_field_can_become_something_else_and_a_needed_one_must() {
+fn a_redacted_field_can_get_a_new_value_and_a_required_one_must() {
     let ground = Ground::filled("redact-needed", "Lights go on");
     let told = ground.ask(&["redact", "small.light/B", "--entry", "2", "--reason", "private", "--json"]);
     told.says(1, &["refused: cannot-redact", "ON needs note"]);
@@ -48,7 +48,7 @@ fn a_field_can_become_something_else_and_a_needed_one_must() {
 }
 
 #[test]
-fn what_was_archived_is_dropped_there_too() {
+fn archived_payloads_are_dropped_too() {
     let ground = Ground::filled("redact-archived", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     assert!(holds(&ground.data().join("archive"), "secret place"));
@@ -60,7 +60,7 @@ fn what_was_archived_is_dropped_there_too() {
 }
 
 #[test]
-fn what_is_not_there_or_typed_wrongly_is_told() {
+fn unknown_entries_and_wrong_arguments_are_reported() {
     let ground = Ground::filled("redact-wrong", "Lights go on");
     ground.ask(&["redact", "small.light/Z", "--reason", "x"]).says(1, &["refused: unknown-entity"]);
     ground.ask(&["redact", "small.light", "--reason", "x"]).says(2, &["LIFECYCLE/ID"]);
@@ -74,9 +74,9 @@ fn what_is_not_there_or_typed_wrongly_is_told() {
 }
 
 #[test]
-fn a_rule_that_needs_what_would_be_cleared_is_told_with_the_field_and_its_entry() {
+fn a_rule_that_needs_a_cleared_field_is_reported_with_the_field_and_its_entry() {
     let ground = Ground::new("redact-rule");
-    // Without a default there is nothing to go back to.
+    // A field without a default.
     let bare = LIGHT.replace("type: integer, default: 40", "type: integer").replace(
         "takes: [note, watts] }",
         "takes: [note, watts], set: { watts: 'watts == null ? 40 : watts' } }",
@@ -102,7 +102,7 @@ fn a_rule_that_needs_what_would_be_cleared_is_told_with_the_field_and_its_entry(
 }
 
 #[test]
-fn what_has_a_default_goes_back_to_it() {
+fn a_redacted_field_returns_to_its_default() {
     let ground = Ground::filled("redact-default", "Lights go on");
     let redact = ["redact", "small.light/A", "--reason", "it was said in confidence"];
     ground.ask(&redact).says(0, &["note is cleared", "watts is now 40"]);

@@ -3,13 +3,13 @@
 use crate::ground::{Ground, LIGHT};
 
 #[test]
-fn a_sound_project_is_told_so() {
+fn a_valid_project_is_reported_as_valid() {
     let ground = Ground::filled("validate-sound", "Lights go on");
     ground.ask(&["validate"]).says(0, &["3 entities checked: 0 violations new", "0 open"]);
 }
 
 #[test]
-fn what_is_broken_is_told_until_it_is_not() {
+fn a_violation_is_reported_until_it_is_cleared() {
     let ground = Ground::filled("validate-broken", "One is too bright");
     let told = ground.ask(&["validate"]);
     told.says(
@@ -25,7 +25,7 @@ fn what_is_broken_is_told_until_it_is_not() {
 }
 
 #[test]
-fn what_the_sweep_repairs_is_told_be_it_a_move_or_a_change_of_fields() {
+fn every_repair_of_the_sweep_is_reported() {
     for (name, repair, told) in [
         (
             "move",
@@ -47,7 +47,7 @@ fn what_the_sweep_repairs_is_told_be_it_a_move_or_a_change_of_fields() {
     }
 }
 
-/// What was done behind everybody's back is found and made anew, and the second time there is nothing to find.
+/// A tampered row is found and rebuilt, and a second sweep finds nothing.
 fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
     let ground = Ground::filled(name, "Lights go on");
     ground.ask(&["validate"]).says(0, &["3 records compared with the journal, 0 differed"]);
@@ -65,7 +65,7 @@ fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
     ground
 }
 
-/// How many are in each state, clocks and fields as tables have them, and who is on.
+/// The counts per state, the clocks and the fields in the tables, and whether each light is on.
 fn state_of_all(ground: &Ground) -> Vec<String> {
     let is_state = |it: &String| ["state_count ", "timer ", "field "].iter().any(|name| it.starts_with(name));
     let mut all: Vec<String> = ground.rows("state.db").into_iter().filter(is_state).collect();
@@ -77,21 +77,21 @@ fn state_of_all(ground: &Ground) -> Vec<String> {
 }
 
 #[test]
-fn a_record_with_another_value_is_made_anew() {
+fn a_row_with_a_wrong_value_is_rebuilt() {
     let ground = is_mended("validate-value", "UPDATE entity SET body = replace(body, 'hall', 'cellar')", 1);
     assert_eq!(ground.number("state.db", "SELECT count(*) FROM entity WHERE body LIKE '%cellar%'"), 0);
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_made_anew_and_stops_nobody() {
+fn an_unreadable_row_is_rebuilt_and_blocks_nothing() {
     is_mended("validate-unreadable", "UPDATE entity SET body = '{ \"key' WHERE id = 'A'", 1);
     is_mended("validate-unreadable-timers", "UPDATE entity SET timers = '[[' WHERE id = 'A'", 1);
 }
 
 #[test]
-fn a_record_that_was_deleted_is_made_anew() {
+fn a_deleted_row_is_rebuilt() {
     is_mended("validate-deleted", "DELETE FROM entity WHERE id = 'B'", 1);
-    // Where what counts them was changed as well, only the journal knows.
+    // If the counts were changed as well, only the journal reveals it.
     let ground = Ground::filled("validate-deleted-counted", "Lights go on");
     ground.ask(&["validate"]).says(0, &[]);
     ground.tamper("state.db", "DELETE FROM entity WHERE id = 'C'; DELETE FROM state_count;");
@@ -105,18 +105,18 @@ fn a_record_that_was_deleted_is_made_anew() {
 }
 
 #[test]
-fn a_record_whose_number_leads_nowhere_is_made_anew() {
+fn a_row_with_an_unknown_entry_number_is_rebuilt() {
     is_mended("validate-nowhere", "UPDATE entity SET seq = 4711, body = '' WHERE id = 'A'", 1);
 }
 
 #[test]
-fn wrong_counts_are_counted_anew() {
+fn wrong_counts_are_recounted() {
     is_mended("validate-counts", "UPDATE state_count SET n = n + 5", 1);
     is_mended("validate-fewer", "UPDATE state_count SET n = 0", 1);
 }
 
 #[test]
-fn a_state_that_only_its_record_has_does_not_move_it() {
+fn a_state_that_only_the_row_has_is_not_taken_over() {
     let state = "UPDATE name SET text = 'OM' WHERE text = 'ON'";
     let body = "UPDATE entity SET body = replace(body, '\"ON\"', '\"OM\"')";
     let ground = Ground::filled("validate-om", "Lights go on");
@@ -129,7 +129,7 @@ fn a_state_that_only_its_record_has_does_not_move_it() {
 }
 
 #[test]
-fn a_clock_that_was_lost_runs_again() {
+fn a_lost_timer_row_is_rebuilt() {
     let ground = Ground::new("validate-clock");
     let yearly = LIGHT
         .replace("ON: { require", "ON: { deadline: { after: 36500d, then: switch_off }, require")
@@ -149,7 +149,7 @@ fn a_clock_that_was_lost_runs_again() {
 }
 
 #[test]
-fn what_is_archived_is_read_there_and_what_is_not_here_is_said_to_be_unchecked() {
+fn archived_entries_are_checked_and_missing_ones_are_reported_as_unchecked() {
     let ground = Ground::filled("validate-archived", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
@@ -163,7 +163,7 @@ fn what_is_archived_is_read_there_and_what_is_not_here_is_said_to_be_unchecked()
 }
 
 #[test]
-fn what_became_due_happens_when_the_project_is_started_and_not_when_it_is_looked_at() {
+fn due_timers_fire_at_the_start_and_not_during_validation() {
     let ground = Ground::new("validate-due");
     let hourly = LIGHT
         .replace("ON: { require", "ON: { deadline: { after: 1h, then: switch_off }, require")

@@ -1,10 +1,10 @@
-//! The binary as people start it, and what it said.
+//! The binary as people start it, and its output.
 
 use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub code: i32,
@@ -17,7 +17,7 @@ impl Told {
         serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
     }
 
-    /// Checks the exit code, and that these words were said.
+    /// Checks the exit code, and that the output contains these words.
     pub fn says(&self, code: i32, words: &[&str]) -> &Self {
         assert_eq!(self.code, code, "{self:#?}");
         let all = format!("{}\n{}", self.data, self.messages);
@@ -28,7 +28,7 @@ impl Told {
     }
 }
 
-/// The binary, away from the environment of whoever runs the tests.
+/// The binary, without the environment of the user who runs the tests.
 pub(crate) fn binary(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
     command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");

@@ -78,7 +78,7 @@ fn gates_open(
     Ok(true)
 }
 
-/// The states an arm is asked for by.
+/// The target states that select an arm.
 pub(super) fn targets(scope: &EntityScope<'_>, arm: &Arm) -> Vec<Name> {
     match arm.target.main() {
         Aim::Stay => Vec::new(),

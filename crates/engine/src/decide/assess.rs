@@ -30,7 +30,7 @@ pub(super) struct RuleOutcome {
 }
 
 impl DecisionBuilder<'_> {
-    /// The plan of a rule for this entity and request, or everything that speaks against it.
+    /// The plan of a rule for this entity and request, or every unmet condition.
     pub fn assess<'l>(
         &self,
         life: &'l Lifecycle,
@@ -449,7 +449,7 @@ fn unexpected(name: &Name, rule: &Rule<'_>) -> String {
     }
 }
 
-/// The state an aim stands for here and now.
+/// The state that an aim currently names.
 pub(super) fn target(scope: &EntityScope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet> {
     let life = scope.life;
     let state = |name: Name| match life.state(&name) {

@@ -67,7 +67,7 @@ pub fn blocking_entities(
         let mut others = BTreeSet::new();
         looked_at(&scope, &gate.open, &mut others);
         for key in others.into_iter().filter(|it| *it != entity.key) {
-            // A question that needs more data is asked again once it is loaded.
+            // A check that needs more data is repeated once the data is loaded.
             if let Ok(Some(openers)) = builder.openers(life, entity, gate, &key, &request) {
                 let says = gate.says.render(&scope).unwrap_or_else(|_| gate.says.source().to_owned());
                 all.push(BlockingEntity { entity: key, says, openers });

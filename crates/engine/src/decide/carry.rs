@@ -29,8 +29,8 @@ pub(super) struct MoveResult<'l> {
 }
 
 impl DecisionBuilder<'_> {
-    /// Writes the move itself and everything of its own entity that goes with it.
-    /// Gives what it leaves behind, and the consequences that are still to follow.
+    /// Writes the move and all other changes of its own entity. Returns the result, and the consequences
+    /// that are still to follow.
     pub fn carry<'l>(
         &mut self,
         life: &'l Lifecycle,
@@ -111,7 +111,7 @@ impl DecisionBuilder<'_> {
         Ok((moved, parts))
     }
 
-    /// The event of the move, complete with counts, clocks and shifts, and what it makes of the entity.
+    /// The event of the move, complete with counts, clocks and shifts, and the resulting entity.
     fn move_event<'l>(
         &self,
         life: &'l Lifecycle,
@@ -200,7 +200,7 @@ impl DecisionBuilder<'_> {
             let Some(tallies) = present.tallies(&counter.name) else { continue };
             if counter.reset_on.contains(&rule.trigger) {
                 match &counter.tally {
-                    // Only the tallies that this request speaks of; a part it does not name stands for all.
+                    // Resets only the tallies that the request names; an unnamed part matches all.
                     TallyBy::ByKey(parts) => {
                         let around = self.around();
                         let mut scope = plain_scope(&around, life, present, request);
@@ -309,7 +309,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// The lifecycle's own rules on who hears of moves.
+    /// Notifies the audiences that the lifecycle itself declares for moves.
     fn notify_rules(
         &mut self,
         life: &Lifecycle,
@@ -367,7 +367,7 @@ impl DecisionBuilder<'_> {
         Ok(list.as_list().unwrap_or_default().iter().map(|it| Some(it.clone())).collect())
     }
 
-    /// A value in a consequence: one that cannot be computed refuses the whole.
+    /// A value in a consequence. If it cannot be computed, the whole command is refused.
     pub fn value(&self, scope: &EntityScope<'_>, guard: &Guard) -> Result<Value, Stop> {
         self.eval(scope, guard)?.map_err(|fault| unanswered(guard.source(), &fault))
     }
@@ -467,7 +467,7 @@ fn is_nobody(value: &Value) -> bool {
     }
 }
 
-/// Each of them once, in the order in which they came.
+/// Removes duplicates, and keeps the order.
 fn once(ids: Vec<Name>) -> Vec<Name> {
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {

@@ -61,7 +61,7 @@ impl DecisionBuilder<'_> {
         Err(refusal.into())
     }
 
-    /// Takes the first of one ranking that can be had; false if there is none.
+    /// Takes the first claimable entity of a ranking; false if there is none.
     fn claim_from(
         &mut self,
         life: &Lifecycle,
@@ -119,7 +119,7 @@ impl DecisionBuilder<'_> {
         Ok(false)
     }
 
-    /// Forgets what a try came to.
+    /// Discards the result of an attempt.
     fn start_again(&mut self) {
         self.draft = DecisionDraft::new(self.draft.base());
         self.touched.clear();
@@ -150,7 +150,8 @@ fn not_admitted(life: &Lifecycle, events: &[&Name], request: &Request) -> Refusa
     refusal
 }
 
-/// The rankings to claim from, each with the transition that does: the one asked for, or all in declared order.
+/// The rankings to claim from, each with its claiming transition: the requested one, or all in declared
+/// order.
 fn claimed_by<'l>(life: &'l Lifecycle, event: Option<&Name>) -> Result<Vec<(&'l Ranking, &'l Name)>, Stop> {
     let all: Vec<(&Ranking, &Name)> =
         life.rankings.iter().filter_map(|it| Some((it, it.claims.as_ref()?))).collect();

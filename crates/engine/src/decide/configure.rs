@@ -1,4 +1,4 @@
-//! Settings, zone and people of the project change; a pack comes into force.
+//! Changes settings, zone and people of the project, and installs packs.
 
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
@@ -25,7 +25,7 @@ impl DecisionBuilder<'_> {
         for it in &wanted.settings {
             let present = project.settings.get(&it.pack).and_then(|pack| pack.get(&it.setting));
             match self.setting(it) {
-                // An override that no pack knows any more can still be taken back.
+                // An override whose setting no longer exists can still be removed.
                 Err(_) if it.value.is_null() && present.is_some() => change.settings.push(it.clone()),
                 Err(reason) => unmet.push(reason),
                 Ok(it) if present.cloned().unwrap_or_default() != it.value => change.settings.push(it),
@@ -90,8 +90,8 @@ impl DecisionBuilder<'_> {
 
     /// Writes an entry about the project itself.
     ///
-    /// It carries how the orders among entities change with it, as far as this view is a whole one. Over a partial
-    /// view that is for the caller, who has to look at every entity once.
+    /// In a whole view, the entry contains the changes of the rankings. In a partial view, the caller must
+    /// compute them from every entity.
     fn record_project(&mut self, request: &Request, trigger: &str, event: Event) {
         let base = self.draft.base();
         let mut entry = self.entry_at(project_key(), 0, request, &Name::new(trigger), event);

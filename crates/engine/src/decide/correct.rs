@@ -44,7 +44,7 @@ impl DecisionBuilder<'_> {
         if let Some(to) = to.filter(|it| life.state(it).is_none()) {
             refusal.errors.push(unknown_state(&life, to, "to"));
         }
-        // A correction without another state or a changed field is a mistake, or is meant for another entity.
+        // A correction that changes neither the state nor a field is a mistake, or aims at another entity.
         let is_empty = !request.engine
             && to.is_none_or(|it| *it == entity.state)
             && fields.iter().all(|(name, value)| entity.fields.value(name) == *value);
@@ -203,7 +203,7 @@ impl DecisionBuilder<'_> {
     }
 }
 
-/// Fields of any owner, as long as they fit.
+/// The fields of the correction that fit, including those that only the engine writes.
 pub(super) fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -> Vec<(Name, Value)> {
     let mut fields = Vec::new();
     for (name, value) in sent.iter() {

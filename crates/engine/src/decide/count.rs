@@ -1,4 +1,4 @@
-//! Counting, and what a count sets off.
+//! Counts, and their consequences.
 
 use trackside_lifecycle::model::{Counter, Lifecycle, TallyBy as TallyKind};
 use trackside_lifecycle::name::Name;
@@ -57,7 +57,7 @@ pub(super) fn counted<'l>(
                 parts.push(builder.eval(scope, guard)?.map(|it| key_part(&it)).unwrap_or_default());
             }
             let key = parts.join(SEPARATOR);
-            // No key is empty: that would stand for all of them.
+            // A key is never empty: the empty key stands for all of them.
             Name::from(if key.is_empty() { "-".to_owned() } else { key })
         }
     };
@@ -107,7 +107,7 @@ fn passed(counter: &Counter, value: f64, limit: Option<f64>) -> usize {
     counter.warn.iter().take_while(|it| due(it.percent)).count()
 }
 
-/// Stands between the parts of a key; no part contains it.
+/// Separates the parts of a key; no part contains it.
 pub(super) const SEPARATOR: &str = " \u{b7} ";
 
 /// One part of a key as text.

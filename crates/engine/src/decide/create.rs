@@ -78,7 +78,7 @@ impl DecisionBuilder<'_> {
         self.follow_up(&life, key, &parts, &rule.trigger, &request, &moved)
     }
 
-    /// The open entity that has in common with this one what no two may have.
+    /// The open entity that already has this entity's unique value.
     fn twin(
         &self,
         life: &Lifecycle,
@@ -123,7 +123,7 @@ impl DecisionBuilder<'_> {
         Ok((value.as_ref() != before).then(|| Same::new(value)))
     }
 
-    /// The id exists: some lifecycles say what that means, others refuse.
+    /// Handles an existing id: some lifecycles declare a transition for it, others refuse.
     fn again(&mut self, life: &Lifecycle, key: &EntityKey, request: Request) -> Result<(), Stop> {
         let (_, entity) = self.here(key)?;
         if !self.may_read(life, entity, &request)? {
@@ -148,7 +148,7 @@ impl DecisionBuilder<'_> {
         Err(refusal.into())
     }
 
-    /// An entity as it is before anything is known of it but its defaults.
+    /// A new entity with default values only.
     pub fn blank(&self, life: &Lifecycle, key: &EntityKey) -> Entity {
         let mut entity = Entity::new(key.clone(), life.version, life.initial.clone(), self.now);
         for field in life.fields.values() {

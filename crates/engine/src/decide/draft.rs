@@ -16,7 +16,7 @@ use crate::view::{Found, Ledger, Lookup, shift_counts};
 pub(super) struct DecisionDraft<'a> {
     base: &'a Lookup<'a>,
     entities: Touched,
-    /// Groups that it moved; none: how many there were before is not known.
+    /// Counts of the groups that it changed; none if the earlier counts are not known.
     counts: BTreeMap<GroupKey, Option<BTreeMap<Name, u64>>>,
     /// Entities that moved within a group, and their new state. None: it left the group.
     moved: BTreeMap<(GroupKey, EntityKey), Option<Name>>,
@@ -32,7 +32,7 @@ struct Touched {
     places: Index<EntityKey, usize>,
 }
 
-/// So many are few.
+/// Up to this number, entities are found by a scan instead of an index.
 const FEW: usize = 8;
 
 impl Touched {

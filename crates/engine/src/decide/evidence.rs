@@ -17,7 +17,7 @@ use crate::law::Law;
 use crate::refusal::Refusal;
 use crate::view::{Found, Lookup};
 
-/// Longest text that is kept, in bytes.
+/// The longest stored text, in bytes.
 const LONGEST: usize = 16 * 1024;
 /// Most entries per entity, so that refusals cannot fill the journal.
 const MOST: u32 = 100;
@@ -28,7 +28,7 @@ const EACH: u32 = 20;
 const MOST_OUTSIDE: u32 = 50;
 const EACH_OUTSIDE: u32 = 5;
 
-/// The entry that keeps a refused request, where its lifecycle asks for that.
+/// The entry that stores a refused request, if its lifecycle declares that.
 pub(super) fn of(
     law: &Law,
     lookup: &Lookup<'_>,
@@ -61,7 +61,7 @@ pub(super) fn of(
         What::To(state) => {
             let around = builder.around();
             let scope = plain_scope(&around, life, entity, &request);
-            // First what this actor could have meant from here.
+            // Prefers the arms that this actor could have meant in the present state.
             let meant = builder.candidates(life, entity, &fire.what, &request).unwrap_or_default();
             let meant = meant.into_iter().map(|it| &it.transition).find(|it| life.evidence.contains(it));
             let leads = life.transitions.iter().find(|it| {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_is_cut_between_characters() {
+    fn long_texts_are_cut_between_characters() {
         let sent = |text: &str| {
             let mut fields = Fields::default();
             fields.put(&Name::new("text"), Value::text(text));

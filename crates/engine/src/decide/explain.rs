@@ -24,7 +24,7 @@ use crate::law::Law;
 use crate::refusal::{Code, Refusal, Unmet};
 use crate::view::{Lookup, Needs, View};
 
-/// One rule that leaves the present state, or changes something in it.
+/// A rule that leaves the present state, or changes fields in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransitionOption {
     /// The transition it belongs to.
@@ -46,7 +46,7 @@ pub struct TransitionOption {
     pub needs_reason: bool,
     /// Whether a request must name the target.
     pub needs_target: bool,
-    /// Every condition, in the order in which they are asked.
+    /// Every condition, in the order of evaluation.
     pub checks: Vec<Checked>,
 }
 
@@ -108,7 +108,7 @@ pub fn ways(
     let builder = DecisionBuilder::new(law, &lookup, now, false);
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
     let arms = life.arms().filter(|it| it.from.has(&entity.state));
-    // A question that needs more data is asked again once it is loaded.
+    // A check that needs more data is repeated once the data is loaded.
     let mut ways: Vec<TransitionOption> =
         arms.filter_map(|arm| builder.way(life, entity, arm, &request).ok()).collect();
     let mut tried: Vec<Name> = Vec::new();
@@ -127,7 +127,7 @@ pub fn ways(
     lookup.finish(ways)
 }
 
-/// Why a move that could be begun cannot be made.
+/// The refusal by a later stage of a move whose own conditions pass.
 fn refused_later(
     law: &Law,
     lookup: &Lookup<'_>,
@@ -206,7 +206,7 @@ impl DecisionBuilder<'_> {
             }
             self.tried(&after, &state.checks, &mut checks)?;
         }
-        // Other unmet conditions, apart from what a request would bring.
+        // Other unmet conditions, apart from the fields that a request would send.
         if let Err(unmet) = self.assess(life, entity, &rule, request)? {
             let brought = |it: &Unmet| {
                 let take = |name: &Name| arm.takes.iter().any(|it| it.required.is_some() && it.name == *name);

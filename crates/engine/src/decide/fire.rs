@@ -1,4 +1,4 @@
-//! A transition or event asked for, by name or by target.
+//! Takes a transition, requested by name or by target.
 
 use trackside_lifecycle::guard::{Guard, nearest};
 use trackside_lifecycle::model::{Arm, Gate, Lifecycle};
@@ -45,7 +45,7 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    /// Carries a rule out, with everything it entails.
+    /// Carries out a rule with all its consequences.
     pub fn take(
         &mut self,
         life: &Lifecycle,
@@ -77,7 +77,7 @@ impl DecisionBuilder<'_> {
         self.met(&plain_scope(&around, life, entity, request), life.read.as_ref())
     }
 
-    /// The arm to take and its plan; or a refusal that lists everything.
+    /// The arm to take and its plan, or a refusal with every unmet condition.
     pub fn choose<'l>(
         &self,
         life: &'l Lifecycle,
@@ -356,7 +356,7 @@ pub(super) fn who_may(arms: &[&Arm]) -> String {
     words.join("; or ")
 }
 
-/// An expression about people, nearly as one would say it.
+/// An expression about actors in readable form.
 pub(super) fn describe_guard(source: &str) -> String {
     if source.trim() == "true" {
         return "anyone".to_owned();

@@ -26,7 +26,7 @@ use crate::trace::PointKind;
 use crate::view::Found;
 
 impl DecisionBuilder<'_> {
-    /// Everything that follows from a rule that was carried out, in declared order.
+    /// Carries out all consequences of a rule, in declared order.
     pub fn follow_up(
         &mut self,
         life: &Lifecycle,
@@ -211,7 +211,7 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    /// A part of a ranking, as it stood before the command.
+    /// The selected share of a ranking, in its order before the command.
     fn share(
         &self,
         scope: &EntityScope<'_>,
@@ -252,7 +252,7 @@ impl DecisionBuilder<'_> {
         Ok(keys.filter(there).collect())
     }
 
-    /// Does a move that may fail: if it is refused, nothing of it stays but an alert.
+    /// Tries a move. If it is refused, nothing of it stays but an alert.
     pub fn softly(
         &mut self,
         key: &EntityKey,
@@ -264,7 +264,7 @@ impl DecisionBuilder<'_> {
         Ok(false)
     }
 
-    /// Does a move that may fail: if it is refused, nothing of it stays. Why it was.
+    /// Tries a move. If it is refused, nothing of it stays, and the refusal is returned.
     pub fn attempted(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), Stop>,
@@ -403,7 +403,7 @@ impl DecisionBuilder<'_> {
         Ok(changes)
     }
 
-    /// Reactions of everything touched, to a fixed point.
+    /// Fires the reactions of all touched entities until none is left.
     pub fn react(&mut self) -> Result<(), Stop> {
         let mut dropped: Vec<(EntityKey, Name)> = Vec::new();
         let mut fired = 0;
@@ -485,7 +485,7 @@ impl<'l> MoveResult<'l> {
     }
 }
 
-/// Ids are made from texts that may hold anything: what an id cannot hold becomes a dash.
+/// Makes an id of any text: characters that an id cannot contain become dashes.
 fn clean_id(text: &str, joins: bool) -> String {
     let fits =
         |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '@' | '-') || (joins && it == ':');

@@ -1,4 +1,4 @@
-//! Entities from elsewhere: a view made of them, and expressions asked of one.
+//! Builds a view of given entities, and evaluates expressions on one of them.
 
 use trackside_lifecycle::guard::{Fault, Guard};
 use trackside_lifecycle::time::Timestamp;

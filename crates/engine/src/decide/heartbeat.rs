@@ -1,4 +1,4 @@
-//! A holder says that it is still there.
+//! Heartbeats: a holder renews its lease.
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;

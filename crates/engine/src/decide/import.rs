@@ -1,7 +1,7 @@
 //! Imports entities from elsewhere.
 //!
-//! Entities are stored as they are, without the transitions that led there, so nothing reacts to them; everything the
-//! definition says about them is checked, for all of them together.
+//! Entities are stored as given, without the transitions that led to their state, so no reaction fires.
+//! Every rule of the definition is checked, for all of them together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl DecisionBuilder<'_> {
         self.invariants()
     }
 
-    /// Imports one entity, or reports everything that is wrong with it.
+    /// Imports one entity, or returns all problems with it.
     fn import_one(&mut self, it: &ImportedEntity, request: &Request) -> Result<Vec<Unmet>, Stop> {
         let key = &it.entity;
         let Some(life) = self.law.newest(&key.lifecycle) else {

@@ -57,8 +57,8 @@ impl DecisionBuilder<'_> {
         self.find_its_places(key)
     }
 
-    /// Places that are not what they should be, since a setting or a definition has changed: an entry is written that
-    /// can carry how they change.
+    /// Rewrites places that are wrong since a setting or a definition changed, in an entry that contains
+    /// the changes.
     fn find_its_places(&mut self, key: &EntityKey) -> Result<(), Stop> {
         let own = std::slice::from_ref(key);
         if !self.draft.entries.is_empty() || self.reranked(own, own)?.is_empty() {

@@ -22,7 +22,7 @@ use crate::trace::PointKind;
 use crate::view::Found;
 
 impl DecisionBuilder<'_> {
-    /// Refuses what the decision would newly break; notes what it newly bends or mends.
+    /// Refuses a decision that would newly break an invariant; journals soft violations that begin or end.
     pub fn invariants(&mut self) -> Result<(), Stop> {
         let broken = self.broken()?;
         if !broken.is_empty() {
@@ -64,7 +64,7 @@ impl DecisionBuilder<'_> {
         self.record(key, &request, &condition, Event::ViolationCleared { rule: rule.clone() });
     }
 
-    /// Everything the decision moved, and those whose counts it changed.
+    /// The entities that the decision moved, and those whose counts it changed.
     fn looked_at(&self) -> Vec<EntityKey> {
         let mut keys = self.touched.clone();
         for owner in self.draft.counted() {
@@ -103,7 +103,7 @@ impl DecisionBuilder<'_> {
         Ok(broken)
     }
 
-    /// Journals a violation, once, and asks people to look.
+    /// Journals a violation once, and raises an alert.
     pub fn violation(
         &mut self,
         key: &EntityKey,

@@ -19,7 +19,7 @@ use crate::refusal::{Code, ConditionCode, Unmet};
 use crate::trace::PointKind;
 
 impl DecisionBuilder<'_> {
-    /// The caller must hold the lease that the rule asks for, and not an older one.
+    /// Checks that the caller holds the lease that the rule requires, under its current fence.
     pub fn holding(
         &self,
         life: &Lifecycle,
@@ -55,7 +55,7 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    /// Leases that a rule grants: who gets them, and the fields that show them.
+    /// The leases that a rule grants: their holders, and the fields that show them.
     pub fn grants(
         &self,
         scope: &EntityScope<'_>,

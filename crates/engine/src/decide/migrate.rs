@@ -25,8 +25,8 @@ use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
 impl DecisionBuilder<'_> {
-    /// Moves an entity to another version: only people with role admin, and the engine. One that lives by that
-    /// version already is left as it is.
+    /// Moves an entity to another version: only people with role admin, and the engine. An entity that has
+    /// that version already is left unchanged.
     pub fn migrate(&mut self, migrate: &Migrate, request: &Request) -> Result<(), Stop> {
         let key = &migrate.entity;
         let (old, entity) = self.here(key)?;
@@ -77,7 +77,7 @@ impl DecisionBuilder<'_> {
         self.migrated(&old, &new, &before, request, "migrate", event)
     }
 
-    /// Takes a migration back, as long as nothing has happened to the entity since. `migration` is its entry.
+    /// Undoes a migration if the entity has not changed since. `migration` is its entry.
     pub fn undo_migration(
         &mut self,
         key: &EntityKey,
@@ -129,7 +129,7 @@ impl DecisionBuilder<'_> {
         self.migrated(&present, &earlier, &before, request, "undo", event)
     }
 
-    /// Writes the move, and that it leaves the orders which the new version does not keep.
+    /// Writes the move, and removes the entity from rankings that the new version does not have.
     fn migrated(
         &mut self,
         old: &Lifecycle,

@@ -1,4 +1,4 @@
-//! The law: what a command does, or why not.
+//! Decides commands: accepts them with events, or refuses them with reasons.
 //!
 //! One file per command; `assess` checks whether a rule may be taken, `carry` writes its entries, `follow` its
 //! consequences.
@@ -82,7 +82,7 @@ pub enum Decision {
     },
 }
 
-/// Everything that follows from a command, as events not yet applied.
+/// All results of a command, as events not yet applied.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     pub entries: Vec<Entry>,
@@ -110,7 +110,7 @@ pub fn decide_traced(
     lookup.finish(decision)?.ok_or_else(Needs::default)
 }
 
-/// The name under which a command counts once and what it said, or what became of it the first time.
+/// The idempotency key and digest of a command, or the answer it got the first time.
 fn count_once(lookup: &Lookup<'_>, command: &Command, key: &Name) -> Result<(Name, String), Decision> {
     let (by, fingerprint) = (command.key_sender(), command.fingerprint());
     let mut under = key.clone();
@@ -161,7 +161,7 @@ fn decide_on(
         **refusal = redact::needed(law, lookup, command, redact, now, refusal);
     }
     if let Some(trace) = trace {
-        // A rule counts as exercised by what became of the command: a move that was made, a refusal that was given.
+        // A rule counts as exercised by the outcome of the command: a move that was made, or a refusal.
         match &outcome {
             Ok(()) => builder.hits.get_mut().settle(0, true),
             Err(Stop::Refused(_)) => builder.hits.get_mut().settle(0, false),
@@ -451,7 +451,7 @@ impl<'a> DecisionBuilder<'a> {
         }
     }
 
-    /// A condition in a consequence: one that cannot be answered refuses the whole.
+    /// A condition in a consequence. If it cannot be evaluated, the whole command is refused.
     fn met(&self, scope: &EntityScope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
         match guard {
             None => Ok(true),
@@ -528,7 +528,7 @@ fn unknown_entity(key: &EntityKey) -> Refusal {
     Refusal::one(Code::UnknownEntity, format!("There is no {key}"))
 }
 
-/// The rules that an entity lives by are gone: it stands still, rather than move by others.
+/// The refusal when the entity's version of the rules is missing. It does not move by other rules.
 fn unknown_version(law: &Law, entity: &Entity) -> Refusal {
     let EntityKey { lifecycle, .. } = &entity.key;
     let known: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();

@@ -125,14 +125,14 @@ pub(crate) fn arm_label(transition: &Name, index: usize) -> String {
     }
 }
 
-/// Everything a rule would change of its own entity.
+/// All changes of a rule to its own entity.
 pub(super) struct RulePlan<'l> {
     /// None: it stays in its state.
     pub to: Option<Name>,
     pub choice: Option<usize>,
-    /// Values that the request brought but that are not stored.
+    /// Values of the request that are not stored.
     pub taken: Fields,
-    /// Fields that the request brought.
+    /// Fields of the request.
     pub sent: Vec<(Name, Value)>,
     pub fields: Vec<(Name, Value)>,
     pub counted: Vec<CountedChange<'l>>,
@@ -142,7 +142,7 @@ pub(super) struct RulePlan<'l> {
     pub ignored: Vec<Name>,
 }
 
-/// A counter counted, and what that sets off.
+/// A count and its consequences.
 pub(super) struct CountedChange<'l> {
     pub counter: &'l Counter,
     pub change: TallyChange,

@@ -109,7 +109,7 @@ impl DecisionBuilder<'_> {
 struct Gone<'a> {
     fields: BTreeSet<&'a Name>,
     counters: BTreeSet<&'a Name>,
-    /// Something that no two may share.
+    /// Whether they contain a unique value.
     same: bool,
 }
 
@@ -126,8 +126,8 @@ impl<'a> Gone<'a> {
     }
 }
 
-/// Entries that a replay will find without their contents: those that go now, and those that were dropped before, whose
-/// bytes may still be there for a moment.
+/// Entries that a replay will find without their contents: those dropped now, and those dropped before,
+/// whose bytes may still be in the file for a moment.
 fn left_out(redact: &Redact) -> BTreeSet<u64> {
     let mut without: BTreeSet<u64> = redact.entries.iter().copied().collect();
     for entry in &redact.history {

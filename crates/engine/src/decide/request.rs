@@ -12,7 +12,7 @@ use crate::import_origin::ImportOrigin;
 pub(super) struct Request {
     pub actor: Actor,
     pub subject: Option<Name>,
-    /// The engine itself asks: a further move, a reaction, a timer.
+    /// Whether the engine itself is the caller: for a further move, a reaction or a timer.
     pub engine: bool,
     pub fields: Fields,
     pub reason: Option<Arc<str>>,
@@ -24,7 +24,7 @@ pub(super) struct Request {
     pub condition: Option<Name>,
     /// The entry it follows from.
     pub cause: Option<u64>,
-    /// The target asked for, where the request names one.
+    /// The requested target, if the request names one.
     pub asked: Option<Name>,
     /// Set by a create of an existing id: the only way out of a final state.
     pub again: bool,
@@ -77,12 +77,12 @@ impl Request {
         }
     }
 
-    /// A person with role admin asks.
+    /// Whether the caller is a person with role admin.
     pub fn is_admin(&self) -> bool {
         self.actor.kind == ActorKind::Human && self.actor.has_role("admin")
     }
 
-    /// The engine asks, by itself or through the program around it.
+    /// Whether the caller is the engine, by itself or through the program around it.
     pub fn is_own(&self) -> bool {
         self.engine || (self.actor.kind == ActorKind::System && self.actor.id == *ENGINE)
     }

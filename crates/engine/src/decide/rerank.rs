@@ -18,7 +18,7 @@ use crate::refusal::{Code, Refusal};
 use crate::view::{Found, Lookup, View};
 
 impl DecisionBuilder<'_> {
-    /// Looks again at the place of everything that this decision touched, and of those that look at it.
+    /// Recomputes the places of all entities that this decision touched, and of those that read them.
     pub fn rerank(&mut self) -> Result<(), Stop> {
         if self.draft.entries.is_empty() {
             return Ok(());
@@ -83,7 +83,7 @@ impl DecisionBuilder<'_> {
                 Found::Here(known) => known.is_open(&within),
                 Found::Absent | Found::Unknown => None,
             };
-            // One that is emptied and filled again in the same decision is a new one, too.
+            // An order that is emptied and filled again in the same decision counts as new, too.
             let filled = changes.iter().any(|it| match it {
                 Reranked::Placed { entity, ranking, place: Some(place) } => {
                     entity.lifecycle == index.lifecycle && *ranking == index.name && place.within == within
@@ -98,7 +98,7 @@ impl DecisionBuilder<'_> {
         Ok(changes)
     }
 
-    /// Everything touched, and those whose counts changed.
+    /// All touched entities, and those whose counts changed.
     pub fn moved_ones(&self) -> Vec<EntityKey> {
         let mut keys = self.touched.clone();
         for owner in self.draft.counted() {
@@ -207,7 +207,7 @@ pub fn reindex(law: &Law, view: &View, now: Timestamp) -> Vec<Reranked> {
     builder.reranked(&all, &all).unwrap_or_default()
 }
 
-/// Rankings are the same for everybody.
+/// A request without a caller: rankings are the same for all actors.
 fn nobody() -> Request {
     Request::engine(ActorKind::System, Fields::default(), Name::new("ranking"), None)
 }

@@ -1,7 +1,7 @@
 //! Grace after a gap: leases do not expire because the server was away.
 //!
-//! Who held a lease before the gap could not renew it during the gap, so it gets one full period from the
-//! moment the server is back. Deadlines and other timers are not spared: they fire late, in due order.
+//! A holder could not renew its lease during the gap, so it gets one full period from the moment the server
+//! is back. Deadlines and other timers get no grace: they fire late, in due order.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::entity::{Entity, Lease};
 use crate::key::EntityKey;
 
 impl DecisionBuilder<'_> {
-    /// Since when the holder of a lease can be heard again, where it has not been heard since the gap.
+    /// The time since which the holder of a lease can renew it again, if it has not done so since the gap.
     pub fn spared_from(&self, entity: &Entity, slot: &Name) -> Option<Timestamp> {
         let resumed_at = self.draft.base().resumed_at?;
         // The timer of a lease restarts with every grant and every renewal.

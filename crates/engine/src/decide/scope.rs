@@ -39,7 +39,7 @@ pub(super) struct EntityScope<'a> {
     pub entity: &'a Entity,
     /// The accepted fields of the request.
     pub taken: &'a Fields,
-    /// Fields that the request brought.
+    /// Fields of the request.
     pub base: &'a [(Name, Value)],
     /// The fields that rules have set so far; they override the entity's fields.
     pub changed: &'a [(Name, Value)],
@@ -49,7 +49,7 @@ pub(super) struct EntityScope<'a> {
     pub request: &'a Request,
     /// Parameters of a query.
     pub ask: Option<&'a Fields>,
-    /// The element of a list that is gone through.
+    /// The current element of a list.
     pub it: Option<&'a Value>,
 }
 
@@ -299,7 +299,7 @@ impl EntityScope<'_> {
         }
     }
 
-    /// Its own place in a ranking, or how many are in its order, as they stood before the command.
+    /// Its own place in a ranking, or the size of its order, as they were before the command.
     fn rank(&self, name: &Name, size: bool) -> Result<Value, Fault> {
         let index = RankingKey { lifecycle: self.entity.key.lifecycle.clone(), name: name.clone() };
         let ranking = match self.around.draft.base().ranking(&index) {
@@ -434,7 +434,7 @@ impl EntityScope<'_> {
             .ok_or_else(|| Fault::Failed(format!("`{}` gives {}, not a span", guard.source(), value.kind())))
     }
 
-    /// The values an expression saw, for the one who is refused by it.
+    /// The values that an expression read, for the refused caller.
     pub fn values_read(&self, guard: &Guard) -> BTreeMap<Name, Value> {
         let reads = guard.reads().iter();
         reads
@@ -445,7 +445,7 @@ impl EntityScope<'_> {
     }
 }
 
-/// The part of a path that the slot stands for.
+/// The part of a path that the slot covers.
 fn root_of(read: &guard::VariableUse, life: &Lifecycle) -> Name {
     let segments = match life.reads.get(read.slot.0 as usize) {
         Some(
@@ -474,7 +474,7 @@ fn root_of(read: &guard::VariableUse, life: &Lifecycle) -> Name {
 /// The key of a counter's only tally.
 pub(super) const SINGLE: &str = "*";
 
-/// An empty set of fields that lives as long as anyone needs it.
+/// An empty set of fields with a long enough lifetime.
 pub(super) struct NoFields(std::sync::OnceLock<Fields>);
 pub(super) static NO_FIELDS: NoFields = NoFields(std::sync::OnceLock::new());
 

@@ -77,7 +77,7 @@ impl DecisionBuilder<'_> {
                     (Some(at), present) if was != Value::Time(at) || present.is_none() => {
                         Some(fixed(at, now))
                     }
-                    // A moment fires once; before it has, it stands still outside `runs`.
+                    // A timer on a moment fires once; until then it is paused outside `runs`.
                     (Some(at), Some(state)) if state.step == 0 => {
                         Some(TimerState { due: Some(at), ..*state })
                     }
@@ -107,7 +107,7 @@ impl DecisionBuilder<'_> {
                 (false, true) => changes.push((timer.name.clone(), Some(paused(state, now)))),
                 (true, false) => {
                     let next = match &timer.kind {
-                        // A rhythm keeps to its hours.
+                        // A recurring timer keeps to its hours.
                         TimerKind::Every(every) => {
                             fixed(next_occurrence(*every, now, &scope.around.project.zone), now)
                         }
@@ -137,7 +137,7 @@ impl DecisionBuilder<'_> {
         match &timer.kind {
             TimerKind::After(after) => {
                 let length = match after.eval(scope) {
-                    // Shorter than this, and time would stand still while it fires.
+                    // With a shorter length, a timer that restarts itself would fire forever at one moment.
                     Ok(Value::Span(span)) => span.max(Span::seconds(1)),
                     // No length: this clock does not run for this entity.
                     Ok(Value::Null) => return Ok(None),

@@ -1,4 +1,4 @@
-//! Named questions of a pack.
+//! The named queries of a pack.
 //!
 //! [`ask`] answers them from a view that holds everything. Callers that store entities elsewhere make a
 //! [`QueryPlan`], evaluate each row with [`Asking::row`] and sort rows with [`sort`].
@@ -50,7 +50,7 @@ impl From<Needs> for QueryError {
     }
 }
 
-/// Answers a query of a pack, as far as the actor may see.
+/// Answers a query of a pack with the rows that the actor may see.
 pub fn ask<'v>(
     law: &Law,
     view: &'v View,

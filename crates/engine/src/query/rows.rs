@@ -22,7 +22,8 @@ pub struct Asking<'a> {
     /// The view in which refs are resolved.
     pub view: &'a View,
     pub actor: &'a Actor,
-    /// The actor sees what it may read; otherwise the pack itself asks, which only counts.
+    /// Whether the actor sees only rows that it may read. Otherwise the pack itself asks, which only
+    /// counts.
     pub shown: bool,
     pub now: Timestamp,
 }
@@ -70,7 +71,7 @@ impl Asking<'_> {
     }
 }
 
-/// Puts rows in the order of their query; those that are equal in the order of their keys.
+/// Sorts rows in the order of their query; equal rows by key.
 pub fn sort<T>(query: &Query, rows: &mut [(Vec<Value>, T)], key: impl Fn(&T) -> &EntityKey) {
     rows.sort_by(|(a, x), (b, y)| {
         let mut order = Ordering::Equal;

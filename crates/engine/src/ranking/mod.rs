@@ -1,4 +1,4 @@
-//! Orders among entities, kept as things move.
+//! Rankings: orders among entities that are updated with every move.
 
 mod ordered;
 mod weight;
@@ -22,7 +22,7 @@ pub struct RankingKey {
     pub name: Name,
 }
 
-/// The ids that an order is kept within, one per ref; empty if a ref names nothing.
+/// The ids of the entities that own an order, one per ref; empty if a ref names none.
 pub type Within = Vec<Name>;
 
 /// The place of an entity in a ranking.
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_one_whoever_its_entries_are_meant_for() {
+    fn an_order_contains_the_entries_of_all_actors() {
         let ranking = mixed();
         let x = vec![Name::new("x")];
         assert_eq!(names(ranking.ascending(&x)), ["a", "b", "c", "d", "e"]);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_out_is_open_and_for_the_caller() {
+    fn only_open_entries_for_the_caller_are_handed_out() {
         let mut ranking = mixed();
         assert_eq!(names(ranking.open(Some(&Name::new("ada")))), ["f", "a", "b", "d", "e"]);
         assert_eq!(names(ranking.open(Some(&Name::new("eve")))), ["f", "a", "d"]);

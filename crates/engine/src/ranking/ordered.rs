@@ -1,6 +1,6 @@
 //! A sorted set with ranks: how many items come before one.
 
-/// Most items of a block; a full one is halved. Blocks are few, so that counting them is nothing.
+/// Most items of a block; a full block is halved. There are few blocks, so summing their sizes is cheap.
 const BLOCK: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_sorted_set_that_knows_places() {
+    fn it_is_a_sorted_set_with_positions() {
         let mut ours = Ordered::default();
         let mut theirs = BTreeSet::new();
         for it in scattered(6_000) {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_same_in_whichever_order_it_was_filled() {
+    fn insertion_order_does_not_matter() {
         let filled = |items: &mut dyn Iterator<Item = u64>| {
             let mut it = Ordered::default();
             items.for_each(|item| it.insert(item));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn emptied_it_can_be_filled_again() {
+    fn an_emptied_set_can_be_filled_again() {
         let mut ours = Ordered::default();
         ours.insert(1);
         ours.remove(&1);

@@ -69,7 +69,8 @@ impl Weight {
     }
 }
 
-/// The keys of a place, in order of weight. Few are kept in place, so that comparing them is one look.
+/// The keys of a place, in order of weight. A few are stored inline, so that comparing them needs no
+/// indirection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "Vec<Weight>", into = "Vec<Weight>")]
 pub enum Weights {
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_comes_first() {
+    fn incomparable_values_come_first() {
         let up = |it: Value| Weight::new(&it, false);
         assert!(up(Value::Null) < up(Value::Float(-1.0)));
         assert!(up(Value::list(Vec::new())) < up(Value::Bool(false)));

@@ -1,4 +1,4 @@
-//! A value in a partial view, with what its eviction needs to know.
+//! A value in a partial view, with the marks that its eviction needs.
 
 use std::ops::{Deref, DerefMut};
 

@@ -14,7 +14,7 @@ use crate::key::{EntityKey, GroupKey};
 use crate::ranking::{RankingIndex, RankingKey};
 
 impl View {
-    /// A view that knows nothing yet, after the entry `seq`.
+    /// An empty partial view after the entry `seq`.
     pub fn partial(seq: u64) -> Self {
         Self { partial: true, seq, ..Self::default() }
     }
@@ -38,7 +38,7 @@ impl View {
         }
     }
 
-    /// Notes that an entity was looked for and is not there.
+    /// Records that an entity does not exist.
     pub fn mark_absent(&mut self, key: EntityKey) {
         self.absent.insert(key, ());
     }
@@ -87,7 +87,7 @@ impl View {
         }
     }
 
-    /// Copies what a need names from a view that holds it.
+    /// Copies the data of a need from a view that holds it.
     pub fn load_from(&mut self, whole: &View, need: Need) {
         match need {
             Need::Entity(key) => match whole.image(&key) {
@@ -117,7 +117,7 @@ impl View {
         }
     }
 
-    /// Marks something that is loaded as used; false if it is not loaded.
+    /// Marks loaded data as used; false if it is not loaded.
     pub fn touch(&mut self, need: &Need) -> bool {
         match need {
             Need::Entity(key) => match self.entities.get_mut(key) {
@@ -134,7 +134,7 @@ impl View {
         }
     }
 
-    /// Forgets which entities and keys do not exist: they may be created elsewhere.
+    /// Forgets which entities and keys do not exist: another process may create them.
     pub fn forget_absent(&mut self) {
         self.absent = Default::default();
         self.unused = Default::default();
@@ -208,7 +208,7 @@ impl View {
                 break;
             }
         }
-        // From now on a group of theirs that is not here may be anything.
+        // From now on, an absent group of these owners counts as not loaded.
         for owner in owners {
             if let Some(held) = self.entities.get_mut(&owner) {
                 held.whole = false;

@@ -62,7 +62,7 @@ impl<T> Found<T> {
 /// Entities, the counts of those that refer to them, and the project around them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    /// Shared, so that a copy of a view is cheap until something moves.
+    /// Shared, so that a copy of a view is cheap.
     entities: Index<EntityKey, Cached<Arc<Entity>>>,
     groups: Index<GroupKey, Cached<Group>>,
     keys: Index<(Name, Name), (u64, KeyRecord)>,
@@ -99,7 +99,7 @@ pub struct Group {
     pub counts: BTreeMap<Name, u64>,
     /// Whether `members` is complete; in a partial view often only the counts are known.
     pub listed: bool,
-    /// By state, so that those in one state are found without a look at the others.
+    /// By state, so that the members in one state are found directly.
     pub members: BTreeMap<Name, BTreeSet<EntityKey>>,
     /// The time at which a member last moved, joined or left.
     pub moved_at: Option<Timestamp>,
@@ -289,7 +289,7 @@ impl Ledger for View {
             }
         };
         group.shift(member, shift, at, !self.partial);
-        // Counts are enough until a question needs the members; longer lists may not be asked for.
+        // Counts are enough until a question needs the members. Longer lists are not kept.
         let most = if group.asked { LONGEST } else { SHORT };
         if self.partial && group.listed && group.counts.values().sum::<u64>() > most {
             group.listed = false;

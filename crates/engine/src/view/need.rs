@@ -5,7 +5,7 @@ use trackside_lifecycle::name::Name;
 use crate::key::{EntityKey, GroupKey};
 use crate::ranking::RankingKey;
 
-/// Something that must be loaded before a question can be answered.
+/// Data that must be loaded before a question can be answered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     Entity(EntityKey),
@@ -49,7 +49,7 @@ impl Needs {
         Self(needs)
     }
 
-    /// All answers, or what all of the questions need together, so that it can be loaded at once.
+    /// All answers, or the needs of all questions together, so that they are loaded at once.
     pub fn collect<T>(answers: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
         let (mut all, mut needs) = (Vec::new(), Vec::new());
         for answer in answers {

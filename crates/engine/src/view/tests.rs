@@ -41,7 +41,7 @@ fn known(view: &View) -> (u64, Option<usize>) {
 }
 
 #[test]
-fn a_list_that_nobody_asked_for_is_kept_while_it_is_short() {
+fn an_unused_member_list_is_kept_while_it_is_short() {
     let mut view = view();
     assert_eq!(known(&view), (0, Some(0)));
     join(&mut view, 0..SHORT);
@@ -58,7 +58,7 @@ fn a_list_that_nobody_asked_for_is_kept_while_it_is_short() {
 }
 
 #[test]
-fn one_that_was_asked_for_is_kept_until_nobody_may_list_it() {
+fn a_used_member_list_is_kept_while_a_rule_may_list_it() {
     let mut view = view();
     let all = (0..SHORT * 2).map(member).collect();
     view.load_members(group(), BTreeMap::from([(name("OLD"), all)]), None);

@@ -56,7 +56,7 @@ fn replayed(journal: &[Entry]) -> View {
 
 type Members = BTreeMap<Name, BTreeSet<EntityKey>>;
 
-/// Counts of those that refer to an entity, from the entities themselves.
+/// Recounts the groups from the entities themselves.
 fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> {
     let mut groups: BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> = BTreeMap::new();
     for entity in view.entities() {
@@ -96,7 +96,7 @@ fn promises(definition: &Definition, world: &World) {
         }
     }
 
-    // Counts are what a recount gives.
+    // Counts equal a recount.
     let groups = recounted(&world.view);
     for (key, (counts, members)) in &groups {
         let group = world.view.group(key).here().expect("the group");

@@ -48,7 +48,7 @@ pub(crate) struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Something that will be accepted, if it can be thought of.
+    /// A request that will be accepted, if one is found.
     pub(crate) fn guided(&self, dice: &mut Random) -> Option<Command> {
         let mut last = None;
         for _ in 0..THOUGHTS {
@@ -84,12 +84,12 @@ impl Asking<'_> {
         Some(self.fire(entity, arm, actor, subject, dice))
     }
 
-    /// Something new.
+    /// A creation.
     pub(crate) fn create(&self, dice: &mut Random) -> Option<Command> {
         let lives: Vec<_> = self.ground.pack.lifecycles.iter().filter(|it| !it.one).collect();
         let mut last = None;
         for _ in 0..THOUGHTS {
-            // The one of which there are the fewest comes first.
+            // The lifecycle with the fewest entities comes first.
             let open = |life: &Lifecycle| {
                 let all = self.world.view.entities();
                 all.iter().filter(|it| it.key.lifecycle == life.name && ids::goes_on(self.ground, it)).count()
@@ -220,13 +220,13 @@ impl Asking<'_> {
         let arm = home.and_then(|it| life.transition(it)).and_then(|it| it.arms.first());
         let takes = arm.map(|it| it.takes.as_slice()).unwrap_or_default();
         let fields = self.sent(life, Some(entity), takes, &[], dice);
-        // An effect that was answered before, or never asked for.
+        // An effect that was answered before, or never requested.
         let effect = if dice.percent(95) { *id } else { *id + 1_000 };
         let actor = self.cast.find(&Name::new("cron"))?.clone();
         Some(Command::new(actor, Ask::EffectResult { entity: entity.key.clone(), effect, ok, fields }))
     }
 
-    /// The loud override; mostly by the one who may.
+    /// A correction; mostly by an admin.
     pub(crate) fn correct(&self, dice: &mut Random) -> Option<Command> {
         let entities = self.world.view.entities();
         let entity = dice.pick(&entities)?;
@@ -263,14 +263,14 @@ impl Asking<'_> {
     fn tried(&self, command: &Command) -> Answer {
         match decide(&self.world.law, &self.world.view, command, self.world.now) {
             Ok(Decision::Accepted(_)) => Answer::Yes,
-            // Something to look at: it is asked for.
+            // Faults of the pack are worth sending.
             Ok(Decision::Refused(refusal)) if findings::is_mistake(&refusal) => Answer::Yes,
             Ok(Decision::Refused(refusal)) if refusal.stage <= Stage::Who => Answer::NotYou,
             Ok(Decision::Refused(_) | Decision::Replayed { .. }) | Err(_) => Answer::NotSo,
         }
     }
 
-    /// A way out of where some entity is, rather one that was seldom taken.
+    /// A transition out of an entity's state, preferably a rare one.
     fn tempting(&self, dice: &mut Random) -> Option<(&Entity, &Arm)> {
         let mut best: Option<(usize, &Entity, &Arm)> = None;
         for _ in 0..3 {
@@ -308,7 +308,7 @@ impl Asking<'_> {
             .filter(|it| it.key.lifecycle == life.name && ids::goes_on(self.ground, it))
             .copied()
             .collect();
-        // Rather one that has come far already.
+        // Prefers the entity with more visited states.
         let (one, other) = (*dice.pick(&of)?, *dice.pick(&of)?);
         let entity = if other.stays.len() > one.stays.len() { other } else { one };
         let arms = life.transitions.iter().flat_map(|it| &it.arms);
@@ -391,7 +391,7 @@ impl Asking<'_> {
                 fields.put(&take.name, source.field(&take.name, &take.fits, dice));
             }
         }
-        // Now and then something is missing.
+        // Sometimes a field is missing.
         if dice.percent(4)
             && let Some(take) = dice.pick(takes)
         {
@@ -406,7 +406,7 @@ impl Asking<'_> {
     }
 }
 
-/// Fields that the states it may lead to ask for, and that are not there yet.
+/// Fields that the possible target states require and that are not set.
 fn wanted(life: &Lifecycle, entity: &Entity, arm: &Arm) -> Vec<Name> {
     let mut wanted = Vec::new();
     for aim in aims(&arm.target) {

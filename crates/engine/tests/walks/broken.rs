@@ -1,4 +1,4 @@
-//! A promise that was not kept.
+//! A broken promise.
 
 use std::fmt;
 

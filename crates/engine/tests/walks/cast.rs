@@ -15,7 +15,7 @@ const PLAIN: usize = 3;
 #[derive(Debug)]
 pub(crate) struct Cast {
     actors: Vec<Actor>,
-    /// Crashed, or gone home: they send nothing until they are back.
+    /// Crashed or absent actors: they send nothing until they are back.
     away: BTreeSet<Name>,
 }
 

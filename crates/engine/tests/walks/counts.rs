@@ -1,4 +1,4 @@
-//! Counts of those that refer to an entity are what a recount gives.
+//! Group counts equal a recount.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! How deep the walks over a pack went.
+//! The depth of the walks over a pack.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! An effect is answered once, and only if it was asked for.
+//! An effect is answered once, and only if it was requested.
 
 use std::collections::BTreeSet;
 

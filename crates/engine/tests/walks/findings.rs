@@ -15,14 +15,14 @@ pub(crate) const RULES: &str = "the rules of a pack have an answer and keep its 
 /// The faults that were found, in words that are the same for every entity, and how often.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// Mistakes of a pack: expressions without an answer, rules that lead into what invariants forbid.
+    /// Faults of a pack: expressions without a value, rules that break invariants.
     pub(crate) mistakes: BTreeMap<String, usize>,
-    /// Everything else that was dropped, which may be meant so.
+    /// All other dropped moves, which may be intended.
     pub(crate) others: BTreeMap<String, usize>,
 }
 
 impl Findings {
-    /// Looks at an alert about a dropped move.
+    /// Checks an alert about a dropped move.
     pub(crate) fn look(&mut self, ground: &Ground, entry: &Entry) {
         let Event::AlertRaised { kind, message, .. } = &entry.event else { return };
         if kind != "dropped-move" {
@@ -38,7 +38,7 @@ impl Findings {
         }
     }
 
-    /// Looks at a refusal.
+    /// Checks a refusal.
     pub(crate) fn refused(&mut self, ground: &Ground, refusal: &Refusal) {
         if is_mistake(refusal) {
             let unanswered = refusal.errors.iter().find(|it| it.code.as_str() == "evaluation-failed");

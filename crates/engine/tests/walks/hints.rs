@@ -6,11 +6,11 @@ pub(crate) struct Hints {
     pub(crate) pack: &'static str,
     /// Roles of which more than two agents are needed.
     pub(crate) troupes: &'static [(&'static str, usize)],
-    /// Lifecycles of the agents' own records, and the roles of those who have one; none means everybody.
+    /// Lifecycles of the agents' own records, and the roles of agents that have one; empty means all.
     pub(crate) selves: &'static [(&'static str, &'static [&'static str])],
     /// Further ids of a lifecycle.
     pub(crate) ids: &'static [(&'static str, &'static [&'static str])],
-    /// Lifecycles whose ids are those of two others with a colon between them.
+    /// Lifecycles whose ids are two other ids joined by a colon.
     pub(crate) pairs: &'static [(&'static str, &'static str, &'static str)],
     /// Roles whose agents act on behalf of others.
     pub(crate) deputies: &'static [&'static str],
@@ -27,7 +27,7 @@ pub(crate) struct Hints {
 pub(crate) enum Meaning {
     /// The id of an actor.
     Actor,
-    /// An agent who plays.
+    /// The id of an agent.
     Agent,
     /// An entity of this lifecycle.
     Of(&'static str),

@@ -50,7 +50,7 @@ pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> 
     }
 }
 
-/// Once time has passed, every clock that struck was heard.
+/// Once time has passed, every due timer has fired.
 pub(crate) fn nothing_lies(world: &World) -> Result<(), Broken> {
     let broken = |what| Err(Broken::new("what is due is done", what));
     for entity in world.view.entities() {
@@ -66,7 +66,7 @@ pub(crate) fn nothing_lies(world: &World) -> Result<(), Broken> {
     Ok(())
 }
 
-/// No two open entities of a lifecycle have in common what no two may.
+/// No two open entities of a lifecycle have the same unique value.
 pub(crate) fn only_ones(ground: &Ground, world: &World) -> Result<(), Broken> {
     let broken = |what| Err(Broken::new("no two open entities are the same", what));
     let mut seen = BTreeMap::new();

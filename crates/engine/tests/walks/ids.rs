@@ -25,7 +25,7 @@ pub(crate) fn likely(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str,
     dice.pick(&all).cloned().unwrap_or_else(|| Name::new("nobody"))
 }
 
-/// An id for a new entity; now and then one that is taken.
+/// An id for a new entity; sometimes one that exists.
 pub(crate) fn fresh(
     ground: &Ground,
     view: &View,
@@ -55,7 +55,7 @@ fn pool(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str) -> Vec<Name>
     } else {
         let kind = lifecycle.rsplit('.').next().unwrap_or_default();
         let initial = kind.chars().next().unwrap_or('x').to_ascii_uppercase();
-        // One more than there are, so that a new one can come.
+        // One more than there are, so that a new one can be created.
         let there = of(view, lifecycle).count();
         pool.extend((1..=(there + 1).clamp(3, MOST)).map(|n| Name::from(format!("{initial}-{n}"))));
     }

@@ -43,7 +43,7 @@ pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<()
     Ok(())
 }
 
-/// A view that holds nothing and is given what it asks for comes to the same decision, and to the same view.
+/// A partial view that starts empty and loads on demand gives the same decision and the same view.
 pub(crate) fn decides_in_part(world: &World, command: &Command, whole: &Decision) -> Result<(), Broken> {
     decides_in(View::partial(world.view.seq), world, command, whole, false)?;
     decides_in(View::partial(world.view.seq), world, command, whole, true)
@@ -121,7 +121,7 @@ pub(crate) fn replays(ground: &Ground, world: &World) -> Result<(), Broken> {
             return Err(broken(format!("{:?} instead of {entity:?}", view.get(&entity.key))));
         }
     }
-    // A ranking in which nothing is counts as none.
+    // An empty ranking counts as none.
     for life in &ground.pack.lifecycles {
         for ranking in &life.rankings {
             let key = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };

@@ -1,4 +1,4 @@
-//! Rankings kept as things moved are what a recount gives.
+//! Rankings equal a recount.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub(crate) fn agree(ground: &Ground, world: &World) -> Result<(), Broken> {
     if !wrong.is_empty() {
         return broken(format!("{wrong:?}"));
     }
-    // Once more from nothing, so that no difference has to be noticed.
+    // Once more from an empty index, so that no difference can be missed.
     let mut bare = world.view.clone();
     bare.rankings = Rankings::default();
     let mut places: BTreeMap<(EntityKey, Name), RankPlace> = BTreeMap::new();

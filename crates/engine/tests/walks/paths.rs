@@ -54,14 +54,14 @@ pub(crate) struct Paths {
     lives: BTreeMap<Name, Vec<Life>>,
     /// The life that each entity is in.
     under_way: BTreeMap<EntityKey, Life>,
-    /// Lives of scenarios, which often repeat each other: each is kept once.
+    /// Paths of scenarios, which often repeat each other: each is kept once.
     known: Option<BTreeSet<String>>,
     /// Moves that more than one of the rules taken in the same step explain.
     unsure: usize,
 }
 
 impl Paths {
-    /// Walks so often over a pack.
+    /// The paths of this many walks over a pack.
     pub(crate) fn walked(pack: &str, walks: u64) -> Self {
         let ground = Ground::load(pack);
         let mut paths = Self::default();
@@ -236,7 +236,7 @@ fn called(life: &Lifecycle, entry: &Entry) -> String {
     }
 }
 
-/// The arms and choices among those the engine says it took that lead from here to there.
+/// The arms and choices that the engine took, as far as they lead from here to there.
 fn explained(
     life: &Lifecycle,
     points: &BTreeSet<Point>,

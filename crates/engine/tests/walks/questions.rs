@@ -10,7 +10,7 @@ use crate::cast::Cast;
 use crate::findings::Findings;
 use crate::packs::Ground;
 
-/// Asks all of them, about the first entity and the first actor where a parameter is a name.
+/// Runs all queries, with the first entity and the first actor for name parameters.
 pub(crate) fn have_answers(ground: &Ground, world: &World, cast: &Cast, findings: &mut Findings) {
     let (Some(actor), Some(entity)) =
         (cast.present().first().copied(), world.view.entities().first().copied())

@@ -59,7 +59,7 @@ pub(crate) fn over(name: &str, walks: u64, seed: u64) -> Depth {
     depth
 }
 
-/// Walks the opening of a pack and nothing more: all of it is accepted.
+/// Walks only the opening of a pack: all of it must be accepted.
 pub(crate) fn opens(name: &str) {
     let ground = Ground::load(name);
     let mut walk = Walk::new(&ground, &Arc::default(), &Setup::usual());
@@ -100,7 +100,7 @@ fn guarded(work: impl FnOnce() -> Result<Walked, Broken>) -> Result<Walked, Brok
 fn shortest(ground: &Ground, mut setup: Setup, mut steps: Vec<Step>, broken: &Broken) -> Vec<String> {
     let breaks = |setup: &Setup, steps: &[Step]| {
         let outcome = guarded(|| again(ground, setup, steps, &mut Vec::new()));
-        // Mistakes of a pack are many; it is this one that is looked for.
+        // A pack has many faults; the shortened walk must show this one.
         outcome
             .is_err_and(|it| it.promise == broken.promise && (it.promise != RULES || it.what == broken.what))
     };

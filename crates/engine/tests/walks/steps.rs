@@ -22,7 +22,7 @@ pub(crate) enum Step {
     ComeBack(Name),
 }
 
-/// Around the spans that packs speak of.
+/// Values around the spans in the packs.
 const SPANS: &[i64] = &[
     1, 5, 9, 11, 29, 31, 61, 125, 301, 601, 901, 1_801, 3_601, 7_201, 14_401, 29_000, 90_000, 260_000,
     700_000,
@@ -88,7 +88,7 @@ impl Step {
         }
     }
 
-    /// Some time, or until the next clock strikes, a moment before or after.
+    /// Some time, or until a moment before or after the next timer.
     fn pass(asking: &Asking<'_>, setup: &Setup, dice: &mut Random) -> Self {
         let world = asking.world;
         let entities = world.view.entities();

@@ -15,7 +15,7 @@ use crate::hints::Meaning;
 use crate::ids;
 use crate::packs::Ground;
 
-/// Texts, one of which has the form that a pattern asks for.
+/// Texts, one of which matches a frequent pattern.
 const TEXTS: &[&str] =
     &["alpha", "beta", "gamma", "a few words", "src/lib.rs:12", "fix: close the file", "T-1", "0"];
 
@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
     pub(crate) cast: &'a Cast,
     pub(crate) now: Timestamp,
     pub(crate) life: &'a Lifecycle,
-    /// The entity it is for; none before there is one.
+    /// The entity it is for; none before its creation.
     pub(crate) entity: Option<&'a Entity>,
 }
 

@@ -31,7 +31,7 @@ use crate::setup::Setup;
 use crate::steps::Step;
 use crate::telling;
 
-/// Most slices in which holders keep their leases while time passes; after that they all fall silent.
+/// Most slices in which holders renew their leases while time passes; after that they all stop.
 const SLICES: usize = 24;
 
 /// The result of a walk: its depth, and the faults it found in the pack.
@@ -55,7 +55,7 @@ pub(crate) struct Walk<'a> {
     world: World,
     cast: Cast,
     setup: Setup,
-    /// After a correction entities may stand to each other as no rule would have put them.
+    /// After a correction, entities may be in combinations that no rule allows.
     corrected: bool,
     taken: BTreeMap<(Name, Name), usize>,
     /// The last command with a key, for asking it again.
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
         Asking { ground: self.ground, world: &self.world, cast: &self.cast, taken: &self.taken }
     }
 
-    /// Takes a step; every promise is looked at.
+    /// Takes a step and checks every promise.
     pub(crate) fn take(&mut self, step: &Step) -> Result<(), Broken> {
         let first = self.world.journal.len();
         match step {
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         (entries, trace.points())
     }
 
-    /// Everything that holds after every step.
+    /// All promises about every step.
     fn promises(&mut self, first: usize, passed: bool) -> Result<(), Broken> {
         for place in first..self.world.journal.len() {
             let entry = self.world.journal[place].clone();
@@ -302,7 +302,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Time passes. Those who are here renew their leases before they run out.
+    /// Time passes. Present actors renew their leases before they expire.
     fn pass(&mut self, span: Span, attended: bool) -> Result<(), Broken> {
         let target = self.world.now.plus(span);
         for _ in 0..if attended { SLICES } else { 0 } {

@@ -337,7 +337,7 @@ fn target_keys(from: &syntax::ChoiceDecl) -> Vec<&'static str> {
     keys.into_iter().filter(|(_, there)| *there).map(|(key, _)| key).collect()
 }
 
-/// Where a choice stands: at its target if it has one, else at its condition.
+/// The place of a choice: its target if it has one, else its condition.
 fn choice_place(from: &syntax::ChoiceDecl) -> Option<Place> {
     let state = from.state.as_ref().or(from.field.as_ref()).map(|it| it.at);
     let asked = from.ask.iter().flat_map(|it| it.iter()).next().map(|it| it.at);
@@ -347,7 +347,7 @@ fn choice_place(from: &syntax::ChoiceDecl) -> Option<Place> {
     state.or(asked).or(word).or(table).or(from.when.as_ref().map(|it| it.at)).or(set)
 }
 
-/// Stands in where `by` could not be compiled; the pack is refused anyway.
+/// Replaces a `by` that could not be compiled; the pack is refused anyway.
 fn nobody() -> Guard {
     Guard::literal("false", Value::Bool(false))
 }

@@ -214,7 +214,7 @@ impl CompileContext<'_> {
             return None;
         };
         for (name, _) in from.fields.iter() {
-            // What the engine creates it may also furnish with the fields that only it writes.
+            // At creation, the engine may also set the fields that only it writes.
             if !other.create_takes.contains(&name.it) && !other.owned.contains(&name.it) {
                 let known: Vec<&str> = other.create_takes.iter().map(Name::as_str).collect();
                 self.unknown(
@@ -349,7 +349,7 @@ impl CompileContext<'_> {
         })
     }
 
-    /// What leaving a state entails besides what the arm itself says.
+    /// The consequences of leaving a state, besides those of the arm itself.
     pub fn leaving_step(&mut self, from: &syntax::ConsequencesDecl) -> Consequences {
         if let Some(grant) = &from.lease {
             self.problems
@@ -405,7 +405,7 @@ impl CompileContext<'_> {
         from.as_ref().and_then(|it| self.guard(it, &Type::Bool))
     }
 
-    /// Fields of a further move: only what some arm of it takes.
+    /// Fields of a further move: only those that one of its arms takes.
     pub fn with(&mut self, from: &Named<Expr>, lifecycle: &Name, fire: &At<Name>) -> With {
         let pack = self.pack;
         if let Some(takes) = pack.lifecycles.get(lifecycle).and_then(|it| it.transitions.get(&fire.it)) {

@@ -3,7 +3,7 @@
 use crate::guard::{Guard, GuardError, HostFunction, Names, Resolved, Type, Unknown, VarSlot};
 use crate::model::{Lifecycle, Read};
 
-/// A condition, and what each of its slots reads.
+/// A condition, and the source of each of its slots.
 #[derive(Clone, Debug)]
 pub struct Filter {
     guard: Guard,

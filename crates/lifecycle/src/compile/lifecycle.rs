@@ -1,4 +1,4 @@
-//! One lifecycle: its outline first, then all of it.
+//! Compiles one lifecycle: its outline first, then all of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -317,7 +317,7 @@ fn assignee(context: &mut CompileContext<'_>, name: &At<Name>) -> Name {
     context.field_of(name, |ty| is_id(ty) || is_ids(ty), "who works on it", hint)
 }
 
-/// Values that the requests counting it bring.
+/// Values of the requests that count it.
 fn counted_values(
     transitions: &[Transition],
     create: &crate::model::Create,
@@ -440,10 +440,10 @@ fn inverses(pack: &PackShape, name: &Name) -> Vec<Inverse> {
 }
 
 fn gates(context: &mut CompileContext<'_>, file: &LifecycleFile, types: &Types<'_>) -> Vec<Gate> {
-    // A gate may read what any request brings: the union of all values taken.
+    // A gate may read the values of any request: the union of all values taken.
     let mut gates = Vec::new();
     context.taken = every_taken_value(file);
-    // A value that some request brings under a field's name does not hide the field from the others.
+    // A request value with the name of a field does not hide the field from other requests.
     let fields = &context.shape.fields;
     context.taken.retain(|name, _| !fields.contains_key(name));
     for (_, decl) in file.gates.iter() {

@@ -34,7 +34,7 @@ pub struct PackFiles {
     pub lifecycles: Vec<FileId>,
 }
 
-/// Reads, checks and compiles a pack. Problems that are only warnings come back beside it.
+/// Reads, checks and compiles a pack. Warnings are returned with the pack.
 pub fn compile(sources: &Sources, files: &PackFiles) -> Result<(Pack, Problems), Problems> {
     let mut problems = Problems::default();
     let pack: Option<PackFile> = parsed(sources, files.pack, &mut problems);

@@ -1,4 +1,4 @@
-//! What a name in an expression means.
+//! Resolves the names in an expression.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) struct ReadTable {
     known: BTreeMap<String, VarSlot>,
     /// The cost of reading some keys, in further reads.
     pub costs: BTreeMap<String, u64>,
-    /// Reads compiled so far, each as often as it is mentioned.
+    /// Reads compiled so far, counted per mention.
     pub spent: u64,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Vocabulary<'a> {
     pub listing: bool,
 }
 
-/// The function by which expressions ask the risk policy.
+/// The function that evaluates the risk policy in expressions.
 pub(crate) const POLICY: u16 = 0;
 
 const PLAIN: &[&str] = &[
@@ -93,7 +93,7 @@ impl Names for Vocabulary<'_> {
             return self.found(&format!("taken {root}"), ty.clone(), 1, || Read::Taken(root.into()));
         }
         if let Some((_, guard)) = self.computed.iter().find(|(name, _)| name == root) {
-            // Not the key of the envelope's own value, which a computed field may show in its own way.
+            // Except the key of the envelope's own value, which a computed field may replace.
             let key = computed_key(root);
             return self.found(&key, guard.ty().clone(), 1, || Read::Computed(guard.clone()));
         }
@@ -344,7 +344,7 @@ impl Vocabulary<'_> {
     }
 }
 
-/// Which count of the group `name` a member refers to.
+/// The count of the group `name` that a member refers to.
 fn count_of(name: &str, member: Option<&str>, states: &[Name], inverse: bool) -> Result<Count, Unknown> {
     Ok(match member {
         Some("count") => Count::All,
@@ -363,7 +363,7 @@ fn count_of(name: &str, member: Option<&str>, states: &[Name], inverse: bool) ->
     })
 }
 
-/// How the table calls a computed field; no name in an expression has a blank.
+/// The key of a computed field in the table. The blank in it cannot occur in a name.
 pub(super) fn computed_key(name: &str) -> String {
     format!("computed {name}")
 }

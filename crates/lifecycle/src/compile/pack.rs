@@ -1,4 +1,4 @@
-//! A pack: outlines of all its lifecycles, then each of them, then what they share.
+//! Compiles a pack: outlines of all its lifecycles, then each of them, then the shared declarations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ fn settings_known_nowhere(
     }
 }
 
-/// Each role with everything it includes, itself first.
+/// Each role with all roles that it includes, itself first.
 fn roles(from: &Named<RoleDecl>, problems: &mut Problems) -> BTreeMap<Name, Vec<Name>> {
     let direct: BTreeMap<Name, Vec<At<Name>>> =
         from.iter().map(|(name, it)| (name.it.clone(), super::arms::syntax_list(&it.includes))).collect();

@@ -67,7 +67,7 @@ impl CompileContext<'_> {
         Some(Property {
             says: from.says.it.clone(),
             within: self.maybe_states(&from.r#in),
-            // Being created is no transition, but something that is asked for.
+            // `create` is no transition, but can be requested like one.
             on: on
                 .iter()
                 .map(|it| if it.it == "create" { it.it.clone() } else { self.transition(it) })

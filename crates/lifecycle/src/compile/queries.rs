@@ -24,7 +24,7 @@ pub(super) struct PackCompiler<'a> {
     pub pack: &'a PackShape,
     pub settings: &'a [Setting],
     pub problems: &'a mut Problems,
-    /// What each slot of expressions without a lifecycle reads.
+    /// The source of each slot in expressions without a lifecycle.
     pub reads: Vec<Read>,
 }
 

@@ -147,7 +147,7 @@ impl CompileContext<'_> {
         Some(guard)
     }
 
-    /// `open` is asked once for a whole order.
+    /// Checks `open`, which is evaluated once for a whole order.
     fn of_the_group(&mut self, guard: &Guard, source: &Expr, within: &[At<Name>]) {
         let own = |read: &Read| match read {
             Read::Ref(_, EntityAttribute::Counter(_)) => true,

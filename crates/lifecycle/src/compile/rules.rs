@@ -107,7 +107,7 @@ impl CompileContext<'_> {
         Some(timed)
     }
 
-    /// The field alone says when an `at` timer is due.
+    /// The field alone determines when an `at` timer is due.
     fn starts_by_itself(&mut self, from: &TimerDecl) {
         let words = [("starts", &from.starts), ("restarts", &from.restarts)];
         for (key, names) in words {

@@ -128,7 +128,7 @@ fn common<'v>(values: impl Iterator<Item = &'v Value>) -> Type {
 impl CompileContext<'_> {
     /// Compiles the `from` of each setting for this lifecycle; returns which could not be.
     ///
-    /// A setting of the pack may speak of a field that only one lifecycle has.
+    /// A setting of the pack may read a field that only one lifecycle has.
     pub fn settings_from(&mut self, drafts: &[SettingDraft]) -> Vec<(usize, Expr)> {
         let mut strangers = Vec::new();
         for (n, draft) in drafts.iter().enumerate() {

@@ -7,7 +7,7 @@ use crate::guard::Type;
 use crate::model::FieldType;
 use crate::name::Name;
 
-/// Everything that the pack's expressions may refer to.
+/// All names that the pack's expressions may use.
 #[derive(Debug, Default)]
 pub(super) struct PackShape {
     /// Its name.
@@ -38,7 +38,7 @@ pub(super) struct LifecycleShape {
     pub inverses: BTreeMap<Name, Name>,
     /// Counter to the type of its value, and whether it has several tallies.
     pub counters: BTreeMap<Name, (Type, bool)>,
-    /// Counters whose tallies are kept apart by expressions.
+    /// Counters whose tallies are separated by expressions.
     pub keyed: Vec<Name>,
     pub slots: Vec<Name>,
     pub rankings: BTreeMap<Name, RankingShape>,
@@ -50,7 +50,7 @@ pub(super) struct LifecycleShape {
     pub transitions: BTreeMap<Name, Vec<Name>>,
     /// The transition that creating an id again fires.
     pub again: Option<Name>,
-    /// What creation takes.
+    /// The fields that creation takes.
     pub create_takes: Vec<Name>,
 }
 
@@ -63,9 +63,9 @@ pub(super) struct RefShape {
 
 #[derive(Clone, Debug)]
 pub(super) struct RankingShape {
-    /// The refs it is kept within.
+    /// The refs that own its orders.
     pub within: Vec<Name>,
-    /// What weighs most is there, and the smaller comes first.
+    /// Whether it has a main weight that sorts ascending.
     pub ascending: bool,
 }
 

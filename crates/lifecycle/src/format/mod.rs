@@ -1,12 +1,11 @@
 //! One way to write a definition file.
 //!
-//! Only blanks change: indentation, the spaces between the parts of a line, columns, blank
-//! lines. No line is broken or joined, so the order of everything and every comment stay. A
-//! result that would not say the same as the text is thrown away: [`format()`] reads it again
-//! and compares.
+//! Only blanks change: indentation, the spaces between the parts of a line, columns, blank lines. No line
+//! is broken or joined, so the order of everything and every comment stay. A result with another meaning is
+//! discarded: [`format()`] reads it again and compares.
 //!
-//! Three steps: [`tokenize`] takes the text apart, [`tables`] finds the columns, and [`write_lines`] writes
-//! the parts out.
+//! Three steps: [`tokenize`] splits the text, [`tables`] finds the columns, and [`write_lines`] writes the
+//! parts out.
 
 mod block_scalar;
 mod tables;
@@ -24,7 +23,7 @@ mod style_tests;
 use crate::source::{FileId, Node, Place, Problems, Sources, read};
 use tokens::{YamlToken, YamlTokenKind};
 
-/// How deep each level is.
+/// The indentation per level.
 const STEP: usize = 2;
 
 /// The text as it is written by the rules, or why it is left alone: mistakes that the reader
@@ -58,7 +57,7 @@ fn plain_breaks(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// The same values and the same comments, each in the same order.
+/// Whether both texts have the same values and comments, each in the same order.
 fn says_the_same(before: &Node, tokens: &[YamlToken], result: &str) -> bool {
     let mut sources = Sources::new();
     let file = sources.add("", result);

@@ -1,6 +1,6 @@
 //! Random YAML in every style, with blanks and comments anywhere.
 
-/// Choices out of bytes; the first of everything when they are used up.
+/// Choices made from bytes; the first option when they are used up.
 struct Dice<'a>(std::slice::Iter<'a, u8>);
 
 impl Dice<'_> {
@@ -130,7 +130,7 @@ impl Hand<'_> {
         }
     }
 
-    /// What follows a `:` or `-`.
+    /// The value after a `:` or `-`.
     fn value(&mut self, column: usize, depth: usize, item: bool) {
         let deeper = column + 1 + self.dice.below(4);
         match self.dice.below(if depth < 4 { 12 } else { 6 }) {
@@ -220,7 +220,7 @@ impl Hand<'_> {
         self.text.push_str(close);
     }
 
-    /// Between the parts of brackets: nothing, blanks or lines.
+    /// A gap between the parts of brackets: empty, blanks or lines.
     fn gap(&mut self, column: usize) {
         match self.dice.below(8) {
             0..=4 => {}

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::random_yaml::{by_hand, choices};
 use super::*;
 
-/// Formats a text that the reader accepts; nothing for others.
+/// Formats a text that the reader accepts; none for others.
 fn kept(text: &str) -> Option<String> {
     let mut sources = Sources::new();
     let file = sources.add("a.yaml", text);
@@ -26,7 +26,7 @@ fn kept(text: &str) -> Option<String> {
 }
 
 #[test]
-fn most_of_what_the_hand_writes_is_read() {
+fn most_generated_yaml_is_valid() {
     let texts = || (0..1000).map(|it| by_hand(&choices(it)));
     let kept: Vec<String> = texts().filter_map(|it| kept(&it)).collect();
     assert!(kept.len() > 700, "only {} of 1000 could be read", kept.len());
@@ -38,12 +38,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_hand_keeps_what_it_says(choices in proptest::collection::vec(any::<u8>(), 0..120)) {
+    fn formatting_generated_yaml_keeps_its_content(choices in proptest::collection::vec(any::<u8>(), 0..120)) {
         kept(&by_hand(&choices));
     }
 
     #[test]
-    fn any_marks_keep_what_they_say(words in proptest::collection::vec(
+    fn formatting_random_tokens_keeps_their_content(words in proptest::collection::vec(
         proptest::sample::select(vec![
             "a", "b: ", "c:", "- ", "\n", "\n  ", "\n    ", "\n\n", "{", "}", "[", "]", ", ", ": ", "? ", "'", "\"", "|",
             ">-", "|2", " # c", "#d\n", "\t", "\r\n", " ", "é", "x y", "\\", "~",
@@ -60,7 +60,7 @@ fn formatted(path: &str, text: &str) -> String {
 }
 
 #[test]
-fn the_packs_of_the_repository_keep_what_they_say() {
+fn formatting_the_packs_keeps_their_content() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut folders: Vec<_> =
         ["packs", "crates/engine/tests/constructs"].map(|it| format!("{root}/{it}")).into();
@@ -75,7 +75,7 @@ fn the_packs_of_the_repository_keep_what_they_say() {
                 let once = formatted(&path.display().to_string(), &text);
                 assert_eq!(write(&once).1, once, "{}", path.display());
                 if text.len() < 4000 {
-                    // Spread out, with other line ends, it still says the same.
+                    // With more blanks and other line ends, it still has the same meaning.
                     kept(&text.replace("{ ", "{  ").replace(", ", " ,   ").replace('\n', " \r\n")).unwrap();
                 }
                 files += 1;

@@ -1,4 +1,4 @@
-//! What formatted files look like.
+//! The layout of formatted files.
 
 use super::*;
 
@@ -67,7 +67,7 @@ fn brackets_over_several_lines_stay_on_them() {
 }
 
 #[test]
-fn comments_stay_with_what_they_were_written_under() {
+fn comments_stay_with_the_line_above() {
     insta::assert_snapshot!(shown("#!shebang\n#first\n##  banner\n\na:\n        #of b\n     b:\n         c: 1\n         # after c\n     # after b\n   # after a, a little off\n# of d\nd: 1\n   # at the end\n#"), @"
         #!shebang¦
         # first¦
@@ -201,7 +201,7 @@ fn windows_files_become_plain() {
 }
 
 #[test]
-fn what_has_mistakes_is_left_alone() {
+fn invalid_yaml_is_left_alone() {
     let mut sources = Sources::new();
     let file = sources.add("a.yaml", "a: {b\n");
     assert!(format(&sources, file).unwrap_err().render(&sources, false).contains("a.yaml:1:4"));
@@ -210,7 +210,7 @@ fn what_has_mistakes_is_left_alone() {
 }
 
 #[test]
-fn what_would_be_lost_is_noticed() {
+fn lost_content_is_detected() {
     let text = "a: 1 # why\nb: 'x'\n";
     let mut sources = Sources::new();
     let file = sources.add("a.yaml", text);

@@ -1,9 +1,10 @@
-//! Values that begin in one column.
+//! Aligns values in columns.
 //!
-//! Where most values of a mapping are set in a column by hand, all of them are. A blank line, a comment or a
-//! value of several lines under its key begins a new table, which may continue in the column of the previous
-//! one or have its own, never further right than the longest key of the mapping needs. Elsewhere one space
-//! follows the colon. Mappings with a single key that are the items of one list are rows of a table as well.
+//! If most values of a mapping are aligned by hand, all of them are aligned. A blank line, a comment or a
+//! value of several lines under its key begins a new table, which may continue in the column of the
+//! previous one or have its own, never further right than the longest key of the mapping needs. Elsewhere
+//! one space follows the colon. Mappings with a single key that are the items of one list are rows of a
+//! table as well.
 
 use std::collections::BTreeMap;
 
@@ -59,15 +60,15 @@ fn set(tokens: &mut [YamlToken], sections: Vec<Vec<Row>>, widest: usize) {
 /// A key and its value on one line.
 struct Row {
     value: usize,
-    /// Where the value can begin at the least, counted from the key.
+    /// The smallest distance of the value from its key.
     needs: usize,
-    /// Where it begins in the text.
+    /// The column of the value in the text.
     begins: usize,
     /// A blank line or a comment is above it.
     apart: bool,
 }
 
-/// The row of an entry in the line that `first` begins; nothing if its value is below it.
+/// The row of an entry in the line that `first` begins; none if its value is below it.
 fn row(tokens: &[YamlToken], entry: &YamlEntry, first: usize) -> Option<Row> {
     let needs = width(tokens, entry.key)?;
     let value = entry.value?;
@@ -96,7 +97,7 @@ fn sections(rows: Vec<Option<Row>>) -> Vec<Vec<Row>> {
     sections
 }
 
-/// How far from a key its value begins at the least; nothing for keys over several lines.
+/// The smallest distance of a value from its key; none for keys over several lines.
 fn width(tokens: &[YamlToken], key: usize) -> Option<usize> {
     let text = &tokens.get(key)?.text;
     (!text.contains('\n')).then(|| text.chars().count() + 2)
@@ -112,7 +113,7 @@ fn table(section: &[Row], widest: usize) -> Option<usize> {
     (shortest < longest && set * 2 > short.count()).then(|| common.clamp(longest, widest))
 }
 
-/// Where most of the rows begin that have more than one space.
+/// The column of most rows that have more than one space.
 fn common(section: &[Row]) -> Option<usize> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     for row in section.iter().filter(|it| it.begins > it.needs) {

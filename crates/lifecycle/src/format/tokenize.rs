@@ -1,7 +1,6 @@
-//! Cuts a text into its parts.
+//! Splits a text into its parts.
 //!
-//! The parser gives the nesting and the ends of scalars. All that stands between them is blanks, comments
-//! and signs.
+//! The parser gives the nesting and the ends of scalars. Between them are only blanks, comments and signs.
 
 use std::borrow::Cow;
 
@@ -53,11 +52,11 @@ struct Tokenizer<'a> {
 /// A list or mapping whose end has not been seen.
 enum Open {
     YamlBlock(usize, Next),
-    /// In brackets, or in none if it is a single pair in a list: `[a: b]`.
+    /// In brackets, or without them for a single pair in a list: `[a: b]`.
     Flow {
         bracket: Option<usize>,
         next: Next,
-        /// It holds a list or mapping.
+        /// Whether it contains a list or mapping.
         deep: bool,
     },
 }
@@ -136,7 +135,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Takes the signs before a part, and says where the part shall begin and whether it is a key.
+    /// Takes the signs before a part. Returns the new column of the part, and whether it is a key.
     fn lead_in(&mut self) -> (usize, bool) {
         match self.open.last() {
             None => (0, false),

@@ -1,4 +1,4 @@
-//! What a text consists of: scalars, signs and comments, and the blocks they belong to.
+//! The parts of a text: scalars, signs and comments, and the blocks they belong to.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ pub(super) struct YamlToken<'a> {
     pub(super) text: Cow<'a, str>,
     /// Line breaks between it and the part before.
     pub(super) breaks: usize,
-    /// Where it begins in its line, in characters from 0.
+    /// Its column in the text, in characters from 0.
     pub(super) column: usize,
-    /// The list or mapping it stands in, not counting those in brackets.
+    /// The list or mapping that contains it, not counting those in brackets.
     pub(super) block: Option<usize>,
-    /// Where it shall begin if it is the first in its line and not in brackets.
+    /// Its new column if it is the first in its line and not in brackets.
     pub(super) indent: usize,
     /// Spaces before it that a table wants.
     pub(super) pad: Option<usize>,
@@ -40,7 +40,7 @@ pub(super) enum YamlTokenKind {
         roomy: bool,
     },
     Scalar,
-    /// `|` or `>` and what belongs to it.
+    /// The header of a block text: `|` or `>` and its indicators.
     Header,
     /// The lines of a block text, without their indentation.
     Body(Vec<String>),
@@ -54,13 +54,13 @@ pub(super) enum YamlTokenKind {
 pub(super) struct YamlBlock {
     pub(super) parent: Option<usize>,
     pub(super) list: bool,
-    /// Where its parts begin in the text.
+    /// The column of its parts in the text.
     pub(super) column: usize,
-    /// Where they shall begin.
+    /// Their new column.
     pub(super) indent: usize,
     /// The list it is an item of, and which one, from 1.
     pub(super) item: Option<(usize, usize)>,
-    /// Of a mapping.
+    /// The entries of a mapping.
     pub(super) entries: Vec<YamlEntry>,
     /// Items of a list so far.
     pub(super) items: usize,

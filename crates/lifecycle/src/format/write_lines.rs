@@ -3,7 +3,7 @@
 use super::STEP;
 use super::tokens::{YamlBlock, YamlToken, YamlTokenKind};
 
-/// Spaces before a comment behind something, at the least.
+/// The least number of spaces before a comment at the end of a line.
 const BEFORE_COMMENT: usize = 2;
 
 /// The last column that comments behind lines are set in.
@@ -60,7 +60,7 @@ struct Bracket {
     column: usize,
     /// The column that its lines are indented from if the first part is on the next line.
     base: usize,
-    /// Where its first part begins, once that is known.
+    /// The column of its first part, once that is known.
     inside: Option<usize>,
     /// The first part is in the line of the bracket.
     hanging: bool,
@@ -69,7 +69,7 @@ struct Bracket {
 struct Writer<'a> {
     tokens: &'a [YamlToken<'a>],
     blocks: &'a [YamlBlock],
-    /// Where each part begins if it is the first in its line and not in brackets.
+    /// The column of each part that is the first in its line and not in brackets.
     leads: Vec<usize>,
     lines: Vec<Line>,
     line: Line,
@@ -162,7 +162,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where a part that is the first in its line begins.
+    /// The column of a part that is the first in its line.
     fn indent(&self, index: usize, token: &YamlToken, before: Option<&YamlToken>) -> usize {
         let Some(bracket) = self.open.last() else {
             return self.leads.get(index).copied().unwrap_or(0);
@@ -188,7 +188,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where each part begins if it is the first in its line.
+/// The column of each part that is the first in its line.
 ///
 /// A comment is aligned with the next token, or with the block that it ends, depending on its own column.
 fn leads(tokens: &[YamlToken], blocks: &[YamlBlock]) -> Vec<usize> {
@@ -231,8 +231,8 @@ fn gap(before: Option<&YamlToken>, token: &YamlToken) -> usize {
     }
 }
 
-/// A line of a scalar of several lines without the blanks at its end, which mean nothing unless
-/// one is escaped.
+/// A line of a scalar of several lines without trailing blanks, which have no meaning unless one is
+/// escaped.
 fn shorn<'a>(line: &'a str, whole: &str) -> &'a str {
     let shorn = line.trim_end_matches([' ', '\t']);
     if whole.starts_with('"') && shorn.ends_with('\\') {
@@ -241,9 +241,8 @@ fn shorn<'a>(line: &'a str, whole: &str) -> &'a str {
     shorn
 }
 
-/// Comments behind lines that follow each other stand in one column: the one that most of them
-/// are in, or further right if a line is too long for it. Behind very long lines they follow at
-/// once.
+/// Aligns comments at the ends of consecutive lines: in the column of most of them, or further right if a
+/// line is too long. After very long lines they follow at once.
 fn place_comments(lines: &mut [Line]) {
     for group in lines.chunk_by_mut(|a, b| a.comment.is_some() == b.comment.is_some()) {
         let mut least = 0;

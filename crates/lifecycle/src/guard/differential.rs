@@ -55,7 +55,7 @@ impl Author<'_> {
         let variable = self.locals.iter().rev().find(|it| it.1 == kind).map(|it| it.0);
         if depth == 0 || self.pick(5) == 0 {
             return match variable {
-                // Hidden by an inner loop over something else, it would not be of this kind.
+                // If an inner loop over another list hides it, it would have another type.
                 Some(name)
                     if self.locals.iter().rev().find(|it| it.0 == name).is_some_and(|it| it.1 == kind) =>
                 {

@@ -30,7 +30,7 @@ impl GuardError {
         }
     }
 
-    /// The same mistake in a text that holds the source from `offset` on.
+    /// The same error in a text that contains the source from `offset` on.
     pub(super) fn shifted(mut self, offset: usize) -> Self {
         self.at = self.at.start.saturating_add(offset)..self.at.end.saturating_add(offset);
         self

@@ -22,7 +22,7 @@ struct Compiled {
     reads: Vec<VariableUse>,
 }
 
-/// Something an expression depends on.
+/// A variable that an expression reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableUse {
     /// The path as written, members included: `agent.state`.
@@ -36,7 +36,7 @@ impl Guard {
         Self::compiled(source, names, None)
     }
 
-    /// Also checks that the result is of a type.
+    /// Compiles, and checks that the result has the expected type.
     pub fn compile_as(source: &str, names: &mut dyn Names, expected: &Type) -> Result<Self, Vec<GuardError>> {
         Self::compiled(source, names, Some(expected))
     }
@@ -65,7 +65,7 @@ impl Guard {
         &self.0.source
     }
 
-    /// What it may read, each once, in the order of the source.
+    /// The variables it may read, each once, in the order of the source.
     pub fn reads(&self) -> &[VariableUse] {
         &self.0.reads
     }
@@ -74,7 +74,7 @@ impl Guard {
         &self.0.ir
     }
 
-    /// Its value, if it depends on nothing.
+    /// Its value, if it reads nothing.
     pub fn constant(&self) -> Option<&Value> {
         self.0.ir.constant()
     }
@@ -83,7 +83,7 @@ impl Guard {
         Evaluator::new(scope, limits::STEPS).value(&self.0.ir)
     }
 
-    /// The answer of a condition. Anything but true or false is a fault.
+    /// The value of a condition. Anything but true or false is a fault.
     pub fn test(&self, scope: &dyn Scope) -> Result<bool, Fault> {
         Evaluator::new(scope, limits::STEPS).truth(&self.0.ir)
     }

@@ -23,7 +23,7 @@ fn nested(open: &str, inner: &str, close: &str, times: usize) -> String {
 }
 
 #[test]
-fn what_would_crash_the_parser_is_refused() {
+fn input_that_would_crash_the_parser_is_refused() {
     let sources = vec![
         format!("a{}", "[0]".repeat(2000)),
         format!("1{}", "+1".repeat(2000)),
@@ -65,7 +65,7 @@ fn pointing_into(source: &str, errors: &[GuardError]) {
 }
 
 #[test]
-fn what_is_just_within_the_limits_is_read_on_a_small_stack() {
+fn input_at_the_limits_is_parsed_on_a_small_stack() {
     let sources = vec![
         nested("(", "1", ")", 32),
         nested("[", "1", "]", 32),
@@ -97,7 +97,7 @@ fn what_is_just_within_the_limits_is_read_on_a_small_stack() {
         format!("title{}", ".trim()".repeat(100)),
         format!("{}a.map(x, a.map(y, [[[[x]]]])){}", "(".repeat(20), ")".repeat(20)),
     ];
-    // Some of these are refused as too deep, others have the wrong types; none brings the process down.
+    // Some of these are refused as too deep, others have the wrong types; none crashes the process.
     for (source, outcome) in sources.clone().iter().zip(on_a_small_stack(sources)) {
         if let Err(errors) = outcome {
             pointing_into(source, &errors);

@@ -65,7 +65,7 @@ pub(super) enum LoopKind {
     All(Ir),
     Exists(Ir),
     ExistsOne(Ir),
-    /// `filter` keeps the item; `map` yields something else for it, for all items or for some.
+    /// `filter` keeps the item; `map` yields a value for it, for all items or for some.
     Collect {
         when: Option<Ir>,
         yields: Option<Ir>,

@@ -1,4 +1,4 @@
-//! Every number that keeps an expression small, and the budget that keeps its evaluation short.
+//! The limits on the size of an expression, and the budget of its evaluation.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! The name that was probably meant.
+//! Suggests the nearest known name.
 
 /// The candidate closest to `word`, if it is close enough to be a slip of the fingers.
 ///
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_finds_the_name_that_was_meant() {
+    fn a_typo_finds_the_nearest_name() {
         let known = ["reviewCycles", "reviewerId", "assigneeIds", "title", "id"];
         for (slip, meant) in [
             ("revewCycles", Some("reviewCycles")),

@@ -1,4 +1,4 @@
-//! An expression as others may look at it: for analysis and export, not for running.
+//! The structure of an expression: for analysis and export, not for evaluation.
 
 use super::ir::{Arithmetic, Comparison, Ir, Loop, LoopKind};
 use super::{Guard, VarSlot};
@@ -9,14 +9,14 @@ use crate::value::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outline {
     Constant(Value),
-    /// What a name reads, and the members of it: the slot is a place in the lifecycle's `reads`.
+    /// The variable that a name reads, and its members: the slot is an index into the lifecycle's `reads`.
     Read(VarSlot, Vec<Name>),
     /// The variable of a loop: 0 is the innermost.
     Local(usize),
-    /// A member of something that is worked out.
+    /// A member of a computed value.
     Member(Box<Outline>, Name),
     Index(Box<[Outline; 2]>),
-    /// Whether it is there.
+    /// Whether a value is set.
     Has(Box<Outline>),
     Not(Box<Outline>),
     Negate(Box<Outline>),
@@ -39,7 +39,7 @@ pub enum Outline {
     Map(Vec<(Outline, Outline)>),
     /// `all`, `exists`, `exists_one`, `filter` or `map`: the list, and the condition on each element.
     Loop(&'static str, Box<Outline>, Vec<Outline>),
-    /// Whether a text is like a pattern.
+    /// Whether a text matches a pattern.
     Matches(Box<Outline>, String),
     /// A function by name.
     Call(String, Vec<Outline>),
@@ -112,7 +112,7 @@ fn loop_of(it: &Loop) -> Outline {
 }
 
 impl Outline {
-    /// Whether it is a condition by its form: it asks something, or joins such questions.
+    /// Whether it has the form of a condition: a comparison, or a combination of them.
     pub fn asks(&self) -> bool {
         matches!(
             self,
@@ -158,7 +158,7 @@ impl Outline {
         }
     }
 
-    /// It and everything it is made of, outermost first.
+    /// Visits it and all its parts, outermost first.
     pub fn walk<'a>(&'a self, look: &mut dyn FnMut(&'a Outline)) {
         look(self);
         for part in self.parts() {

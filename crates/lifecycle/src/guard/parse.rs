@@ -150,7 +150,7 @@ impl Parsed<'_> {
         }
     }
 
-    /// Where within a node a text literal of this content is.
+    /// The range of a text literal of this content within a node.
     pub(super) fn literal(&self, node: &IdedExpr, content: &str) -> Option<Range<usize>> {
         let within = |it: &IdedExpr| self.literal(it, content);
         match &node.expr {

@@ -1,9 +1,9 @@
-//! The two sides a host provides: what names mean at load time, what they hold at run time.
+//! The two interfaces of a host: the meaning of names at load time, and their values at run time.
 
 use super::Type;
 use crate::value::Value;
 
-/// Where the runtime finds a name's value. Its number means something to the [`Names`] that gave it.
+/// The slot of a name's value at run time. The [`Names`] that assigned the number defines its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VarSlot(pub u32);
 
@@ -30,7 +30,7 @@ pub struct HostFunction {
     pub result: Type,
 }
 
-/// What names mean, at load time.
+/// The meaning of names, at load time.
 pub trait Names {
     /// Finds the longest meaningful prefix of a dotted path (`agent.state.x` arrives as three segments).
     fn resolve(&mut self, path: &[&str]) -> Result<Resolved, Unknown>;
@@ -39,7 +39,7 @@ pub trait Names {
     fn function(&self, name: &str) -> Option<HostFunction>;
 }
 
-/// What names hold, at run time.
+/// The values of names, at run time.
 pub trait Scope {
     fn read(&self, slot: VarSlot) -> Result<Value, Fault>;
     fn call(&self, function: u16, arguments: &[Value]) -> Result<Value, Fault>;
@@ -52,7 +52,7 @@ pub enum Fault {
     Failed(String),
     #[error("the expression took too many steps")]
     TooExpensive,
-    /// The scope must load something first; what, it has noted itself.
+    /// The scope must load data first; it has recorded which.
     #[error("something it needs is not loaded")]
     NotLoaded,
 }

@@ -62,7 +62,7 @@ impl Template {
         &self.0.source
     }
 
-    /// What its holes may read.
+    /// The variables that its placeholders may read.
     pub fn reads(&self) -> impl Iterator<Item = &VariableUse> {
         self.0.parts.iter().flat_map(|it| match it {
             Part::Text(_) => [].as_slice(),
@@ -83,7 +83,7 @@ impl Template {
     }
 }
 
-/// Writes a value for people: text bare, nothing as nothing, lists with commas.
+/// Writes a value for people: text without quotes, null as nothing, lists with commas.
 pub(super) fn show(value: &Value, text: &mut String, budget: &Budget) -> Result<(), Fault> {
     budget.step()?;
     // Writing into a string cannot fail.

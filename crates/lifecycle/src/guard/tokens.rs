@@ -1,4 +1,4 @@
-//! A cheap look at the source before the parser sees it: limits, brackets, unreadable characters.
+//! A cheap scan of the source before it is parsed: limits, brackets, unreadable characters.
 //!
 //! Afterwards it gives the positions of words and brackets, which the parser's tree has only in part.
 
@@ -34,7 +34,7 @@ pub(super) struct ExprTokens<'s> {
 }
 
 impl<'s> ExprTokens<'s> {
-    /// Splits the source, or says why it is refused.
+    /// Splits the source, or returns the reasons why it is refused.
     pub(super) fn read(source: &'s str) -> Result<Self, Vec<GuardError>> {
         let whole = 0..source.len();
         if source.len() > limits::SOURCE {
@@ -98,7 +98,7 @@ impl<'s> ExprTokens<'s> {
         self.all.partition_point(|it| it.at.end <= byte)
     }
 
-    /// Where a token is; the very end if there is none.
+    /// The range of a token; the end of the text if there is none.
     pub(super) fn range(&self, index: usize) -> Range<usize> {
         self.all.get(index).map_or(self.source.len()..self.source.len(), |it| it.at.clone())
     }
@@ -107,7 +107,7 @@ impl<'s> ExprTokens<'s> {
         self.source.get(self.range(index)).unwrap_or_default()
     }
 
-    /// From a bracket to the one that closes it; any other token alone.
+    /// From a bracket to its closing bracket; any other token alone.
     pub(super) fn extent(&self, index: usize) -> Range<usize> {
         let start = self.range(index);
         match self.pairs.binary_search_by_key(&index, |it| it.0).ok().and_then(|it| self.pairs.get(it)) {
@@ -210,7 +210,7 @@ fn number(rest: &str) -> usize {
     }
 }
 
-/// The length of a text literal, if one begins here; an error holds what it swallowed unclosed.
+/// The length of a text literal, if one begins here; the error holds the length of an unclosed one.
 fn text(rest: &str) -> Option<Result<usize, usize>> {
     let prefix = rest.find(|it: char| !matches!(it, 'r' | 'R' | 'b' | 'B'))?;
     let raw = rest.get(..prefix)?.contains(['r', 'R']);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_before_parsing() {
+    fn unreadable_input_is_reported_before_parsing() {
         for (source, expected) in [
             ("", "an expression is missing at 0..0"),
             ("  // nothing", "an expression is missing at 0..12"),

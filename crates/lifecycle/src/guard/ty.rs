@@ -1,4 +1,4 @@
-//! What an expression may yield, known when the file is loaded.
+//! The type of an expression, known when the file is loaded.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::name::Name;
 use crate::value::Value;
 
-/// What an expression may yield, known when the file is loaded.
+/// The type of an expression, known when the file is loaded.
 ///
 /// Every type admits null: a missing optional field is null.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// Not known before it runs.
+    /// Known only at run time.
     Any,
     Null,
     Bool,
@@ -65,7 +65,7 @@ impl Type {
         }
     }
 
-    /// Whether a value of this type may be given where `expected` is asked for.
+    /// Whether a value of this type may be used where `expected` is required.
     pub fn fits(&self, expected: &Type) -> bool {
         match (self, expected) {
             (Self::Any | Self::Null, _) | (_, Self::Any) => true,
@@ -93,7 +93,7 @@ impl Type {
         }
     }
 
-    /// The type of something that is either this or that.
+    /// The common type of two values.
     pub(super) fn or(self, other: Type) -> Type {
         match (self, other) {
             (a, b) if a == b => a,
@@ -117,7 +117,7 @@ impl Type {
         }
     }
 
-    /// What a loop over such a value, or an index into it, yields.
+    /// The element type of a loop over such a value, or of an index into it.
     ///
     /// An empty list literal is a list of null; nothing is known about its elements.
     pub(super) fn known(self) -> Type {
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_where() {
+    fn type_compatibility() {
         let state = Type::choice(["OPEN", "DONE"]);
         for (found, expected, fits) in [
             (Type::Int, Type::Float, true),

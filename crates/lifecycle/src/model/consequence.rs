@@ -44,7 +44,7 @@ pub struct Assign {
     pub value: Guard,
 }
 
-/// What an assignment writes.
+/// The target of an assignment.
 #[derive(Clone, Debug)]
 pub enum AssignTarget {
     Field(Name),
@@ -77,7 +77,7 @@ pub struct Also {
     pub with: With,
     pub when: Option<Guard>,
     pub soft: bool,
-    /// Those whose own checks refuse are passed over.
+    /// Whether entities whose own checks refuse are skipped.
     pub willing: bool,
     /// Only a share of them, in the order of a ranking.
     pub share: Option<RankingShare>,
@@ -94,13 +94,13 @@ pub struct RankingShare {
 pub enum ShareRange {
     First(ShareAmount),
     Last(ShareAmount),
-    /// Those whose first key is below this.
+    /// Entities whose first key is below this.
     Below(Guard),
 }
 
 #[derive(Clone, Debug)]
 pub enum ShareAmount {
-    /// Of the whole order, rounded up.
+    /// A share of the whole order, rounded up.
     Percent(u32),
     Number(Guard),
 }
@@ -170,7 +170,7 @@ pub struct RaiseAlert {
     pub when: Option<Guard>,
 }
 
-/// An effect asked for.
+/// A request for an effect.
 #[derive(Clone, Debug)]
 pub struct EffectCall {
     pub effect: Name,

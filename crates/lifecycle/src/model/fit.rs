@@ -1,4 +1,4 @@
-//! Types of fields: which values fit, and what to say of those that do not.
+//! Types of fields: the values that fit, and the messages for those that do not.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::name::Name;
 use crate::time::{Span, Timestamp};
 use crate::value::Value;
 
-/// What values a field holds.
+/// The values that a field accepts.
 #[derive(Clone, Debug)]
 pub struct FieldType {
     pub fit: Fit,
-    /// Said instead of the particulars when a value does not fit.
+    /// The message instead of the details when a value does not fit.
     pub says: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub enum MisfitCode {
     WrongType,
 }
 
-/// The way to a part of a value; spelled out only if something is wrong there.
+/// The path to a part of a value; formatted only for a message.
 enum Path<'a> {
     Field(&'a str),
     Member(&'a Path<'a>, &'a str),
@@ -85,7 +85,7 @@ const DEPTH: u32 = 32;
 impl FieldType {
     pub const ANY: Self = Self { fit: Fit::Any, says: None };
 
-    /// The value as it is kept, or every way in which it does not fit.
+    /// The value as it is stored, or every reason why it does not fit.
     ///
     /// Null always fits: it means that the field is not set.
     pub fn accept(&self, field: &str, value: &Value) -> Result<Value, Vec<Misfit>> {
@@ -289,13 +289,13 @@ impl Fit {
     }
 }
 
-/// Money and ratings are kept to six decimals, so that sums are the same everywhere.
+/// Rounds money and ratings to six decimals, so that sums are the same everywhere.
 pub(crate) fn six_decimals(number: f64) -> f64 {
     let scaled = number * 1e6;
     if scaled.is_finite() && scaled.abs() < 9e15 { scaled.round() / 1e6 } else { number }
 }
 
-/// A value of no declared type: kept as it is, but for names that only we may use.
+/// A value without a declared type: accepted unchanged, except for reserved keys.
 fn plain(path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
     if depth > DEPTH {
         out.push(misfit(

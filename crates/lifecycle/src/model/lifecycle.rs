@@ -1,4 +1,4 @@
-//! The lifecycle itself: fields, states, who, and what it reaches.
+//! The lifecycle itself: fields, states, relations and references.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct Lifecycle {
     pub kind: Name,
     pub version: u32,
     pub about: String,
-    /// There is a single entity of it, whose id is `kind`.
+    /// Whether it has a single entity, whose id is `kind`.
     pub one: bool,
     pub face: Option<Face>,
     pub fields: BTreeMap<Name, Field>,
@@ -30,7 +30,7 @@ pub struct Lifecycle {
     pub relations: Vec<Relation>,
     pub me: Option<Name>,
     pub gates: Vec<Gate>,
-    /// Who may see it; none means everyone.
+    /// The condition for reading it; none means everyone.
     pub read: Option<Guard>,
     pub refs: Vec<Ref>,
     pub inverses: Vec<Inverse>,
@@ -44,11 +44,11 @@ pub struct Lifecycle {
     pub slots: Vec<Slot>,
     pub rankings: Vec<Ranking>,
     pub reactions: Vec<Reaction>,
-    /// Transitions whose refused requests are kept.
+    /// Transitions whose refused requests are stored as evidence.
     pub evidence: Vec<Name>,
-    /// Rankings and reactions of others that look at one of these, by the ref through which they do.
+    /// Rankings and reactions of other lifecycles that read this one, by the ref through which they do.
     pub watchers: Vec<Watcher>,
-    /// Rankings of others that are kept within one of these.
+    /// Rankings of other lifecycles whose orders belong to entities of this one.
     pub closes: Vec<Closing>,
     pub invariants: Vec<Invariant>,
     /// Properties that `check` and `explore` verify for every possible run.
@@ -56,7 +56,7 @@ pub struct Lifecycle {
     pub notify: Vec<NotifyRule>,
     pub effects: Vec<Effect>,
     pub indexes: Vec<Name>,
-    /// What each slot of its expressions reads.
+    /// The source of each slot of its expressions.
     pub reads: Vec<Read>,
     /// The pack's settings and its own.
     pub settings: Vec<Setting>,
@@ -72,7 +72,7 @@ pub struct Face {
     /// The transitions by which a request to people is decided.
     pub approve: Option<Name>,
     pub deny: Option<Name>,
-    /// The field for the note of the person who decides.
+    /// The field for the note of the deciding person.
     pub note: Option<Name>,
     /// The field that marks an urgent request.
     pub urgent: Option<Name>,
@@ -132,7 +132,7 @@ impl Lifecycle {
         self.transitions.iter().flat_map(|it| &it.arms)
     }
 
-    /// The consequences of everything that can happen to an entity.
+    /// All consequences of a lifecycle.
     pub fn consequences(&self) -> Vec<&Consequences> {
         let mut all = vec![&self.create.then];
         for arm in self.arms() {
@@ -148,7 +148,7 @@ impl Lifecycle {
         all
     }
 
-    /// Where a state stands in the declared order.
+    /// The position of a state in the declared order.
     pub fn rank(&self, state: &str) -> Option<usize> {
         self.path.iter().position(|it| it == state)
     }
@@ -167,7 +167,7 @@ pub struct Field {
     pub about: String,
 }
 
-/// What an actor is to an entity.
+/// A relation of an actor to an entity.
 #[derive(Clone, Debug)]
 pub struct Relation {
     pub name: Name,
@@ -183,9 +183,9 @@ pub struct Gate {
     pub says: Template,
     pub only: Vec<Name>,
     pub except: Vec<Name>,
-    /// Values that every request it binds may bring.
+    /// Values that every request under the gate may send.
     pub takes: Vec<Take>,
-    /// It reads a value of the request, so it cannot be evaluated without one.
+    /// Whether it reads a value of the request, so that it cannot be evaluated without one.
     pub reads_request: bool,
 }
 
@@ -200,7 +200,7 @@ pub struct Ref {
     pub inverse: Option<Name>,
 }
 
-/// How another lifecycle's ref is seen from here.
+/// The other side of a ref: the entities of another lifecycle that refer to this one.
 #[derive(Clone, Debug)]
 pub struct Inverse {
     pub name: Name,
@@ -208,22 +208,23 @@ pub struct Inverse {
     pub by_ref: Name,
 }
 
-/// Those that refer to this lifecycle under `inverse` look at what they refer to, so they are looked at again when it moves.
+/// A lifecycle whose reactions or rankings read this one through a ref. Its entities are evaluated again
+/// when the one they refer to moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watcher {
     pub inverse: Name,
     /// A ranking of theirs, or else a reaction.
     pub ranking: bool,
-    /// Only those in these states look.
+    /// Only entities in these states read it.
     pub states: StateSet,
 }
 
-/// A ranking kept within entities of this lifecycle: it may open and close as they move.
+/// A ranking whose orders belong to entities of this lifecycle: they may open and close as those move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
     pub lifecycle: Name,
     pub ranking: Name,
-    /// Which of its `within` names them.
+    /// The index of the `within` that names them.
     pub place: usize,
 }
 
@@ -232,7 +233,7 @@ pub struct Closing {
 pub struct StateSet(pub Vec<Name>);
 
 impl Gate {
-    /// Whether it concerns a transition, or `create`.
+    /// Whether it applies to a transition, or to `create`.
     pub fn binds(&self, trigger: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|it| it == trigger))
             && !self.except.iter().any(|it| it == trigger)
@@ -245,7 +246,7 @@ impl StateSet {
     }
 }
 
-/// Where an entity can be.
+/// A state of an entity.
 #[derive(Clone, Debug)]
 pub struct State {
     pub name: Name,
@@ -260,6 +261,6 @@ pub struct State {
     pub exit: Consequences,
     /// Entering drops every stored field but these.
     pub erase: Option<Vec<Name>>,
-    /// What other tools call it.
+    /// Its names in other tools.
     pub known_as: Vec<Name>,
 }

@@ -1,4 +1,4 @@
-//! A lifecycle ready to run: names resolved, expressions compiled, nothing left to look up by text in a file.
+//! A lifecycle ready to run: names resolved, expressions compiled.
 
 mod consequence;
 mod fit;

@@ -1,4 +1,4 @@
-//! What lifecycles share, ready to run.
+//! The shared declarations of a pack, ready to run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Pack {
     pub queries: Vec<Query>,
     pub settings: Vec<Setting>,
     pub supervise: BTreeMap<Name, Supervise>,
-    /// What each slot of its own expressions reads: those of `answers` and `supervise`.
+    /// The source of each slot of its own expressions: those of `answers` and `supervise`.
     pub reads: Vec<Read>,
 }
 
@@ -49,7 +49,7 @@ pub struct Policy {
     pub raise: Vec<PolicyRaise>,
     pub roles: BTreeMap<Name, Name>,
     pub tools: BTreeMap<Name, Tool>,
-    /// What each slot of its expressions reads.
+    /// The source of each slot of its expressions.
     pub reads: Vec<Read>,
     pub settings: Vec<Setting>,
     pub pack: Name,
@@ -83,7 +83,7 @@ pub struct PolicyRaise {
 pub struct Query {
     pub name: Name,
     pub about: String,
-    /// The lifecycle asked about; none for one that gives values.
+    /// The lifecycle of the rows; none for a query that gives values.
     pub of: Option<Name>,
     pub takes: Vec<(Name, FieldType)>,
     pub filter: Option<Guard>,
@@ -99,7 +99,7 @@ pub struct Query {
     pub answers: Vec<(Name, Guard)>,
 }
 
-/// What the supervisor does when an agent's process ends.
+/// The rules of the supervisor for the end of an agent's process.
 #[derive(Clone, Debug)]
 pub struct Supervise {
     pub role: Name,

@@ -10,7 +10,7 @@ use crate::time::Span;
 pub struct Property {
     /// In one sentence.
     pub says: String,
-    /// Only of those in these states.
+    /// Only for entities in these states.
     pub within: Option<StateSet>,
     /// Only right after these transitions; none means at any time.
     pub on: Vec<Name>,

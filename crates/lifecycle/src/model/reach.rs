@@ -1,4 +1,4 @@
-//! Where moves may lead, as far as the definition alone says.
+//! The states that moves may reach, as far as the definition alone shows.
 
 use super::consequence::{AssignTarget, Consequences};
 use super::lifecycle::Lifecycle;
@@ -102,7 +102,7 @@ impl<'a> Reach<'a> {
         all
     }
 
-    /// Where an entity may be before it enters a state, other than by way of the field itself.
+    /// The states in which an entity may be before it enters a state, other than through the field itself.
     fn arrivals(&self, field: &Name, state: &Name) -> Vec<Name> {
         let life = self.life;
         let leads = |aim: &Aim, from: &Name| match aim {
@@ -166,7 +166,7 @@ impl Lifecycle {
         self.path.get(self.rank(state)? + 1)
     }
 
-    /// Those of its states, in declared order.
+    /// The states that `keep` selects, in declared order.
     fn declared(&self, keep: impl Fn(&Name) -> bool) -> Vec<Name> {
         self.states.iter().map(|it| &it.name).filter(|it| keep(it)).cloned().collect()
     }

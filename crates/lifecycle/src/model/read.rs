@@ -1,4 +1,4 @@
-//! What a name in an expression reads when it runs.
+//! The data that a name in an expression reads at run time.
 
 use crate::guard::Guard;
 use crate::name::Name;
@@ -37,7 +37,7 @@ pub enum Read {
     System,
     Engine,
     Admin,
-    /// True if the actor holds one of these (the role, and those that include it).
+    /// True if the actor has one of these roles (the named role, and those that include it).
     Role(Vec<Name>),
     Relation(Guard),
     /// A setting, by its place in the lifecycle's list.
@@ -51,19 +51,19 @@ pub enum Read {
     Ref(Name, EntityAttribute),
     /// The caller's own record.
     Me(EntityAttribute),
-    /// How many of a many-ref or an inverse.
+    /// The number of entities in a many-ref or an inverse.
     Group(Name, Count),
     /// Its own place in a ranking, from one; null when it is not in it.
     Rank(Name),
-    /// How many are in its order of a ranking.
+    /// The size of its order in a ranking.
     RankSize(Name),
     /// The list of an inverse.
     All(Name),
-    /// When one of an inverse last moved.
+    /// The time of the last move within an inverse.
     MovedAt(Name),
     /// The current element of a list.
     It,
-    /// How many rows another query has.
+    /// The number of rows of another query.
     Rows(Name),
     /// A value passed by the caller.
     Given(Name),
@@ -115,16 +115,16 @@ pub enum EntityAttribute {
     Final,
     Field(Name),
     Counter(Name),
-    /// How many of one of its inverses.
+    /// The number of entities in one of its inverses.
     Group(Name, Count),
 }
 
-/// Which members of a group are counted.
+/// The members of a group that are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Count {
     All,
     State(Name),
-    /// Ids that name nothing.
+    /// Ids of entities that do not exist.
     Missing,
     Closed,
     Open,

@@ -40,11 +40,11 @@ pub enum Starts {
     On(Vec<Name>),
 }
 
-/// What happens at a percentage of a time or a limit.
+/// A warning at a percentage of a time or a limit.
 #[derive(Clone, Debug)]
 pub struct Warn {
     pub percent: u32,
-    /// None raises no alert.
+    /// The severity of the alert; none raises no alert.
     pub severity: Option<Severity>,
     pub then: Consequences,
 }
@@ -68,7 +68,7 @@ pub struct Counter {
     pub reset_every: Option<Every>,
 }
 
-/// How a counter's tallies are kept apart.
+/// The key by which a counter separates its tallies.
 #[derive(Clone, Debug)]
 pub enum TallyBy {
     One,
@@ -120,7 +120,7 @@ pub struct Invariant {
     pub severity: Severity,
     pub says: Template,
     pub repair: Option<Name>,
-    /// Only the sweep looks at it.
+    /// Whether only the sweep checks it.
     pub needs_now: bool,
 }
 

@@ -17,7 +17,7 @@ pub struct FieldSummary<'a> {
     pub ty: TypeSummary<'a>,
 }
 
-/// Who writes a field.
+/// The writer of a field.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FieldWriter {

@@ -36,7 +36,7 @@ pub struct Arm {
     pub then: Consequences,
 }
 
-/// How an entity comes to be.
+/// The rules for creating an entity.
 #[derive(Clone, Debug)]
 pub struct Create {
     pub by: Guard,
@@ -51,12 +51,12 @@ pub struct Create {
     pub then: Consequences,
 }
 
-/// A field that a request may bring.
+/// A field that a request may send.
 #[derive(Clone, Debug)]
 pub struct Take {
     pub name: Name,
     pub fits: FieldType,
-    /// Kept in the field of the same name.
+    /// Whether it is stored in the field of the same name.
     pub stored: bool,
     /// The message when it is missing.
     pub required: Option<String>,
@@ -70,7 +70,7 @@ pub struct Check {
     pub field: Option<Name>,
 }
 
-/// Where a move goes.
+/// The target of a move.
 #[derive(Clone, Debug)]
 pub enum Target {
     One(Aim),
@@ -79,7 +79,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Its choices; none where it has one aim.
+    /// Its choices; empty if it has one aim.
     pub fn choices(&self) -> &[Choice] {
         match self {
             Self::One(_) => &[],
@@ -95,7 +95,7 @@ impl Target {
         }
     }
 
-    /// What `to` in a request and the list of allowed targets speak of.
+    /// The aim that `to` in a request and the list of allowed targets refer to.
     pub fn main(&self) -> &Aim {
         const STAY: &Aim = &Aim::Stay;
         match self {

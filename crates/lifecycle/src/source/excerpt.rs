@@ -17,9 +17,9 @@ const CUT: &str = "…";
 /// From how many bytes before the place on a line is absurdly long, and how many stay then.
 const LONG: usize = 4000;
 const BEFORE: usize = 60;
-/// How many bytes of the line stay from the place on.
+/// The bytes of the line that stay after the place.
 const AFTER: usize = 240;
-/// How many bytes are underlined at most.
+/// The most bytes that are underlined.
 const MARKED: usize = 100;
 
 impl Excerpt {

@@ -11,21 +11,21 @@ use crate::name::Name;
 pub trait FromNode: Sized {
     fn from_node(node: &Node, problems: &mut Problems) -> Option<Self>;
 
-    /// The value of a key that is left out. Nothing means that the key must be given.
+    /// The value of a key that is left out. None means that the key is required.
     fn absent() -> Option<Self> {
         None
     }
 }
 
 impl Problems {
-    /// Reports that something else is expected: "a list is expected here, this is text".
+    /// Reports another expected kind of value: "a list is expected here, this is text".
     ///
     /// Silent for a node that was reported already.
     pub fn expected(&mut self, what: &str, node: &Node) {
         self.expected_with(what, node, None);
     }
 
-    /// The same, with a hint.
+    /// Like `expected`, with a hint.
     pub fn expected_with(&mut self, what: &str, node: &Node, hint: Option<String>) {
         if !node.broken {
             let message = format!("{what} is expected here, this is {}", node.kind());
@@ -108,7 +108,7 @@ impl FromNode for Name {
     }
 }
 
-/// Text and nothing that merely looks like it: `version: 1.10` would lose its zero.
+/// Accepts only text: `version: 1.10` as a number would lose its zero.
 pub(super) fn text<'a>(node: &'a Node, what: &str, problems: &mut Problems) -> Option<&'a str> {
     let text = node.text();
     if text.is_none() {

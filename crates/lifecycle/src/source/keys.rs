@@ -92,7 +92,7 @@ macro_rules! keys {
     (@key $field:ident) => { const { $crate::source::declared::key_name(stringify!($field)) } };
 }
 
-/// The key an identifier stands for: raw identifiers lose their `r#`.
+/// The key of an identifier: raw identifiers lose their `r#`.
 pub const fn key_name(identifier: &'static str) -> &'static str {
     match identifier.as_bytes() {
         [b'r', b'#', ..] => identifier.split_at(2).1,
@@ -105,7 +105,7 @@ pub const fn key_name(identifier: &'static str) -> &'static str {
 pub struct Keys<'a> {
     node: &'a Node,
     entries: &'a [(At<Name>, Node)],
-    /// Keys that were probably meant by unknown ones; that they are missing is no news.
+    /// Keys that misspelled ones probably meant; they are not reported as missing.
     meant: Vec<&'static str>,
     problems: &'a mut Problems,
 }
@@ -122,7 +122,7 @@ impl<'a> Keys<'a> {
             problems.expected_with("a mapping", node, hint);
             return None;
         };
-        // A key that is given already was probably not meant again.
+        // A key that is given already is not suggested again.
         let left_out: Vec<&str> = known.iter().copied().filter(|it| node.get(it).is_none()).collect();
         let mut meant = Vec::new();
         for (key, value) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
@@ -145,7 +145,7 @@ impl<'a> Keys<'a> {
         Some(Self { node, entries, meant, problems })
     }
 
-    /// The value of a key, or what its type says for a key that is left out.
+    /// The value of a key, or the default of its type if the key is left out.
     pub fn take<T: FromNode>(&mut self, key: &'static str) -> Option<T> {
         let found = self.entries.iter().find(|(name, _)| name.as_str() == key);
         match found {
@@ -166,7 +166,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// What an unknown key without a value looks like: a piece of something else.
+/// Guesses the origin of an unknown key without a value: a fragment of another construct.
 fn slip(key: &str, value: &Node) -> Option<&'static str> {
     let alone = value.is_null() && value.at.start == value.at.end;
     if alone && key.contains(':') {

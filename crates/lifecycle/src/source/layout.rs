@@ -1,5 +1,4 @@
-//! How the value of a scalar lies in the text, so that a mistake inside an expression can be
-//! shown where it stands.
+//! The layout of a scalar in the text, so that a mistake inside an expression can be shown at its place.
 
 use std::ops::Range;
 
@@ -15,7 +14,7 @@ pub(super) enum Layout {
     Runs(Vec<LineRun>),
 }
 
-/// Bytes of the value that stand together in the text.
+/// Bytes of the value that are contiguous in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineRun {
     value: usize,

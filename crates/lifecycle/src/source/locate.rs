@@ -70,7 +70,7 @@ impl Locator {
         Self { files: found }
     }
 
-    /// Whether the text goes all the way; a single one may stand for a list.
+    /// Whether the text contains the whole path; a single item may stand for a list.
     pub fn reaches(&self, of: &str, way: &DefinitionPath) -> bool {
         let Some((_, _, root)) = self.files.iter().find(|(name, ..)| name == of) else { return false };
         let inner = way.0.iter().try_fold(root, |node, step| match (step, &node.value) {
@@ -87,8 +87,8 @@ impl Locator {
         self.files.iter().map(|(name, ..)| name)
     }
 
-    /// Where it stands: as far along the way as the text goes, which may be shorter than the model
-    /// (one arm need not be a list of arms, a key may be left out).
+    /// The place of a path: as far along it as the text goes, which may be shorter than the model (one arm
+    /// need not be a list of arms, a key may be left out).
     pub fn place(&self, of: &str, way: &DefinitionPath) -> Option<Place> {
         let (_, _, root) = self.files.iter().find(|(name, ..)| name == of)?;
         let (mut node, mut place) = (root, Place { end: root.at.start, ..root.at });

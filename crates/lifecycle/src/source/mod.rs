@@ -40,7 +40,7 @@ pub use scalars::{Json, Percent, Scalar, SpanText};
 
 pub use crate::{keys, shapes, words};
 
-/// What the macros of this room expand to; not for use by hand.
+/// The expansions of the macros in this module; not for use by hand.
 #[doc(hidden)]
 pub mod declared {
     pub use schemars::{JsonSchema, Schema, SchemaGenerator};

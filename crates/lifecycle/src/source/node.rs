@@ -1,4 +1,4 @@
-//! What a text says, with the position of every part.
+//! The content of a text, with the position of every part.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,13 +8,13 @@ use super::layout::Layout;
 use super::place::Place;
 use crate::name::Name;
 
-/// A part of a text: a value and where it stands.
+/// A part of a text: a value and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub at: Place,
     pub value: NodeValue,
     pub(super) layout: Layout,
-    /// How a number or a truth value is written, so that `1.10` can still be text.
+    /// The spelling of a number or a truth value, so that `1.10` can still be text.
     pub(super) written: Option<Box<str>>,
     /// A problem has been reported for it already; a second one would only confuse.
     pub(super) broken: bool,
@@ -32,7 +32,7 @@ pub enum NodeValue {
     Map(Vec<(At<Name>, Node)>),
 }
 
-/// Equal values are equal wherever they stand.
+/// Equality ignores the place.
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
@@ -44,10 +44,9 @@ impl Node {
         Self { at, value, layout: Layout::Whole, written: None, broken: false }
     }
 
-    /// Where a byte range of a text scalar's value stands in the file.
+    /// The place in the file of a byte range of a text scalar's value.
     ///
-    /// Exact unless the scalar contains escapes; then, and for anything but text, it is the
-    /// whole node.
+    /// Exact unless the scalar contains escapes; then, and for anything but text, it is the whole node.
     pub fn place_of(&self, range: Range<usize>) -> Place {
         match &self.value {
             NodeValue::Text(text) => self.layout.place_of(self.at, text, range),
@@ -76,7 +75,7 @@ impl Node {
         matches!(self.value, NodeValue::Null)
     }
 
-    /// A scalar the way it is written; nothing for null, lists and mappings.
+    /// A scalar as it is written; none for null, lists and mappings.
     pub fn as_written(&self) -> Option<String> {
         match &self.value {
             NodeValue::Text(it) => Some(it.clone()),
@@ -91,7 +90,7 @@ impl Node {
         self.written.as_deref().map_or_else(|| value.to_string(), str::to_owned)
     }
 
-    /// What this is, in messages: "this is …".
+    /// Its name in messages: "this is …".
     pub fn kind(&self) -> &'static str {
         match self.value {
             NodeValue::Null => "empty",
@@ -105,7 +104,7 @@ impl Node {
     }
 }
 
-/// Something and where it stands. Equal things are equal wherever they stand.
+/// A value and its place. Equality ignores the place.
 #[derive(Clone, Copy, Debug)]
 pub struct At<T> {
     pub it: T,

@@ -21,12 +21,12 @@ impl Sources {
         id
     }
 
-    /// The path, or nothing for a file that was never added.
+    /// The path; empty for a file that was never added.
     pub fn path(&self, file: FileId) -> &str {
         self.file(file).map_or("", |(path, _)| path)
     }
 
-    /// The text, or nothing for a file that was never added.
+    /// The text; empty for a file that was never added.
     pub fn text(&self, file: FileId) -> &str {
         self.file(file).map_or("", |(_, text)| text)
     }
@@ -41,7 +41,7 @@ impl Sources {
     }
 }
 
-/// Where something stands. Sorts in reading order.
+/// A place in a file. Sorts in reading order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub file: FileId,
@@ -64,8 +64,8 @@ impl Place {
 
 /// Finds line and column of byte offsets.
 ///
-/// Costs as much as the distance from the offset asked before, so a reader that moves forward
-/// pays for the text once, however long its lines are.
+/// The cost is the distance from the previous offset, so a forward reader scans the text once, even with
+/// long lines.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     file: FileId,

@@ -1,8 +1,8 @@
-//! What an unquoted scalar means.
+//! The meaning of an unquoted scalar.
 //!
-//! Narrower than YAML on purpose. Only `true` and `false` are truth values, only `null`, `~`
-//! and nothing are null, and only numbers as JSON writes them (a leading `+` allowed) are
-//! numbers. `on`, `yes`, `12:30`, `1h`, `80%`, `007` and `0x1F` are text, as they look.
+//! Narrower than YAML on purpose. Only `true` and `false` are truth values, only `null`, `~` and the empty
+//! scalar are null, and only numbers as JSON writes them (a leading `+` allowed) are numbers. `on`, `yes`,
+//! `12:30`, `1h`, `80%`, `007` and `0x1F` are text.
 
 use super::node::NodeValue;
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_looks_like_a_value_is_one() {
+    fn only_json_scalars_are_values() {
         for text in [
             "on",
             "off",

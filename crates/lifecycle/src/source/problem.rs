@@ -6,7 +6,7 @@ use super::place::Place;
 pub enum ProblemSeverity {
     Error,
     Warning,
-    /// Nothing is wrong; worth a look.
+    /// Not a mistake, but worth a look.
     Note,
 }
 
@@ -20,7 +20,7 @@ impl ProblemSeverity {
     }
 }
 
-/// One thing that is wrong, where, and what to do about it.
+/// A problem, its place, and the advice for fixing it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     pub severity: ProblemSeverity,
@@ -29,14 +29,14 @@ pub struct Problem {
     pub message: String,
     pub at: Place,
     pub hint: Option<String>,
-    /// How one gets there, by an example.
+    /// An example that shows how the problem arises.
     pub example: Option<String>,
     /// The way to it, for instance `transitions.start.by`; may be empty.
     pub path: String,
 }
 
 impl Problem {
-    /// Says what to do about it.
+    /// Adds advice.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
         self
@@ -51,8 +51,8 @@ impl Problem {
 
 /// The problems found so far.
 ///
-/// Shown in the order of the text, each once. Remembers the keys that lead to where the reader
-/// is, so that a problem can say its path.
+/// Shown in the order of the text, each once. Records the keys above the reader's position, so that a
+/// problem has a path.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
     found: Vec<Problem>,
@@ -125,12 +125,12 @@ impl Problems {
         path
     }
 
-    /// How many there are.
+    /// The number of problems.
     pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// How many of them are errors.
+    /// The number of errors.
     pub fn errors(&self) -> usize {
         self.found.iter().filter(|it| it.severity == ProblemSeverity::Error).count()
     }

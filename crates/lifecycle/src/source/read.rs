@@ -1,9 +1,9 @@
 //! Text to nodes.
 //!
-//! Works on the events of the parser beneath `serde-saphyr`, with a stack of its own, so that
-//! every byte has a position, several mistakes are found at once and no nesting can overflow.
-//! What a definition never needs is refused: anchors, aliases, tags, directives, several
-//! documents, and keys that are lists or mappings.
+//! Works on the events of the parser beneath `serde-saphyr`, with a stack of its own, so that every byte
+//! has a position, several mistakes are found at once and no nesting can overflow. Features that
+//! definitions do not need are refused: anchors, aliases, tags, directives, several documents, and keys
+//! that are lists or mappings.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ const BYTES: usize = 1024 * 1024;
 const DEPTH: usize = 32;
 const NODES: usize = 100_000;
 
-/// Reads one file. Nothing comes back if it is no YAML at all; mistakes that leave the rest
-/// readable are reported and the rest is given.
+/// Reads one file. Returns none if it is no YAML at all; other mistakes are reported, and the rest is
+/// returned.
 pub fn read(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Node> {
     let text = sources.text(file);
     if text.len() > BYTES {
@@ -46,7 +46,7 @@ pub fn read(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<
 
 struct Reader<'a> {
     text: &'a str,
-    /// How far the parser's offsets are behind those of the text.
+    /// The distance of the parser's offsets from those of the text.
     shift: usize,
     cursor: Cursor<'a>,
     problems: &'a mut Problems,
@@ -55,7 +55,7 @@ struct Reader<'a> {
     nodes: usize,
 }
 
-/// A list or mapping whose end has not been seen.
+/// A list or mapping whose end has not been read.
 struct Open {
     at: Place,
     flow: bool,
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     fn plain(&mut self, value: &str, at: Place, whole: &str) -> Node {
-        // The parser spells nothing at all as `~`.
+        // The parser represents an empty scalar as `~`.
         let value = if whole.is_empty() { "" } else { value };
         let (found, broken) = match plain(value) {
             Ok(found) => (found, false),
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         Layout::find(self.text, start, end, value, &mut self.cursor)
     }
 
-    /// Reports an anchor or a tag: they mean something to YAML and nothing to a definition.
+    /// Reports an anchor or a tag: definitions do not support them.
     fn plain_only(&mut self, mut node: Node, anchor: usize, tagged: bool, span: Span) -> Node {
         if tagged {
             let at = span.tag_span().map_or(node.at, |tag| self.place(tag));
@@ -279,8 +279,7 @@ impl<'a> Reader<'a> {
         self.cursor.place(start, end)
     }
 
-    /// A place for an error position: the character there, or the end of the last line with
-    /// something on it.
+    /// A place for an error position: the character there, or the end of the last line that is not blank.
     fn visible(&mut self, start: usize) -> Place {
         let rest = self.text.get(start..).unwrap_or_default();
         if rest.trim().is_empty() {
@@ -351,7 +350,7 @@ mod tests {
         node.unwrap()
     }
 
-    /// Every key and value as `line:column text`, the text being what the place covers.
+    /// Every key and value as `line:column text`, with the text that the place covers.
     fn places(text: &str) -> String {
         fn walk(node: &Node, text: &str, lines: &mut Vec<String>) {
             let show = |at: Place| format!("{}:{} {:?}", at.line, at.column, &text[at.start..at.end]);
@@ -467,7 +466,7 @@ mod tests {
         assert_eq!(values, [texts.to_vec(), vec![Int(1), Bool(true), Null, Float(1.5)]].concat());
     }
 
-    /// Finds `word` in the value of the first key and shows what its place covers.
+    /// Finds `word` in the value of the first key and returns the text that its place covers.
     fn inside_of(text: &str, word: &str) -> String {
         let node = good(text);
         let node = &node.entries().unwrap()[0].1;
@@ -508,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_definition_never_needs_is_refused() {
+    fn unsupported_yaml_features_are_refused() {
         assert_eq!(codes("a: &x 1\nb: *x\nc: *y\n"), ["anchor", "alias", "alias"]);
         assert_eq!(codes("a: !!str 1\nb: !thing {}\n"), ["tag", "tag"]);
         assert_eq!(codes("a: 1\n---\nb: 2\n"), ["several-documents"]);

@@ -7,11 +7,11 @@ use super::excerpt::Excerpt;
 use super::place::{Cursor, Sources};
 use super::problem::{Problem, ProblemSeverity, Problems};
 
-/// How many problems are shown before the rest are only counted.
+/// The number of problems shown before the rest are only counted.
 const SHOWN: usize = 50;
 
 impl Problems {
-    /// As the Rust compiler shows them.
+    /// Renders the problems in the style of the Rust compiler.
     pub fn render(&self, sources: &Sources, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let sorted = self.sorted();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_text_is_shown_all_the_same() {
+    fn odd_text_is_rendered_safely() {
         let long = "日".repeat(200_000);
         for (text, place) in [
             ("", (1, 1, 0, 0)),

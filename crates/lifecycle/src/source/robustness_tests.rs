@@ -169,7 +169,7 @@ fn quick(text: String) {
     assert!(took.as_secs() < 20, "{begins:?} took {took:?}");
 }
 
-/// Long runs of one thing are what makes parsers slow or deep.
+/// Long runs of one token make parsers slow or deep.
 #[test]
 fn much_of_anything_takes_little_time() {
     const SIZE: usize = 64 * 1024;

@@ -21,12 +21,12 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    /// Where a byte range of the text stands in the file; see [`Node::place_of`].
+    /// The place in the file of a byte range of the text; see [`Node::place_of`].
     pub fn place_of(&self, range: Range<usize>) -> Place {
         self.layout.place_of(self.at, &self.text, range)
     }
 
-    /// Text that stands somewhere inside a key or another scalar.
+    /// Text inside a key or another scalar.
     pub fn within(text: &str, at: Place) -> Self {
         Self { text: text.to_owned(), at, layout: Layout::Whole }
     }

@@ -1,8 +1,8 @@
-//! What the YAML parser objects to, in words for people who do not know its grammar.
+//! Errors of the YAML parser, in words for people who do not know its grammar.
 
 use serde_saphyr::granit_parser::ErrorKind;
 
-/// A message, and what to do about it.
+/// A message, and the advice for fixing it.
 pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
     const INDENT: &str = "lines of one list or mapping begin in the same column";
     const QUOTE: &str =

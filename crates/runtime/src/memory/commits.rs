@@ -11,7 +11,8 @@ use super::Overlay;
 use crate::pipeline::{Committed, PriorState};
 use crate::shared::Shared;
 
-/// Unflushed commits in order, as of one moment. Take it before reading projections: together they hold everything.
+/// Unflushed commits in order, as of one moment. Take it before reading projections: together they are
+/// complete.
 #[derive(Debug)]
 pub(crate) struct UnflushedCommits {
     shared: Arc<Shared>,
@@ -23,7 +24,7 @@ impl UnflushedCommits {
         Self { shared: shared.clone(), commits: shared.unwritten() }
     }
 
-    /// Entries that projections written up to `position` do not hold, each with what its entity was before.
+    /// Entries that projections at `position` do not hold, each with the earlier state of its entity.
     pub fn after(&self, position: u64) -> impl Iterator<Item = (&Entry, &PriorState)> {
         let late = self.commits.iter().filter(move |it| it.upto > position);
         let all = late.flat_map(|it| it.entries.iter().flat_map(|it| it.iter()).zip(&it.prior_states));

@@ -13,7 +13,7 @@ use trackside_store::{Reader, StoreError};
 use super::{LoadSource, Memory, Overlay as _, UnflushedEntries};
 use crate::failpoints::{Failpoint, is_enabled};
 
-/// The most that is kept in memory.
+/// The limits of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub entities: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Limits {
 
 pub(crate) type DeciderMemory = Memory<DeciderSource>;
 
-/// A reader that only the decider uses, and what eviction must know.
+/// A reader that only the decider uses, and the data that eviction needs.
 pub(crate) struct DeciderSource {
     pub reader: Box<dyn Reader>,
     pub unflushed: UnflushedEntries,
@@ -38,11 +38,11 @@ pub(crate) struct DeciderSource {
     pub flushed: u64,
     /// The sizes after the last eviction.
     left: CacheSizes,
-    /// Groups whose stored counts were wrong: they are loaded again once an entry is flushed.
+    /// Groups with wrong stored counts: loaded again once an entry is flushed.
     pub stale: Vec<(u64, GroupKey)>,
 }
 
-/// How much is in memory.
+/// The number of items in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheSizes {
     pub entities: usize,
@@ -140,7 +140,7 @@ impl DeciderMemory {
         }
     }
 
-    /// Whether so many entries are not flushed that only callers may add more: timers and the sweep wait.
+    /// Whether too many entries are not flushed: only callers may add more, timers and the sweep wait.
     pub fn is_behind(&self) -> bool {
         self.view.seq.saturating_sub(self.source.flushed) > self.source.limits.behind
     }
@@ -166,8 +166,8 @@ impl DeciderMemory {
         CacheSizes { entities, groups, values, keys, places: self.view.rankings.places() }
     }
 
-    /// Whether more was loaded than may stay, though nothing was flushed: by reads and by refused commands. What could
-    /// not be evicted the last time is not tried again until there is more of it.
+    /// Whether reads and refused commands loaded more than may stay, though nothing was flushed. Items that
+    /// could not be evicted the last time are not tried again until there are more of them.
     fn has_grown(&self) -> bool {
         let Limits { entities, groups, unique_values, keys, .. } = self.source.limits;
         let (now, left) = (self.sizes(), self.source.left);

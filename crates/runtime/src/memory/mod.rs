@@ -1,7 +1,7 @@
 //! The part of a project that is in memory: a partial view, filled from the store when a question needs more.
 //!
-//! The decider keeps one for as long as it runs and evicts from it; every read makes a small one of its own. Both
-//! load the same way: a reader returns what the projections hold, and entries that are not flushed yet are laid over it.
+//! The decider keeps one for as long as it runs and evicts from it; every read makes a small one of its
+//! own. Both load the same way: a reader returns the projections, and unflushed entries are applied on top.
 
 mod commits;
 mod decider_memory;
@@ -27,7 +27,7 @@ pub(crate) use unflushed::UnflushedEntries;
 
 use crate::failpoints::{Failpoint, is_enabled};
 
-/// How often a question may need more before it is refused.
+/// Rounds of loading before a question is refused.
 pub(crate) const ROUNDS: u32 = 512;
 
 /// Why a question has no answer.
@@ -52,10 +52,11 @@ pub(crate) struct Memory<S> {
     pub source: S,
 }
 
-/// Where a memory loads from.
+/// The source from which a memory loads.
 pub(crate) trait LoadSource {
     type Overlay: Overlay;
-    /// Whether an entity is loaded together with the counts of its groups, so that no question need ask for each.
+    /// Whether an entity is loaded together with the counts of its groups, so that no question must load
+    /// each of them.
     const WITH_GROUPS: bool;
 
     /// Lends a reader of the projections. The overlay holds at least every entry that the reader does not return.
@@ -115,7 +116,7 @@ pub(crate) trait Overlay {
 }
 
 impl<S: LoadSource> Memory<S> {
-    /// Asks a question, loads what it needs, and asks again until it has an answer.
+    /// Evaluates a question, loads missing data, and repeats until there is an answer.
     pub fn answer<T>(
         &mut self,
         mut question: impl FnMut(&Law, &View) -> Result<T, Needs>,
@@ -123,7 +124,7 @@ impl<S: LoadSource> Memory<S> {
         ask(self, |it| question(&it.law, &it.view), |it, needs| it.load_all(needs))
     }
 
-    /// The same for a view beside this memory, which gets what it needs from it.
+    /// Answers in a view beside this memory, which loads through it.
     pub fn answer_in<T>(
         &mut self,
         view: &mut View,

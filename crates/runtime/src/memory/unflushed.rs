@@ -18,7 +18,7 @@ const AT_ONCE: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct UnflushedEntries {
     entries: VecDeque<Arc<Vec<Entry>>>,
-    /// How often each group is moved by them.
+    /// The number of moves within each group by these entries.
     groups: HashMap<GroupKey, u32, FixedState>,
     /// Unique values that an entry took or freed, by its number.
     unique_values: VecDeque<(u64, Name, Name)>,
@@ -84,7 +84,7 @@ impl UnflushedEntries {
         self.entries_after(position).any(|it| it.reranked.iter().any(is_it))
     }
 
-    /// Whether any entity does.
+    /// Whether any entity moves in a ranking after the entry `position`.
     pub fn reranks(&self, key: &RankingKey, position: u64) -> bool {
         self.entries_after(position).any(|it| it.reranked.iter().any(|it| it.ranking() == *key))
     }

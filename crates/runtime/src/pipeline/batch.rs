@@ -11,7 +11,8 @@ use crate::failpoints::{Failpoint, is_enabled};
 use crate::stages::Stages;
 
 impl Decider {
-    /// Decides commands one after the other, each seeing those before it, and does them if none is refused.
+    /// Decides commands one after the other, each on top of those before it, and carries them out if none
+    /// is refused.
     pub(super) fn all_or_none(
         &mut self,
         commands: &[Command],
@@ -58,7 +59,7 @@ impl Decider {
 fn verdict(decision: Decision) -> BatchVerdict {
     match decision {
         Decision::Refused(mut refusal) => {
-            // Evidence is kept of a request that was decided; none of these was.
+            // Evidence is stored only for a decided request; none of these was.
             refusal.kept = None;
             BatchVerdict::Refused(refusal)
         }

@@ -38,13 +38,13 @@ pub(crate) struct Committed {
     pub seals: Arc<Seals>,
 }
 
-/// How much a commit wrote.
+/// The size of a commit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CommitSize {
     pub entries: usize,
     pub header_bytes: usize,
     pub payload_bytes: usize,
-    /// How many had a payload.
+    /// The number of entries with a payload.
     pub payloads: usize,
 }
 
@@ -63,11 +63,11 @@ impl CommitSize {
 pub(crate) struct Committer {
     journal: Box<dyn JournalWriter>,
     chain: Chain,
-    /// Where the journal ends if the commit under way succeeds.
+    /// The end of the journal if the commit under way succeeds.
     trying: Chain,
 }
 
-/// Where a journal may end of which it is not known whether the last commit is there: without it, or with all of it.
+/// The possible ends of a journal after a commit with an unknown result: without it, or with all of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JournalEnds {
     without: Chain,
@@ -75,7 +75,7 @@ pub(crate) struct JournalEnds {
 }
 
 impl JournalEnds {
-    /// Whether all that is there was written by this process.
+    /// Fails if the journal contains entries that this process did not write.
     pub fn are_ours(&self, found: Chain) -> Result<(), StoreError> {
         match found == self.without || found == self.with {
             true => Ok(()),
@@ -96,12 +96,12 @@ impl Committer {
         Ok(Self { journal, chain, trying: chain })
     }
 
-    /// Where the journal ends, as far as this one knows.
+    /// The end of the journal, as this committer knows it.
     pub fn end(&self) -> Chain {
         self.chain
     }
 
-    /// Where it may end after a commit that failed.
+    /// The possible ends of the journal after a failed commit.
     pub fn ends(&self) -> JournalEnds {
         JournalEnds { without: self.chain, with: self.trying }
     }

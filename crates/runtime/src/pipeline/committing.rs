@@ -14,13 +14,13 @@ use crate::figures::Figures;
 use crate::shared::{Shared, TroubleSource};
 use crate::work::CommitReply;
 
-/// The committer at work. What it returns is on disk and known, and not yet written behind.
+/// The committer at work. Its results are on disk and published, but not yet flushed to the projections.
 #[derive(Debug)]
 pub(crate) struct Committing {
     shared: Arc<Shared>,
-    /// None after a failure, until the journal was opened again.
+    /// None after a failure, until the journal is opened again.
     committer: Option<Committer>,
-    /// Where the journal may end then.
+    /// The possible ends of the journal after the failure.
     ends: JournalEnds,
 }
 
@@ -75,7 +75,7 @@ impl Committing {
         publish(&self.shared, committed, replies)
     }
 
-    /// Forgets what went wrong, and begins again where the journal ends: that is answered. Entries that another
+    /// Clears the failure and resumes at the end of the journal, which it returns. Entries that another
     /// process wrote are an error.
     pub fn reopen(&mut self) -> Result<Chain, StoreError> {
         // Close the old one first: a journal has one writer at a time.
@@ -87,7 +87,7 @@ impl Committing {
         Ok(self.committer.insert(committer).end())
     }
 
-    /// Drops what the journal holds of an erased entity.
+    /// Drops payloads from the journal.
     pub fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
         match &mut self.committer {
             Some(committer) => committer.drop_payloads(seqs),
@@ -110,8 +110,8 @@ fn turn_down(replies: Vec<CommitReply>, why: &str) {
     }
 }
 
-/// Makes a commit that is on disk known, in this order: readers, registered observers (the server's token cache and
-/// webhooks), the callers who wait for an answer, the feed. Returns what the flusher has to write.
+/// Publishes a commit that is on disk, in this order: readers, registered observers (the server's token
+/// cache and webhooks), the callers who wait for an answer, the feed. Returns the work for the flusher.
 fn publish(shared: &Shared, committed: Committed, replies: Vec<CommitReply>) -> Option<Arc<Committed>> {
     let committed = show(shared, committed);
     shared.observers.notify(&committed.entries);

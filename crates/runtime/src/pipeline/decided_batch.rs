@@ -14,11 +14,11 @@ use crate::answer::{CommandAnswer, Seals};
 use crate::tally::RefusalKind;
 use crate::work::CommitReply;
 
-/// Everything that was decided in one go; one commit.
+/// All decisions of one turn; one commit.
 #[derive(Default)]
 pub(crate) struct DecidedBatch {
     pub entries: Vec<Arc<Vec<Entry>>>,
-    /// For each entry, what its entity was before it.
+    /// For each entry, the earlier state of its entity.
     pub prior_states: Vec<PriorState>,
     /// Entities changed_entities, as they are at the end.
     pub changed_entities: Vec<ChangedEntity>,
@@ -39,7 +39,7 @@ pub(crate) struct BatchCounts {
     /// Refused commands.
     pub refused: Vec<RefusalKind>,
     pub outcomes: Outcomes,
-    /// How much later than they were due timers fired.
+    /// The delay of each fired timer.
     pub fired: Vec<Span>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Outcomes {
 }
 
 impl Outcomes {
-    /// Notes one that was not refused.
+    /// Counts an answer that is no refusal.
     pub fn note(&mut self, answer: &CommandAnswer) {
         match answer {
             CommandAnswer::Accepted(_) => self.accepted += 1,
@@ -82,7 +82,7 @@ impl DecidedBatch {
         self.entries.is_empty() && self.replies.is_empty() && self.definitions.is_empty()
     }
 
-    /// As if it had just been committed.
+    /// The batch as a commit to publish, and the replies.
     pub(crate) fn published(self) -> (Committed, Vec<CommitReply>) {
         let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
         let Self {
@@ -115,7 +115,7 @@ impl DecidedBatch {
         )
     }
 
-    /// Leaves out the entries up to one that everybody knows.
+    /// Removes the entries that are already published.
     pub fn forget_until(&mut self, published: u64) {
         let known =
             self.entries.iter().take_while(|it| it.last().is_none_or(|it| it.seq <= published)).count();
@@ -126,7 +126,7 @@ impl DecidedBatch {
     }
 }
 
-/// An entity before an entry: the number of the one before, and what projections must know of it.
+/// An entity before an entry: the number of its previous entry, and the state that projections need.
 #[derive(Clone, Debug)]
 pub(crate) struct PriorState {
     pub prev: u64,

@@ -27,11 +27,11 @@ use crate::memory::{CacheSizes, DeciderMemory, Limits, LoadError, ROUNDS};
 use crate::requester::Requester;
 use crate::work::{Responder, Work};
 
-/// Most timers that one turn fires, so that callers are heard in between.
+/// Most timers that one turn fires, so that callers are served in between.
 const DUE: usize = 512;
-/// So many commands are worth a commit of their own, if nothing else is being committed.
+/// The number of commands that justify a commit of their own while the committer is idle.
 const WORTH_IT: usize = 32;
-/// Decides commands, one after the other, and what becomes due between them.
+/// Decides commands one after the other, and fires timers that become due between them.
 pub(crate) struct Decider {
     pub(super) memory: DeciderMemory,
     pub(super) timers: Timers,
@@ -68,8 +68,8 @@ impl Decider {
         }
     }
 
-    /// Takes over from a decider whose decisions were not committed: its sense of time, and the callers who wait for a
-    /// move of the clock or for a sweep.
+    /// Takes over from a decider whose decisions were not committed: its time, and the callers that wait
+    /// for a move of the clock or for a sweep.
     pub fn succeed(&mut self, failed: &mut Self) {
         self.memory.view.resumed_at = failed.memory.view.resumed_at;
         self.time.succeed(&mut failed.time);
@@ -100,12 +100,12 @@ impl Decider {
         &self.memory.view.project
     }
 
-    /// How much is in memory.
+    /// The number of items in memory.
     pub fn sizes(&self) -> CacheSizes {
         self.memory.sizes()
     }
 
-    /// How many timers are in memory.
+    /// The number of timers in memory.
     pub fn near_timers(&self) -> usize {
         self.timers.near()
     }
@@ -115,12 +115,12 @@ impl Decider {
         self.memory.flushed(upto);
     }
 
-    /// Whether it is moving the manual clock and must be turned again.
+    /// Whether it is moving the manual clock and needs another turn.
     pub fn is_advancing(&self) -> bool {
         self.time.advancing_to().is_some()
     }
 
-    /// Where the manual clock is going.
+    /// The target time of the manual clock.
     #[cfg(feature = "simulation")]
     pub fn advancing_to(&self) -> Option<Timestamp> {
         self.time.advancing_to()
@@ -131,7 +131,7 @@ impl Decider {
         self.stopped
     }
 
-    /// When it must run again even without new work.
+    /// The time at which it must run again even without new work.
     pub fn next_due(&self) -> Option<Timestamp> {
         match (self.timers.next(), self.sweep.next()) {
             (Some(timer), Some(sweep)) => Some(timer.min(sweep)),
@@ -166,7 +166,7 @@ impl Decider {
         work: &mut dyn Iterator<Item = Work>,
         is_awaited: &dyn Fn() -> bool,
     ) -> DecidedBatch {
-        // Nothing is evicted during a batch, so all of it may read the store as it is now.
+        // Nothing is evicted during a batch, so one snapshot of the store serves all of it.
         self.memory.reader().begin_snapshot();
         if let Some(now) = self.time.read() {
             self.resumed(now);
@@ -214,7 +214,7 @@ impl Decider {
                     self.arrive();
                     return;
                 }
-                // The store cannot be read now: timers wait, none is lost.
+                // The store cannot be read now: timers wait, and none is lost.
                 Err(error) => {
                     self.timers.set_waiting(Some(error.to_string()));
                     return;
@@ -329,7 +329,8 @@ impl Decider {
         }
     }
 
-    /// The entity as an actor sees it, if everything that takes is in memory: showing it must not block the decider.
+    /// The entity as an actor sees it, if all of its data is in memory: showing it must not block the
+    /// decider.
     fn facts(&self, entity: Option<&Entity>, actor: &Actor) -> Option<EntityFacts> {
         EntityFacts::derive(&self.memory.law, &self.memory.view, entity?, actor, self.time.now()).ok()
     }
@@ -401,7 +402,7 @@ impl Decider {
         Ok(())
     }
 
-    /// What the turn has come to, once.
+    /// Takes the batch that this turn decided.
     pub fn finish(&mut self) -> DecidedBatch {
         let mut batch = std::mem::take(&mut self.batch);
         let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();

@@ -18,7 +18,7 @@ const EXPIRE: usize = 2_000;
 /// Payloads that are to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dropping {
-    /// Those of an entity's entries before the one that erased it.
+    /// The payloads of an entity's entries before the one that erased it.
     AllBefore(EntityKey, u64),
     These(Vec<u64>),
 }
@@ -28,14 +28,14 @@ pub(crate) struct Flusher {
     next: ProjectionBuilder,
     /// Built and not yet written: it is tried again until it is.
     stuck: Option<Box<trackside_store::Projection>>,
-    /// Whether it was tried already, and there was an error.
+    /// Whether the last attempt to write failed.
     failed: bool,
     written: u64,
     at: Timestamp,
     keys_last: Span,
-    /// What the journal still holds and should not.
+    /// Payloads that must still be dropped from the journal.
     to_drop: Vec<Dropping>,
-    /// What projections held of it may still be in their files.
+    /// Whether the projection files may still contain dropped values.
     to_scrub: bool,
 }
 
@@ -63,12 +63,12 @@ impl Flusher {
         })
     }
 
-    /// The entry up to which everything is written.
+    /// The last flushed entry.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// How many entries wait, or other work that must not be left.
+    /// The number of waiting entries, plus other work that must be finished.
     pub fn waiting(&self) -> usize {
         self.next.entries() + usize::from(self.stuck.is_some()) + usize::from(self.to_scrub)
     }
@@ -144,19 +144,19 @@ impl Flusher {
         Ok(more || !done)
     }
 
-    /// Payloads that must be gone before the entry that says so counts as written.
+    /// Payloads that must be gone before the entry that drops them counts as flushed.
     pub fn to_drop(&self) -> &[Dropping] {
         &self.to_drop
     }
 
-    /// They are.
+    /// Marks the payloads as dropped from the journal.
     pub fn dropped(&mut self) {
         self.to_drop.clear();
         self.to_scrub = true;
     }
 }
 
-/// An entity whose definition is gone: it is found by its key and its state.
+/// The row of an entity whose definition is missing: only key and state are indexed.
 pub(super) fn bare(entity: Arc<trackside_engine::entity::Entity>) -> EntityRow {
     EntityRow { entity, last: false, indexed: Vec::new(), overdue_at: None }
 }

@@ -1,4 +1,5 @@
-//! Memory as it was: the projections, and what the journal has beyond them. At start, and after a commit that failed.
+//! Rebuilds the memory from the projections and the later entries of the journal: at the start, and after a
+//! failed commit.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ const CHUNK: usize = 2_000;
 /// Entries that are written behind at a time while there are many to catch up with.
 const STRETCH: usize = 50_000;
 
-/// Writes what the journal has beyond the projections, but for a last stretch that memory can hold: after a crash
-/// little, after projections were thrown away everything. `progress` is called with how far it has come, and how far it must.
+/// Flushes the journal entries that the projections lack, except a last stretch that fits into memory: few
+/// after a crash, all after the projections were deleted. `progress` gets the current and the target entry.
 pub(crate) fn catch_up(
     shared: &Shared,
     committer: &mut Committer,
@@ -68,7 +69,8 @@ pub(crate) fn recover(
         if at != end {
             return Err(StoreError::NotOurs { found: at.seq, known: end.seq });
         }
-        // The flusher may have written meanwhile: everything read must be of one position, or entries count twice.
+        // The flusher may have written meanwhile: all reads must be of one position, or entries count
+        // twice.
         if decider.memory.reader().position()? == position {
             batch.forget_until(published);
             return Ok((decider, batch));
@@ -112,10 +114,10 @@ fn replay(
     Ok((decider, batch, chain))
 }
 
-/// Where entries are read from that projections do not know: the archive, then the journal.
+/// The source of entries that the projections do not have: the archive, then the journal.
 pub(crate) struct Source {
     store: Arc<dyn Store>,
-    /// Up to which everything was archived.
+    /// The last archived entry.
     base: Chain,
     /// A position in the archive, so that earlier entries are read once.
     past: Option<ArchivedRecords>,
@@ -126,7 +128,7 @@ impl Source {
         Ok(Self { store: store.clone(), base: store.reader()?.base()?, past: None })
     }
 
-    /// An entry that projections are written up to, with its hash: those after it follow from it.
+    /// The entry up to which projections are written, with its hash, from which the chain continues.
     fn at(&mut self, reader: &mut dyn Reader, seq: u64) -> Result<Chain, StoreError> {
         if seq == self.base.seq {
             return Ok(self.base);
@@ -141,7 +143,7 @@ impl Source {
         }
     }
 
-    /// Some of those after an entry, in order, and none beyond `upto`.
+    /// Some entries after `after`, in order, none beyond `upto`.
     fn records(&mut self, reader: &mut dyn Reader, after: u64, upto: u64) -> Result<Vec<Record>, StoreError> {
         let most = usize::try_from(upto - after).unwrap_or(CHUNK).min(CHUNK);
         if after >= self.base.seq {

@@ -23,7 +23,7 @@ use crate::work::Work;
 /// The workers as a store is opened.
 #[derive(Debug)]
 pub(crate) struct Workers {
-    /// Knows everything that the journal holds.
+    /// A decider that is up to date with the journal.
     pub decider: Decider,
     /// Entries that are not published yet.
     pub unpublished: DecidedBatch,
@@ -52,7 +52,7 @@ impl Workers {
         decider.resumed(wiring.clock.now());
         decider.sweep_every(wiring.sweep);
         shared.begin(head.chain.seq, written);
-        // If it cannot be noted, no effect is handed out; everything else works.
+        // If it cannot be recorded, no effect is handed out; everything else works.
         if let Ok(begun) = begun {
             shared.fences.begin(begun);
         }
@@ -61,7 +61,7 @@ impl Workers {
     }
 }
 
-/// Decides what waits.
+/// Decides the waiting requests.
 pub(crate) fn decide(
     shared: &Shared,
     decider: &mut Decider,
@@ -86,7 +86,7 @@ pub(crate) fn decide(
     batch
 }
 
-/// A decider in place of one whose decisions were not committed, once the journal is open again and ends here.
+/// A decider to replace one whose decisions were not committed, after the journal was opened again.
 pub(crate) fn reload(
     shared: &Shared,
     wiring: &Wiring,
@@ -96,7 +96,8 @@ pub(crate) fn reload(
     let mut reader = shared.store().reader()?;
     let kept = reader.definitions()?;
     let is_kept = |it: &Arc<Pack>| kept.iter().any(|row| row.pack == it.name && row.version == it.version);
-    // A pack whose installation was not committed is not in force; if it was after all, the law is published again.
+    // A pack whose installation was not committed is not in force. If it was committed after all, the law
+    // is published again.
     let installed = failed.law().packs().all(is_kept);
     let law = if installed { failed.law().clone() } else { shared.law() };
     let (clock, known) = (wiring.clock.clone(), shared.committed());
@@ -108,7 +109,7 @@ pub(crate) fn reload(
     Ok((decider, batch))
 }
 
-/// Writes what waits, after the journal has dropped what it holds of entities that were erased.
+/// Flushes the waiting entries, after the journal has dropped the payloads of erased entities.
 pub(crate) fn write_behind(
     shared: &Shared,
     flusher: &mut Flusher,
@@ -153,7 +154,7 @@ fn drop_everywhere(
     }
     // A file that is being written cannot be found yet and would keep the payload.
     let _alone = shared.archiving.lock().unwrap_or_else(PoisonError::into_inner);
-    // Where archiving was broken off, an entry is in both.
+    // After an interrupted archiving, an entry is in both the journal and the archive.
     drop_payloads(unwanted.seqs.iter().copied().collect())?;
     shared.store().drop_archived(&unwanted)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! A thread for each worker, and what they tell each other.
+//! A thread for each worker, and their messages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ use crate::work::Work;
 
 /// The longest a worker sleeps.
 const TICK: Duration = Duration::from_secs(1);
-/// So long without a commit, and what waits is written.
+/// The time without a commit after which waiting entries are flushed.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How often at most some old keys are forgotten before commits are written again.
+/// Most rounds of expiring old keys before commits are flushed again.
 const MOST_TIDY: u32 = 16;
-/// How long callers are listened for between two slices of a sweep.
+/// The time to listen for callers between two slices of a sweep.
 const BREATH: Duration = Duration::from_millis(1);
-/// How long timers and the sweep wait before they try an unreadable store again.
+/// The time that timers and the sweep wait before they read an unreadable store again.
 const REST: Duration = Duration::from_millis(100);
-/// How long a store that failed is left alone before it is tried again, at most.
+/// The longest pause before a failed store is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How the workers are set up.
+/// The setup of the workers.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     pub clock: ProjectClock,
@@ -46,23 +46,23 @@ pub(crate) struct Wiring {
     pub behind: Duration,
     /// Entries that wait before they are written at once.
     pub behind_entries: usize,
-    /// How often everything is looked at.
+    /// The interval of the sweep.
     pub sweep: Option<Span>,
-    /// How long idempotency keys are kept.
+    /// The retention of idempotency keys.
     pub keys_last: Span,
 }
 
 enum ToCommitter {
     Commit(DecidedBatch),
-    /// Entries that are on disk already, for those who do not know of them.
+    /// Entries that are on disk already but not published.
     Publish(DecidedBatch),
-    /// Forget what went wrong, and begin again where the journal ends.
+    /// Clear the failure, and resume at the end of the journal.
     Reopen(SyncSender<Result<Chain, StoreError>>),
     /// Drop the payloads of an erased entity.
     Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
     /// Drop entries that are in an archive file.
     Cut(Chain, Arc<BTreeSet<u64>>, SyncSender<Result<u64, StoreError>>),
-    /// Nothing more will be decided.
+    /// Ends the worker: no more batches follow.
     Stop,
 }
 
@@ -82,7 +82,8 @@ impl Threads {
         workers: Workers,
     ) -> Result<Self, StoreError> {
         let Workers { decider, unpublished, committer, flusher } = workers;
-        // Nothing is kept between them: the next turn is decided while this one is committed, and no further.
+        // A channel without a buffer: the decider works on the next turn while this one is committed, and
+        // no further.
         let (turns, from_decider) = sync_channel(0);
         let (committed, from_committer) = channel();
         let (dropping, for_others) = (turns.clone(), turns.clone());
@@ -264,7 +265,7 @@ fn flush(
     committer: &SyncSender<ToCommitter>,
 ) {
     let mut open = true;
-    // Since when something waits.
+    // The time since which entries wait.
     let mut since: Option<Instant> = None;
     let mut tidied = Instant::now();
     while open {
@@ -295,7 +296,7 @@ fn flush(
         } else if quiet {
             since = None;
         }
-        // Traffic that never pauses brings keys that must go, too.
+        // Under constant traffic, too, old keys must expire.
         if open && tidied.elapsed() >= TICK {
             let done = tidy(&mut flusher, quiet && since.is_none());
             let why = done.err().map(|error| format!("old idempotency keys are not forgotten: {error}"));
@@ -305,7 +306,7 @@ fn flush(
     }
 }
 
-/// Forgets old keys, and while nothing else is to be done puts the files in order.
+/// Expires old keys, and tidies the files while nothing else is to be done.
 fn tidy(flusher: &mut Flusher, quiet: bool) -> Result<(), StoreError> {
     for _ in 0..MOST_TIDY {
         if !flusher.forget_keys()? {
@@ -323,7 +324,7 @@ fn drop_by(committer: &SyncSender<ToCommitter>, seqs: Vec<u64>) -> Result<u64, S
     asked(committer, "erasing", |done| ToCommitter::Drop(seqs, done))
 }
 
-/// Asks the committer for something and waits until it is done.
+/// Sends a request to the committer and waits for the answer.
 fn asked(
     committer: &SyncSender<ToCommitter>,
     doing: &str,

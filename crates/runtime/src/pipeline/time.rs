@@ -1,4 +1,4 @@
-//! What time it is for decisions.
+//! The time that decisions use.
 
 use trackside_lifecycle::time::{Span, Timestamp};
 
@@ -9,12 +9,12 @@ use crate::work::Responder;
 /// If the server was away for longer than this, its callers could not reach it either.
 const GAP: Span = Span(10_000);
 
-/// The clock of the decider. It never goes back.
+/// The clock of the decider. It never runs backwards.
 pub(super) struct DecisionTime {
     clock: ProjectClock,
     /// The time of the last decision.
     now: Timestamp,
-    /// When the clock was last read.
+    /// The time of the last reading of the clock.
     read_at: Timestamp,
     advance: Option<Advance>,
 }
@@ -59,12 +59,12 @@ impl DecisionTime {
         self.advance = Some(Advance { to, responder });
     }
 
-    /// Where the manual clock is moving to.
+    /// The target time of the manual clock.
     pub fn advancing_to(&self) -> Option<Timestamp> {
         self.advance.as_ref().map(|it| it.to)
     }
 
-    /// The manual clock has arrived: who waits for that.
+    /// The manual clock has arrived: returns the waiting caller.
     pub fn arrive(&mut self) -> Option<Responder<Timestamp>> {
         let Advance { to, responder } = self.advance.take()?;
         self.clock.set(to);

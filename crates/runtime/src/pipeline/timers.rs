@@ -21,15 +21,16 @@ use crate::memory::{DeciderMemory, DeciderSource};
 pub(super) struct Timers {
     near: BTreeSet<DueAt>,
     horizon: Timestamp,
-    /// Beyond so many, the later half is left to the store.
+    /// Beyond this number, the later half is left to the store.
     most: usize,
-    /// So many there must be for another try: the double, where it was no use because all are due at one moment.
+    /// The number at which the next attempt is made: doubled if the last one did not help, because all are
+    /// due at one moment.
     full: usize,
-    /// Those that cannot be decided, and why: what they need is damaged.
+    /// Timers that cannot be decided because their data is damaged, and the reason.
     aside: BTreeMap<DueAt, String>,
-    /// How many are fetched at a time.
+    /// The number of timers fetched at a time.
     fetch: usize,
-    /// Why all of them wait: the store cannot be read.
+    /// The reason why all of them wait: the store cannot be read.
     waiting: Option<String>,
 }
 
@@ -40,7 +41,7 @@ impl Timers {
         Self { near, horizon: Timestamp(i64::MIN), most, full: most, aside, fetch, waiting: None }
     }
 
-    /// Follows what an entry changes; `before` is the entity as it was.
+    /// Applies the changes of an entry; `before` is the earlier entity.
     pub fn before(&mut self, entity: Option<&Entity>, entry: &Entry) {
         for_changed(&entry.event, |name| {
             if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)
@@ -63,7 +64,7 @@ impl Timers {
         self.keep_within();
     }
 
-    /// Leaves the later half to the store where there are too many; whether it was tried.
+    /// Leaves the later half to the store if there are too many. Returns whether it tried.
     fn keep_within(&mut self) -> bool {
         if self.near.len() <= self.most {
             self.full = self.most;
@@ -78,12 +79,12 @@ impl Timers {
 
     fn leave_the_far_ones(&mut self) {
         let Some(middle) = self.near.iter().nth(self.most / 2).map(|it| it.due) else { return };
-        // Those due at the same moment stay together, or some would be on neither side.
+        // Timers due at the same moment stay together, or some would be on neither side.
         self.near.retain(|it| it.due <= middle);
         self.horizon = middle;
     }
 
-    /// Hears of all that an entity has.
+    /// Adds all timers of an entity.
     pub fn know(&mut self, entity: &Entity) {
         for (name, timer) in &entity.timers {
             if let Some(due) = timer.due.filter(|it| *it <= self.horizon) {
@@ -119,12 +120,12 @@ impl Timers {
         self.waiting.is_some()
     }
 
-    /// How many are in memory.
+    /// The number of timers in memory.
     pub fn near(&self) -> usize {
         self.near.len()
     }
 
-    /// Takes one out that came to nothing, so that it does not come up again.
+    /// Removes a timer that had no effect, so that it does not come up again.
     pub fn drop(&mut self, due: &DueAt) {
         self.near.remove(due);
     }
@@ -135,7 +136,7 @@ impl Timers {
         self.aside.insert(due, why);
     }
 
-    /// Something can be read again: those that were set aside are tried again.
+    /// The store can be read again: timers that were set aside are tried again.
     pub fn bring_back(&mut self) {
         self.near.extend(std::mem::take(&mut self.aside).into_keys());
     }
@@ -153,13 +154,13 @@ impl Timers {
         Some(format!("the timer {} of {} does not fire{more}: {why}", first.timer, first.entity))
     }
 
-    /// When to look again: the next one here, or where this memory ends.
+    /// The time of the next look: the next timer in memory, or the end of the loaded range.
     pub fn next(&self) -> Option<Timestamp> {
         let first = self.near.first().map(|it| it.due);
         first.or((self.horizon.0 != i64::MAX).then_some(self.horizon))
     }
 
-    /// Brings the next ones from the store.
+    /// Loads the next timers from the store.
     fn fetch(&mut self, memory: &mut DeciderMemory) -> Result<(), StoreError> {
         let DeciderMemory { view, source: DeciderSource { reader, unflushed, .. }, .. } = memory;
         let from = self.horizon;
@@ -171,7 +172,7 @@ impl Timers {
             let all = found.value.len() < self.fetch;
             let last = found.value.last().cloned();
             for row in found.value {
-                // What moved since is in the view, and what the store says of it is old.
+                // If the entity moved since, the view is right and the stored row is old.
                 let moved = view.get(&row.entity).is_some_and(|it| it.seq > found.position);
                 if !moved {
                     rows.insert(row);
@@ -179,7 +180,8 @@ impl Timers {
             }
             match last {
                 Some(last) if !all => {
-                    // A moment is fetched whole: the horizon says that nothing at or before it is missing.
+                    // All timers of one moment are fetched together: no timer at or before the horizon is
+                    // missing.
                     let complete = Timestamp(last.due.0.saturating_sub(1));
                     if complete > from {
                         break complete;

@@ -5,8 +5,8 @@ use trackside_store::Record;
 use super::{ReadError, Reads};
 
 impl Reads {
-    /// The records of a command that was carried out before, `count` of them from `first` on: where they were archived, from
-    /// there. All of them or none: what another command wrote never stands in for them.
+    /// The records of a command that was carried out before, `count` of them from `first` on, from the
+    /// archive if necessary. All or none: records of another command are never returned instead.
     pub fn written_by(&self, first: u64, count: u32) -> Result<Vec<Record>, ReadError> {
         let (after, most) = (first.saturating_sub(1), count as usize);
         let mut found = self.store(|it| it.records(after, most))?;

@@ -10,7 +10,7 @@ use super::notices::Noticed;
 use super::{ReadError, Reads};
 use crate::entity_records;
 
-/// An alert, and what people have said of it.
+/// An alert, and people's answers to it.
 #[derive(Clone, Debug)]
 pub struct Alert {
     /// The entry that raised it: its number is the alert's.
@@ -24,7 +24,7 @@ pub struct Alert {
 }
 
 impl Reads {
-    /// Alerts after one, the oldest first, and where the next page begins: those that are open, or all.
+    /// Alerts after `after`, the oldest first, and the cursor of the next page: the open ones, or all.
     pub fn alerts(
         &self,
         after: u64,
@@ -47,7 +47,7 @@ impl Reads {
         found.ok_or(ReadError::UnknownEntry(number))
     }
 
-    /// What people have said of alerts, each given by the entry that raised it; other entries are left out.
+    /// Adds people's answers to alerts, each given by the entry that raised it; other entries are left out.
     fn attended(&self, mut raised: Vec<Entry>) -> Result<Vec<Alert>, ReadError> {
         raised.retain(|it| matches!(it.event, Event::AlertRaised { .. }));
         let mut oldest: BTreeMap<EntityKey, u64> = BTreeMap::new();
@@ -66,7 +66,7 @@ impl Reads {
         for (key, first) in oldest {
             let Some(entity) = self.entity(&key)? else { continue };
             self.look_back(|whole| {
-                // The newest first: the first to acknowledge comes last.
+                // The newest first: the first acknowledgement comes last.
                 entity_records::walk_back(whole, entity.seq, first, &mut |record| {
                     if !record.header.contains("\"Alert") {
                         return Ok(true);

@@ -1,4 +1,4 @@
-//! How an entity came to where it is.
+//! The move by which an entity came to its state.
 
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
@@ -17,13 +17,13 @@ pub struct Arrival {
     pub entry: Entry,
     /// The request that it followed from, where that was one about the same entity.
     pub cause: Option<Entry>,
-    /// Fields that the move changed, and what followed from it at once.
+    /// Fields that the move and its immediate consequences changed.
     pub changed: Vec<Name>,
 }
 
 impl Reads {
-    /// How an entity came to its state, archived or not; none where that is too long ago to look for, or in a file that
-    /// is not here.
+    /// The move by which an entity came to its state, archived or not. None if it is too far back, or in a
+    /// file that is not here.
     pub fn arrival(&self, key: &EntityKey) -> Result<Option<Arrival>, ReadError> {
         let head = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?.seq;
         let mut later = Vec::new();

@@ -1,4 +1,4 @@
-//! Why a question has no answer, in words that say what to ask instead.
+//! Errors of reads, with advice on another request.
 
 use trackside_engine::Law;
 use trackside_engine::key::EntityKey;
@@ -20,17 +20,17 @@ pub enum ReadError {
     UnknownState { lifecycle: Name, name: Name, hint: String },
     #[error("there is no pack {name}{hint}")]
     UnknownPack { name: Name, hint: String },
-    /// There is none, or the one who asks may not see it.
+    /// The entity does not exist, or the reader may not see it.
     #[error("there is no {0}")]
     UnknownEntity(EntityKey),
     #[error("there is no entry {0}")]
     UnknownEntry(u64),
-    /// A query that is not there, or was asked the wrong way.
+    /// An unknown query, or wrong parameters.
     #[error("{}", .0.join("; "))]
     Query(Vec<String>),
     #[error("`{0}` is not a cursor of this list. Send the `nextCursor` of the previous page, or none")]
     Cursor(String),
-    /// A condition that cannot be asked for.
+    /// An invalid condition.
     #[error("{}", .0.join("; "))]
     Where(Vec<String>),
     /// More than one answer may cost.
@@ -39,10 +39,10 @@ pub enum ReadError {
     /// More of the archive than one answer may cost.
     #[error("its past is archived, and longer than {0} entries: read it with `trackside export`")]
     TooFar(usize),
-    /// Something newer was demanded than there is.
+    /// The demanded entry is newer than the last one.
     #[error("the journal is at entry {at}, and entry {asked} was asked for: ask again when it is there")]
     NotYet { at: u64, asked: u64 },
-    /// What a command wrote is in an archive.
+    /// The entry is in an archive whose file is missing.
     #[error(
         "entry {0} was moved to an archive, and its file is not in the folder of the project: put it back, or look there"
     )]

@@ -1,4 +1,4 @@
-//! Why an entity does not move, and what would move it.
+//! Explains why an entity does not move, and which transitions would move it.
 
 use std::sync::Arc;
 
@@ -27,20 +27,20 @@ pub struct Explanation {
     pub ways: Vec<TransitionOption>,
     /// The outcome of each event now, fired by this actor without fields.
     pub trials: Vec<(Name, Trial)>,
-    /// Who it is given to, by the field that its lifecycle names for that.
+    /// Its assignees, by the field that its lifecycle names for that.
     pub given_to: Vec<Name>,
-    /// The assignees who could take a transition, whatever roles they hold.
+    /// The assignees who could take a transition, with any roles.
     pub able: Vec<Name>,
-    /// Events by which it can be claimed now, each with who may, in words.
+    /// Events by which it can be claimed now, each with who may, as text.
     pub claimable: Vec<(Name, String)>,
-    /// Other entities because of which a gate is shut to this actor, and what done there would open it.
+    /// Other entities that keep a gate closed to this actor, and the transitions there that would open it.
     pub kept_back_by: Vec<BlockingEntity>,
 }
 
 /// The outcome of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trial {
-    /// It would be done, and lead there.
+    /// It would be accepted and lead to this state.
     Accepted {
         to: Option<Name>,
     },
@@ -48,12 +48,12 @@ pub enum Trial {
 }
 
 impl Reads {
-    /// Decides a command after all that was asked before, and changes nothing.
+    /// Decides a command after all earlier requests, and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Decision, ReadError> {
         Ok(self.gateway.dry_run(command)?.wait()?)
     }
 
-    /// Why an entity is not moving, as far as the actor may see it.
+    /// Explains why an entity is not moving, as far as the actor may see it.
     pub fn explain(&self, key: &EntityKey, actor: &Actor) -> Result<Explanation, ReadError> {
         let (wanted, actor) = (key.clone(), actor.clone());
         let explained =
@@ -123,7 +123,8 @@ fn trial(decision: Decision) -> Option<Trial> {
     }
 }
 
-/// What a claim from one of its rankings would do with it, for those who may. The caller need not be one of them.
+/// The events by which one of its rankings lets the admitted actors claim it, and who they are. The caller
+/// need not be one of them.
 fn claimable(life: &Lifecycle, ways: &[TransitionOption]) -> Vec<(Name, String)> {
     let mut all: Vec<(Name, String)> = Vec::new();
     for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {
@@ -137,7 +138,8 @@ fn claimable(life: &Lifecycle, ways: &[TransitionOption]) -> Vec<(Name, String)>
     all
 }
 
-/// Whether a rule that moves the entity admits an actor. Their roles are not known here: they are granted all.
+/// Whether a rule that moves the entity admits an actor. Roles are not known here: the actor counts as
+/// having all.
 fn is_able(
     law: &Law,
     view: &View,

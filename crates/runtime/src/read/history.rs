@@ -1,4 +1,4 @@
-//! What happened to an entity, and how long it was where.
+//! The entries of an entity, and the time it spent in each state.
 
 use std::collections::VecDeque;
 
@@ -15,24 +15,24 @@ use crate::entity_records;
 #[derive(Clone, Debug)]
 pub struct History {
     pub records: Vec<Record>,
-    /// Where the next page begins; none if this is the last.
+    /// The cursor of the next page; none if this is the last.
     pub next_cursor: Option<u64>,
-    /// What happened before this entry was archived, and its file is not here or it is too far back.
+    /// Entries before this one were archived, and their file is missing or they are too far back.
     pub archived_before: Option<u64>,
 }
 
-/// How often an entity was in a state and for how long, up to now.
+/// The number of an entity's visits to a state and their length, up to now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeIn {
     pub state: Name,
     pub visits: u32,
     pub spent: Span,
-    /// It is there now.
+    /// Whether it is in that state now.
     pub present: bool,
 }
 
 impl Reads {
-    /// What happened to an entity after an entry, the oldest first; with `all`, renewals of leases too.
+    /// The entries of an entity after `after`, the oldest first; with `all`, renewals of leases too.
     pub fn history(
         &self,
         key: &EntityKey,
@@ -43,7 +43,7 @@ impl Reads {
         self.history_of(key, after, limit, &|it| Ok(all || !is_renewal(it)?))
     }
 
-    /// Words posted on an entity after an entry, the oldest first: those that `meant` says yes to.
+    /// Messages posted on an entity after an entry, the oldest first: those that `meant` selects.
     pub fn messages_of(
         &self,
         key: &EntityKey,
@@ -52,7 +52,7 @@ impl Reads {
         meant: &dyn Fn(&Entry) -> bool,
     ) -> Result<History, ReadError> {
         self.history_of(key, after, limit, &|it| {
-            // Most are none, and need not be read as a whole to see it.
+            // Most entries are of other kinds; the header shows that without parsing the whole.
             if !it.header.contains("MessagePosted") {
                 return Ok(false);
             }
@@ -94,7 +94,7 @@ impl Reads {
         })
     }
 
-    /// How long an entity was in each state, the present one included.
+    /// The time that an entity spent in each state, the present one included.
     pub fn stays(&self, key: &EntityKey) -> Result<Vec<TimeIn>, ReadError> {
         let entity = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?;
         let running = self.now().since(entity.state_entered_at).0;
@@ -112,7 +112,7 @@ impl Reads {
         Ok(self.journal_page(after, limit)?.0)
     }
 
-    /// The same, and where the next page begins.
+    /// A page of the journal, and the cursor of the next one.
     pub fn journal_page(&self, after: u64, limit: usize) -> Result<(Vec<Record>, Option<u64>), ReadError> {
         let (upto, limit) = (self.seq(), page(limit));
         let mut found = self.look_back(|it| it.records(after, limit))?;
@@ -125,6 +125,6 @@ impl Reads {
 }
 
 fn is_renewal(record: &Record) -> Result<bool, StoreError> {
-    // Most are none, and need not be read as a whole to see it.
+    // Most entries are of other kinds; the header shows that without parsing the whole.
     Ok(record.header.contains("LeaseRenewed") && matches!(record.entry()?.event, Event::LeaseRenewed { .. }))
 }

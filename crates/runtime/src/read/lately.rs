@@ -10,8 +10,8 @@ use crate::tally::{Recalled, first_of_the_hour, is_transition};
 const CHUNK: u64 = 2_000;
 
 impl Reads {
-    /// Counts the last hour before the start, once. It goes back no further than that, and over no more entries than an
-    /// answer may cost: beyond them the figures say from when on they count.
+    /// Counts the last hour before the start, once. It reads no further back and no more entries than the
+    /// budget of an answer; beyond that, the figures say since when they count.
     pub(super) fn recall(&self) -> Result<(), ReadError> {
         let now = self.now();
         let most = u64::try_from(self.budget).unwrap_or(u64::MAX).saturating_mul(10);
@@ -38,7 +38,7 @@ impl Reads {
                 Err(error) => return Err(error.into()),
             };
             for record in records.into_iter().filter(|it| it.seq <= upto).rev() {
-                // Only who, what and when is wanted.
+                // Only the actor, the event and the time are needed.
                 let entry = Record { payload: None, ..record }.entry().map_err(ReadError::from)?;
                 if entry.at < first {
                     return Ok(found);

@@ -23,17 +23,17 @@ use super::{ReadError, Reads, page};
 #[derive(Clone, Debug)]
 pub struct ListQuery {
     pub lifecycle: Name,
-    /// Only those in one of these states; empty: all.
+    /// Only entities in one of these states; empty means all.
     pub states: Vec<Name>,
-    /// Only those that this lets through; see [`Reads::condition`].
+    /// Only entities that match this; see [`Reads::condition`].
     pub filter: Option<Filter>,
-    /// Only those that are overdue.
+    /// Only overdue entities.
     pub overdue: bool,
-    /// How many; 0: as many as is usual.
+    /// Most items; 0 means the default.
     pub limit: usize,
-    /// After this one: what the page before said.
+    /// The cursor of the previous page.
     pub cursor: Option<String>,
-    /// Who wants to see them.
+    /// The actor who reads.
     pub reader: Actor,
     /// At least as new as this entry.
     pub after_seq: Option<u64>,
@@ -59,9 +59,9 @@ impl ListQuery {
 #[derive(Clone, Debug)]
 pub struct Listed {
     pub items: Vec<Arc<Entity>>,
-    /// Where the next page begins; none if this is the last.
+    /// The cursor of the next page; none if this is the last.
     pub next_cursor: Option<String>,
-    /// It is at least as new as this entry.
+    /// The list is at least as new as this entry.
     pub seq: u64,
 }
 
@@ -119,7 +119,7 @@ impl Reads {
                     let hint = hint(&life, indexed);
                     return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
                 }
-                // There may be more: the next page will tell.
+                // There may be more: the next page shows it.
                 return Ok(Listed { next_cursor: items.last().map(cursor), items, seq });
             }
             most = (most * 2).min(CHUNK).min(self.budget.saturating_sub(walk.looked())).max(1);
@@ -197,7 +197,7 @@ fn cursor(entity: &Arc<Entity>) -> String {
     entity.key.id.to_string()
 }
 
-/// A cheaper question to ask instead.
+/// Advice on a cheaper request.
 pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
     let states = "Ask for fewer states with `state`";
     match life.indexes.as_slice() {

@@ -57,10 +57,10 @@ pub use survey::{ProjectOverview, UNKNOWN};
 pub const MOST: usize = 200;
 /// Default page size.
 pub const USUAL: usize = 50;
-/// Entities that are looked at for one answer.
+/// Most entities that are read for one answer.
 const BUDGET: usize = 20_000;
 
-/// Reads a project. Clone it as often as there are readers; every question blocks its thread until it is answered.
+/// Reads a project. Clone it for every reader; every call blocks its thread until it is answered.
 #[derive(Clone, Debug)]
 pub struct Reads {
     shared: Arc<Shared>,
@@ -74,7 +74,7 @@ impl Reads {
         Self { shared, gateway, clock, budget: BUDGET }
     }
 
-    /// Looks at no more than so many entities for one answer.
+    /// Sets the most entities that are read for one answer.
     pub fn with_budget(mut self, budget: usize) -> Self {
         self.budget = budget.max(1);
         self
@@ -94,12 +94,12 @@ impl Reads {
     pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, ReadError> {
         match self.shared.fresh(key) {
             Some(entity) => Ok(Some(entity)),
-            // Everything else is in the projections.
+            // All other entities are in the projections.
             None => self.store(|it| it.entity(key)),
         }
     }
 
-    /// The same, if the actor may see it; otherwise there is none.
+    /// The entity, if the actor may see it; otherwise `UnknownEntity`.
     pub fn readable(&self, key: &EntityKey, actor: &Actor) -> Result<Arc<Entity>, ReadError> {
         let unknown = || self.unknown(key);
         let entity = self.entity(key)?.ok_or_else(unknown)?;
@@ -107,7 +107,7 @@ impl Reads {
         if seen.contains(&true) { Ok(entity) } else { Err(unknown()) }
     }
 
-    /// Why there is no such entity: none of this id, or nothing of that name at all.
+    /// The error for a missing entity: an unknown id, or an unknown lifecycle.
     fn unknown(&self, key: &EntityKey) -> ReadError {
         let law = self.shared.law();
         match law.newest(&key.lifecycle) {
@@ -155,7 +155,7 @@ impl Reads {
         &self.gateway
     }
 
-    /// A number under which an effect is handed out; none if it is not known which were given before.
+    /// The next fence for an effect; none if the earlier ones are not known.
     pub(crate) fn next_fence(&self) -> Option<u64> {
         self.shared.fences.next()
     }
@@ -165,7 +165,7 @@ impl Reads {
         Ok(self.store(|it| it.effects(after, most))?.value)
     }
 
-    /// Shows every entry that the projections may not know. To be asked before them.
+    /// Visits every entry that the projections may not have. Call it before reading them.
     pub(crate) fn for_unwritten(&self, mut look: impl FnMut(&Entry)) {
         UnflushedCommits::of(&self.shared).after(0).for_each(|(entry, _)| look(entry));
     }
@@ -180,7 +180,7 @@ impl Reads {
         self.shared.read(work).map_err(ReadError::from)
     }
 
-    /// The same for entries that may be archived.
+    /// Reads entries that may be archived.
     fn look_back<T>(
         &self,
         work: impl FnOnce(&mut FullJournal<'_>) -> Result<T, StoreError>,
@@ -199,7 +199,7 @@ impl ReadView {
     }
 }
 
-/// How many items a page has when so many are asked for.
+/// The page size for a requested limit.
 fn page(limit: usize) -> usize {
     if limit == 0 { USUAL } else { limit.min(MOST) }
 }

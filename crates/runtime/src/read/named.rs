@@ -1,4 +1,4 @@
-//! The named queries of the packs, asked of everything.
+//! Runs the named queries of the packs on the whole project.
 
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads};
 
-/// What a query gives.
+/// The answer of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NamedAnswer {
     Entities(Vec<Arc<Entity>>),
-    /// What it gives instead of rows, by name.
+    /// Named values instead of rows.
     Values(Vec<(Name, Value)>),
     /// The journal of this entity; see [`Reads::history`].
     History(EntityKey),
 }
 
 impl Reads {
-    /// Answers a query of a pack, as far as the actor may see.
+    /// Answers a query of a pack with the rows that the actor may see.
     ///
     /// Queries over a ranking wait for the decider, which keeps its order.
     pub fn named(
@@ -103,7 +103,7 @@ impl Reads {
         }
     }
 
-    /// Ids of those that are handed out by a ranking, first to last.
+    /// The ids that a ranking hands out, first to last.
     fn open_in(&self, ranking: RankingKey, caller: Option<Name>) -> Result<Vec<Name>, ReadError> {
         let most = self.budget;
         let ids = self.gateway.look(move |_, view, _| {
@@ -137,7 +137,7 @@ fn passed(
     Ok(rows.into_iter().zip(entities).filter_map(|(keys, it)| Some((keys?, it))).collect())
 }
 
-/// Where its rows are; none if there cannot be any.
+/// The listing that contains its rows; none if there cannot be any.
 fn listing(law: &Law, of: &Name, plan: &QueryPlan<'_>) -> Option<Listing> {
     let Some(filter) = &plan.query.filter else { return Some(Listing::default()) };
     let life = law.newest(of)?;

@@ -1,4 +1,4 @@
-//! What a condition says about where to look: states, and a value that an index finds.
+//! Narrows a listing by its condition: to states, and to a value that an index finds.
 
 use trackside_engine::Law;
 use trackside_engine::fields::Fields;
@@ -7,15 +7,15 @@ use trackside_lifecycle::model::Read;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-/// Where to look. A superset: entities outside cannot match, entities inside may not.
+/// The part of the entities to read. A superset: entities outside cannot match, entities inside may not.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Narrow {
-    /// In one of these states; none: anywhere.
+    /// Only these states; none means all.
     pub states: Option<Vec<Name>>,
     pub indexed: Option<(Name, Value)>,
 }
 
-/// What the names of a condition mean.
+/// The meaning of the names in a condition.
 pub(super) struct Meaning<'a> {
     pub law: &'a Law,
     pub lifecycle: &'a Name,
@@ -85,8 +85,8 @@ impl Meaning<'_> {
         }
     }
 
-    /// Whether an index finds all that have this value: every version of the lifecycle must declare it, and
-    /// must write the value in the same way.
+    /// Whether an index finds all entities with this value: every version of the lifecycle must declare the
+    /// index and must write the value in the same way.
     fn indexed(&self, name: &Name, value: &Value) -> bool {
         let versions = self.law.definitions(self.lifecycle);
         !versions.is_empty()
@@ -114,7 +114,7 @@ impl Narrow {
         });
     }
 
-    /// Nothing can fulfil the condition.
+    /// Whether no entity can fulfil the condition.
     pub fn is_empty(&self) -> bool {
         self.states.as_ref().is_some_and(Vec::is_empty)
     }

@@ -1,4 +1,4 @@
-//! What people should look at: alerts, violations, notifications and messages, in the order of the journal.
+//! Notices for people: alerts, violations, notifications and messages, in the order of the journal.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::memory::UnflushedCommits;
 #[derive(Clone, Debug)]
 pub struct Noticed {
     pub records: Vec<Record>,
-    /// Where the next page begins; none if this is the last.
+    /// The cursor of the next page; none if this is the last.
     pub next_cursor: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ pub struct Violation {
     pub record: Record,
     pub entity: EntityKey,
     pub rule: Name,
-    /// The entry that says that it holds again.
+    /// The entry that records its end.
     pub cleared_by: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ impl Reads {
         self.noticed(&[EventKind::Notified.as_str()], after, limit)
     }
 
-    /// Messages of all entities; those of one are in its history.
+    /// Messages on all entities; those on one are in its history.
     pub fn messages(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
         self.noticed(&[EventKind::MessagePosted.as_str()], after, limit)
     }

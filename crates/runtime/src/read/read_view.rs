@@ -1,4 +1,4 @@
-//! What one answer reads: a memory of its own, with committed data only.
+//! The view of one read: a memory of its own, with committed data only.
 
 use std::sync::Arc;
 

@@ -17,15 +17,15 @@ use crate::tally::Throughput;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
     pub lifecycle: Name,
-    /// How many are in which state now.
+    /// The number of entities per state now.
     pub states: BTreeMap<Name, u64>,
-    /// How long states were stayed in, by those who left them.
+    /// The time spent in each state, over completed visits.
     pub stays: BTreeMap<Name, DwellTimes>,
-    /// How many transitions there were.
+    /// The number of recent transitions.
     pub throughput: Throughput,
-    /// When it was started: since then refusals are counted.
+    /// The start of the server: refusals are counted since then.
     pub started_at: Option<Timestamp>,
-    /// How many requests were refused since it was started, by the code of the refusal.
+    /// Refused requests since the start, by the code of the refusal.
     pub refusals: BTreeMap<Code, u64>,
 }
 

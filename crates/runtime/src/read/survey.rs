@@ -13,28 +13,29 @@ use super::stats::entered;
 use super::{MOST, ReadError, Reads};
 use crate::memory::UnflushedCommits;
 
-/// How everything is. Entities as they are on disk; the rest as projections have it, which are a moment behind.
+/// An overview of the project. Entities are current; the rest comes from projections, which are a moment
+/// behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectOverview {
-    /// How many entities of which lifecycle are in which state.
+    /// The number of entities per lifecycle and state.
     pub entities: BTreeMap<Name, BTreeMap<Name, u64>>,
     pub waiting: Census,
-    /// How long ago the first timer should have fired; nothing if none is late.
+    /// The delay of the timer that is most overdue; zero if none is late.
     pub overdue: Span,
-    /// How long the oldest effect has been waiting.
+    /// The age of the oldest open effect.
     pub oldest_effect: Span,
     /// Open alerts, by severity and whether they are acknowledged: the oldest thousand.
     pub alerts: BTreeMap<(&'static str, bool), u64>,
     /// The age of the oldest unacknowledged alert.
     pub oldest_alert: Span,
-    /// Where the journal begins here: the last entry that was archived.
+    /// The last archived entry: the journal here begins after it.
     pub archived: u64,
 }
 
-/// The severity of alerts that were raised by an entry whose archive file is not here.
+/// The severity of alerts whose entry is in a missing archive file.
 pub const UNKNOWN: &str = "unknown";
 
-/// Pages of alerts that are looked at.
+/// Pages of alerts that are read.
 const ALERT_PAGES: usize = 5;
 
 /// Rows read at one position.
@@ -52,7 +53,7 @@ struct Seen {
 type Alerts = BTreeMap<(&'static str, bool), u64>;
 
 impl Reads {
-    /// Looks at everything. It counts rows one by one, so it is too slow for every request.
+    /// Surveys the project. It counts rows one by one, so it is too slow for every request.
     pub fn survey(&self) -> Result<ProjectOverview, ReadError> {
         let unwritten = UnflushedCommits::of(&self.shared);
         let seen = self.seen()?;
@@ -61,7 +62,7 @@ impl Reads {
         for (entry, before) in unwritten.after(earliest) {
             let Some(to) = entered(&entry.event) else { continue };
             let name = &entry.entity.lifecycle;
-            // Not every store can look at all of them at one moment.
+            // The lifecycles may have been read at different positions.
             if positions.get(name).is_none_or(|it| entry.seq <= *it) {
                 continue;
             }

@@ -12,13 +12,14 @@ use trackside_store::store::Listing;
 
 use super::{ReadError, Reads};
 
-/// Goes through a lifecycle. An entity that does not move meanwhile comes once, or not at all.
+/// Visits the entities of a lifecycle. An entity that does not move meanwhile is visited once, if it
+/// matches.
 pub(super) struct Walk<'r> {
     reads: &'r Reads,
     law: Arc<Law>,
     listing: Listing,
     lifecycle: Name,
-    /// What the projections may not know, taken before they are read.
+    /// Entities that the projections may not have yet, taken before the projections are read.
     fresh: BTreeMap<Name, Arc<Entity>>,
     looked: usize,
     ended: bool,
@@ -47,7 +48,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// The next entities; none when there are no more. About so many are read for it.
+    /// The next entities, about `most` of them; none at the end.
     pub fn next(&mut self, most: usize) -> Result<Option<Vec<Arc<Entity>>>, ReadError> {
         if self.ended {
             return Ok(None);
@@ -76,12 +77,12 @@ impl<'r> Walk<'r> {
         Ok(Some(found.into_values().filter(|it| self.is_wanted(it)).collect()))
     }
 
-    /// How many entities came by so far, wanted or not.
+    /// The number of entities read so far, wanted or not.
     pub fn looked(&self) -> usize {
         self.looked
     }
 
-    /// Whether that is more than it may cost, and there are still more.
+    /// Whether that exceeds the budget while more entities are left.
     pub fn is_over(&self, budget: usize) -> bool {
         self.looked >= budget && !self.ended
     }

@@ -1,9 +1,9 @@
-//! Folders that releases have kept, opened and worked on by this one: whatever a release has written, every later one
-//! starts on it and goes on.
+//! Data folders written by earlier releases, opened and used by this one: every release starts on the
+//! folders of all earlier ones and continues them.
 //!
-//! They lie in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a server wrote,
-//! by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two versions of a pack, dropped
-//! payloads, a beginning that was archived, and a `state.db` as schema 1 had it.
+//! They are in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a
+//! server wrote, by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two
+//! versions of a pack, dropped payloads, an archived beginning, and a `state.db` of schema 1.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -47,12 +47,12 @@ fn inside(folder: &Path) -> Vec<PathBuf> {
     inside
 }
 
-/// Every folder that is kept.
+/// Every fixture folder.
 fn kept() -> Vec<PathBuf> {
     inside(&fixtures()).iter().flat_map(|it| inside(it)).collect()
 }
 
-/// A copy to work on, gone when the test is over.
+/// A copy to work on, removed at the end of the test.
 struct Copy(PathBuf);
 
 impl Copy {
@@ -65,7 +65,7 @@ impl Copy {
         Self(to)
     }
 
-    /// Its store, with the packs of this release where it has none of its own.
+    /// Its store, with the packs of this release if it has none.
     fn open(&self, fixture: &Path) -> (Arc<Sqlite>, Runtime) {
         let store = Arc::new(Sqlite::open(&self.0, SqliteOptions::default()).unwrap());
         let own = !store.reader().unwrap().definitions().unwrap().is_empty();
@@ -113,7 +113,7 @@ fn rows(reader: &mut dyn Reader) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_of_event_is_in_a_journal_that_is_kept() {
+fn every_kind_of_event_is_in_a_fixture_journal() {
     let mut kinds = BTreeSet::new();
     for fixture in kept() {
         let folder = Copy::of(&fixture);
@@ -128,14 +128,14 @@ fn every_kind_of_event_is_in_a_journal_that_is_kept() {
 }
 
 #[test]
-fn every_folder_that_is_kept_starts_and_goes_on() {
+fn every_fixture_folder_starts_and_accepts_commands() {
     let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
     for fixture in kept() {
         let what = fixture.display();
         let folder = Copy::of(&fixture);
         let (store, runtime) = folder.open(&fixture);
         runtime.wait_until_written().unwrap();
-        // Put where it is, which every entity allows whatever its pack says.
+        // A correction to its own state, which every pack allows.
         let all = Listing { most: ALL, ..Listing::default() };
         let found = store.reader().unwrap().list(&all).unwrap().value;
         assert!(!found.is_empty(), "{what}");
@@ -162,7 +162,7 @@ fn every_folder_that_is_kept_starts_and_goes_on() {
 }
 
 #[test]
-fn a_folder_of_a_server_is_what_it_was() {
+fn a_server_folder_opens_with_the_recorded_state() {
     let fixture = fixtures().join("2/whole");
     let folder = Copy::of(&fixture);
     let (store, runtime) = folder.open(&fixture);
@@ -188,7 +188,7 @@ fn a_folder_of_a_server_is_what_it_was() {
     assert_eq!(reader.notices(&[OPEN_ALERT], 0, ALL).unwrap(), open);
     assert!(!reader.timers(None, ALL).unwrap().value.is_empty());
 
-    // The rules that it brought with it go on, each for those who live by it.
+    // Both versions of the pack stay in force, each for its own entities.
     for (id, note) in [("kept.job/J-1", "one"), ("kept.job/J-6", "two")] {
         let command = ground::fire(story::ada(), id, "edit", serde_json::json!({ "note": note }));
         accepted(&runtime, command);
@@ -199,7 +199,7 @@ fn a_folder_of_a_server_is_what_it_was() {
         ground::entity(&runtime, "kept.job/J-6").definition
     );
     assert!(runtime.entity(&key("kept.job/J-3")).unwrap().unwrap().fields.value("note").is_null(), "erased");
-    // A clock that ran then still strikes.
+    // A timer that ran then still fires.
     let struck = runtime.seq();
     let later = runtime.reads().unwrap().now().plus(trackside_lifecycle::time::Span::seconds(4 * 60 * 60));
     runtime.gateway().unwrap().advance(later).unwrap().wait().unwrap();
@@ -207,9 +207,9 @@ fn a_folder_of_a_server_is_what_it_was() {
 }
 
 #[test]
-fn a_kept_folder_whose_rules_were_rewritten_is_not_opened() {
+fn a_fixture_folder_with_altered_rules_is_not_opened() {
     for version in [1, 2] {
-        // The first version came into force by an entry that is archived, the second by one that is not.
+        // The first version was installed by an archived entry, the second by one in the journal.
         let folder = Copy::of(&fixtures().join("2/whole"));
         drop(Sqlite::open(&folder.0, SqliteOptions::default()).unwrap());
         let file = rusqlite::Connection::open(folder.0.join("journal.db")).unwrap();

@@ -1,4 +1,4 @@
-//! What a server did whose folder is kept: a little of everything.
+//! The work of the server whose folder is a fixture: a little of everything.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ fn job(title: &str, shelf: &str) -> serde_json::Value {
     json!({ "title": title, "note": format!("About {title}"), "shelf": shelf })
 }
 
-/// The first half, by the first version of the pack: something is erased, something is late.
+/// The first half, by the first version of the pack: with an erasure and an overdue entity.
 fn first_half(folder: &Path) {
     let mut work = Working::start(folder, &[version(1)]);
     let change = ProjectChange {
@@ -162,7 +162,7 @@ fn first_half(folder: &Path) {
     work.runtime.stop();
 }
 
-/// What is older than the last entries goes into a file.
+/// Moves all but the last entries into an archive file.
 fn archived(folder: &Path) {
     let store = Sqlite::open(folder, SqliteOptions::default()).unwrap();
     let last = store.reader().unwrap().head().unwrap().at.unwrap();
@@ -173,7 +173,7 @@ fn archived(folder: &Path) {
 /// The second half, with a second version beside the first.
 fn second_half(folder: &Path) {
     let mut work = Working::start(folder, &[version(2)]);
-    // By the first version: taken, kept, lost.
+    // By the first version: taken, renewed, lost.
     work.fires(bot(), "kept.job/J-2", "take");
     let fence = entity(&work.runtime, "kept.job/J-2").leases[0].1.fence;
     let (of, slot) = (key("kept.job/J-2"), Name::new("work"));
@@ -188,7 +188,7 @@ fn second_half(folder: &Path) {
         Ask::EffectResult { entity: of, effect, ok: true, fields: fields(json!({})) },
     ));
     work.later(15);
-    // By the second: taken, and done by nobody but its holder.
+    // By the second version: taken, and completed only by its holder.
     for n in 4..=6 {
         work.creates(&format!("kept.job/J-{n}"), job(&format!("title {n}"), "S-1"));
     }
@@ -216,7 +216,7 @@ fn second_half(folder: &Path) {
     };
     let answer = work.runtime.redact(ada(), redaction).unwrap();
     assert!(matches!(answer, CommandAnswer::Accepted(_)), "{answer:?}");
-    // Broken, found, set right.
+    // Broken, found, repaired.
     plant(&work.runtime, "kept.job/J-7", "OPEN", json!({ "title": "title 7", "watts": 200 }));
     work.sweeps();
     let ask = Ask::Correct { entity: key("kept.job/J-7"), to: None, fields: fields(json!({ "watts": 80 })) };

@@ -1,4 +1,4 @@
-//! A command that is sent again is answered with what it wrote, or not at all.
+//! A repeated command is answered with its own entries, or not at all.
 
 use serde_json::json;
 use trackside_engine::command::Command;
@@ -12,7 +12,7 @@ use crate::ground::*;
 use crate::stores::{Place, Stores, on_every_store};
 
 on_every_store! {
-    what_was_archived_is_read_there_and_nothing_else_stands_in_for_it
+    replayed_answers_are_read_from_the_archive_or_fail
 }
 
 fn said(task: &str, words: &str) -> Command {
@@ -30,7 +30,7 @@ fn again(runtime: &Runtime, reads: &Reads, task: &str, words: &str) -> Result<Ve
     }
 }
 
-fn what_was_archived_is_read_there_and_nothing_else_stands_in_for_it(stores: Stores) {
+fn replayed_answers_are_read_from_the_archive_or_fail(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     team(&runtime);
@@ -58,7 +58,7 @@ fn what_was_archived_is_read_there_and_nothing_else_stands_in_for_it(stores: Sto
     let runtime = started(place.open(), Options { clock: ProjectClock::manual(at), ..manual() });
     let reads = runtime.reads().unwrap();
     let archived = || Err("archived".to_owned());
-    // A store without files keeps none of it.
+    // A store without files has no archive.
     let (one, two) = match &place {
         Place::Sqlite(_) => (Ok(first), Ok(second)),
         Place::Memory(_) => (archived(), archived()),

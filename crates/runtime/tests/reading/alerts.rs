@@ -1,4 +1,4 @@
-//! Alerts, and what people have said of them, in what is written and in what is not yet.
+//! Alerts and people's answers to them, flushed and not yet flushed.
 
 use serde_json::json;
 use trackside_engine::command::{AlertAction, Ask, Command};
@@ -11,7 +11,7 @@ use crate::stores::{Place, Stores, on_every_store};
 
 on_every_store! {
     an_alert_is_listed_until_it_is_resolved
-    pages_of_open_alerts_leave_out_what_was_resolved
+    pages_of_open_alerts_leave_out_resolved_ones
 }
 
 const PUMP: &str = "\
@@ -82,7 +82,7 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
         assert_eq!(said(&all[0]), (false, some("mine"), some("a new seal")));
         let one = runtime.reads().unwrap().alert(alert).unwrap();
         assert_eq!(said(&one), said(&all[0]));
-        // An entry that raised nothing is no alert.
+        // An entry that raised no alert is none.
         assert!(runtime.reads().unwrap().alert(alert + 100).is_err());
         assert!(runtime.reads().unwrap().alert(alert - 1).is_err());
     };
@@ -92,13 +92,13 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
     drop(runtime);
     let runtime = pumps(&place);
     resolved(&runtime);
-    // What arises again is new.
+    // An alert that is raised again is a new one.
     leak(&runtime, "A");
     assert_eq!(ids(&listed(&runtime, false)), ["B", "A"]);
     assert_eq!(ids(&listed(&runtime, true)), ["A", "B", "A"]);
 }
 
-fn pages_of_open_alerts_leave_out_what_was_resolved(stores: Stores) {
+fn pages_of_open_alerts_leave_out_resolved_ones(stores: Stores) {
     let place = stores.place();
     let runtime = pumps(&place);
     accepted(

@@ -1,4 +1,5 @@
-//! What was archived is read as if it had never left the journal; what is in no file is said to be missing.
+//! Archived entries are read as if they were still in the journal; entries whose file is missing are
+//! reported as missing.
 
 use serde_json::json;
 use trackside_engine::command::{AlertAction, Ask, Command};
@@ -46,7 +47,7 @@ fn leak(runtime: &Runtime, id: &str) -> u64 {
     accepted(runtime, command).entries.last().unwrap().seq
 }
 
-/// Everything but the newest entry goes into a file; then a little happens.
+/// Archives everything but the newest entry; then a little more work.
 fn archived(place: &Place, runtime: Runtime) -> (Archived, u64) {
     let later = runtime.reads().unwrap().now().plus(Span(60_000));
     let last = runtime.seq();
@@ -59,7 +60,7 @@ fn is_archived(error: &ReadError) -> bool {
 }
 
 #[test]
-fn how_an_entity_came_to_its_state_is_known_after_that_was_archived() {
+fn the_arrival_of_an_entity_is_known_after_archiving() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     create(&runtime, "A");
@@ -76,7 +77,7 @@ fn how_an_entity_came_to_its_state_is_known_after_that_was_archived() {
 }
 
 #[test]
-fn an_open_alert_stays_in_sight() {
+fn an_open_alert_is_listed_after_archiving() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     create(&runtime, "A");
@@ -112,7 +113,7 @@ fn an_open_alert_stays_in_sight() {
 }
 
 #[test]
-fn a_follower_is_given_every_entry_or_told_which_are_missing() {
+fn a_follower_gets_every_entry_or_the_missing_range() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     (0..20).for_each(|n| create(&runtime, &format!("P-{n}")));
@@ -146,7 +147,7 @@ fn a_follower_is_given_every_entry_or_told_which_are_missing() {
 }
 
 #[test]
-fn a_migration_is_undone_for_each_that_was_moved_or_said_to_be_out_of_reach() {
+fn an_undo_reports_entities_whose_archive_is_missing() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     ["A", "B", "C"].iter().for_each(|id| create(&runtime, id));

@@ -1,4 +1,4 @@
-//! Figures are those that a recount of the journal gives.
+//! Figures equal a recount of the journal.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    figures_equal_a_recount_whatever_is_written
-    throughput_is_what_a_recount_of_the_journal_gives
-    an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted
+    figures_equal_a_recount_flushed_or_not
+    throughput_equals_a_recount_of_the_journal
+    an_hour_that_is_too_long_to_recount_says_since_when_it_is_counted
     refusals_are_counted_by_lifecycle_and_code
-    notices_come_once_and_in_order_before_and_after_they_are_written
+    notices_come_once_and_in_order_before_and_after_a_flush
 }
 
 type Recount = (BTreeMap<Name, u64>, BTreeMap<Name, DwellTimes>);
 
-/// Everything from the first entry on.
+/// Recounts everything from the first entry on.
 fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
     let mut view = View::default();
     let mut builder = ProjectionBuilder::new(0);
@@ -54,7 +54,7 @@ fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
     (states, stays)
 }
 
-fn figures_equal_a_recount_whatever_is_written(stores: Stores) {
+fn figures_equal_a_recount_flushed_or_not(stores: Stores) {
     for (behind, entries) in [(1, 1), (3_600_000, usize::MAX), (3_600_000, 25)] {
         let options = Options { behind: Duration::from_millis(behind), behind_entries: entries, ..manual() };
         let place = stores.place();
@@ -110,12 +110,12 @@ fn moved(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
     }
 }
 
-fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
+fn throughput_equals_a_recount_of_the_journal(stores: Stores) {
     let place = stores.place();
     let mut clock = manual();
     let lifecycle = Name::new("mission.task");
     let mut some = Throughput::default();
-    // The second run does not count what the first one did, but for the last hour of it.
+    // The second run counts only the last hour of the first one.
     for run in 0..2 {
         let runtime = started(place.open(), clock.clone());
         let (reads, began) = (runtime.reads().unwrap(), runtime.seq());
@@ -149,7 +149,7 @@ fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
     }
 }
 
-fn an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted(stores: Stores) {
+fn an_hour_that_is_too_long_to_recount_says_since_when_it_is_counted(stores: Stores) {
     let place = stores.place();
     let lifecycle = Name::new("mission.task");
     let runtime = started(place.open(), manual());
@@ -182,7 +182,7 @@ fn an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted(stores
     let counted = entries.iter().filter(|it| it.entity.lifecycle == lifecycle && later(it)).count() as u64;
     assert!(counted > 0 && counted <= told.throughput.last_hour, "{counted} {told:?}");
     assert_eq!(told.started_at, Some(now));
-    // An hour later nothing of before the start counts any more.
+    // An hour later nothing from before the start counts.
     runtime.gateway().unwrap().advance(now.plus(Span(3_660_000))).unwrap().wait().unwrap();
     let told = reads.stats(&lifecycle).unwrap().throughput;
     assert_eq!((told.last_hour, told.counted_from), (0, None));
@@ -201,12 +201,12 @@ fn refusals_are_counted_by_lifecycle_and_code(stores: Stores) {
     }
     refused(&runtime, bare("T-9"));
     for n in 0..50 {
-        // Anybody can make names up: they are all counted together.
+        // Any caller can invent lifecycle names: they are counted together.
         refused(&runtime, fire(ada(), &format!("made.up{n}/X-1"), "start", json!({})));
     }
     let both = vec![fire(ada(), "mission.task/T-1", "start", plan()), bare("T-1")];
     gateway.submit_atomic(both, Vec::new()).unwrap().wait().unwrap();
-    // Only what somebody asked for.
+    // Dry runs are not counted.
     gateway.dry_run(bare("T-1")).unwrap().wait().unwrap();
     let counted = reads.stats(&Name::new("mission.task")).unwrap().refusals;
     let expected = [(Code::NoSuchEdge, 1), (Code::RequirementMissing, 3), (Code::UnknownEntity, 1)];
@@ -230,7 +230,7 @@ fn written(runtime: &Runtime) {
     }
 }
 
-fn notices_come_once_and_in_order_before_and_after_they_are_written(stores: Stores) {
+fn notices_come_once_and_in_order_before_and_after_a_flush(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();

@@ -1,4 +1,4 @@
-//! Lists say what a plain recount says.
+//! Lists equal a plain recount.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::ground::*;
 use crate::stores::{Place, Stores, on_every_store};
 
 on_every_store! {
-    a_list_is_what_a_recount_finds_whether_it_is_written_or_not
-    what_is_overdue_is_listed_when_it_is
-    a_reader_may_demand_what_it_was_told_of
+    a_list_equals_a_recount_flushed_or_not
+    overdue_entities_are_listed_from_their_moment_on
+    a_reader_may_demand_a_version_it_has_seen
     pages_are_50_unless_asked_and_200_at_most
-    what_would_cost_too_much_says_what_to_ask_instead
-    mistakes_are_told_with_what_was_meant
-    nobody_sees_what_they_may_not_read
+    a_list_that_costs_too_much_suggests_another_request
+    mistakes_are_reported_with_suggestions
+    hidden_entities_are_not_listed
 }
 
 pub(crate) fn owner() -> Actor {
@@ -82,7 +82,7 @@ const CONDITIONS: &[&str] = &[
     "id == 'T-007'",
 ];
 
-fn a_list_is_what_a_recount_finds_whether_it_is_written_or_not(stores: Stores) {
+fn a_list_equals_a_recount_flushed_or_not(stores: Stores) {
     // Never written, written at once, and half of it.
     for behind in [3_600_000, 1, 40] {
         let place = stores.place();
@@ -115,7 +115,7 @@ fn a_list_is_what_a_recount_finds_whether_it_is_written_or_not(stores: Stores) {
     }
 }
 
-fn what_is_overdue_is_listed_when_it_is(stores: Stores) {
+fn overdue_entities_are_listed_from_their_moment_on(stores: Stores) {
     let place = stores.place();
     let runtime = Runtime::start(place.open(), &[pack("build")], manual()).unwrap();
     let reads = runtime.reads().unwrap();
@@ -146,7 +146,7 @@ fn what_is_overdue_is_listed_when_it_is(stores: Stores) {
     assert!(seen > 0, "something became late");
 }
 
-fn a_reader_may_demand_what_it_was_told_of(stores: Stores) {
+fn a_reader_may_demand_a_version_it_has_seen(stores: Stores) {
     let place = stores.place();
     let runtime = busy(&place, Options { behind: Duration::from_secs(3_600), ..manual() });
     let reads = runtime.reads().unwrap();
@@ -172,7 +172,7 @@ fn pages_are_50_unless_asked_and_200_at_most(stores: Stores) {
     assert_eq!(reads.list(&wrong).unwrap_err().code(), "invalid-cursor");
 }
 
-fn what_would_cost_too_much_says_what_to_ask_instead(stores: Stores) {
+fn a_list_that_costs_too_much_suggests_another_request(stores: Stores) {
     let place = stores.place();
     let runtime = busy(&place, manual());
     while runtime.lag() > 0 {
@@ -188,7 +188,7 @@ fn what_would_cost_too_much_says_what_to_ask_instead(stores: Stores) {
     assert_eq!(all(&reads, &full).len(), 120, "a full page is an answer however much there is");
 }
 
-fn mistakes_are_told_with_what_was_meant(stores: Stores) {
+fn mistakes_are_reported_with_suggestions(stores: Stores) {
     let place = stores.place();
     let runtime = busy(&place, manual());
     let reads = runtime.reads().unwrap();
@@ -201,7 +201,7 @@ fn mistakes_are_told_with_what_was_meant(stores: Stores) {
     assert!(wrong("assigneeIds.exists(it, it == 'ada')").to_string().contains("iterate over lists"));
 }
 
-fn nobody_sees_what_they_may_not_read(stores: Stores) {
+fn hidden_entities_are_not_listed(stores: Stores) {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/constructs");
     let place = stores.place();
     let runtime =

@@ -1,4 +1,4 @@
-//! What readers see: never less than anybody was told, never what is not on disk.
+//! Reads return only durable data, and never an older state than one that was returned before.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -13,8 +13,8 @@ use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    an_effect_is_handed_out_once_until_its_taker_falls_silent
-    what_was_not_answered_is_handed_out_again_after_a_restart
+    an_effect_is_handed_out_again_after_its_hold_expires
+    unanswered_effects_are_handed_out_again_after_a_restart
 }
 
 const MINUTE: Span = Span(60_000);
@@ -43,7 +43,7 @@ fn wait(runtime: &Runtime, by: Span) {
     runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
 }
 
-fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
+fn an_effect_is_handed_out_again_after_its_hold_expires(stores: Stores) {
     for behind in [1, 3_600_000] {
         let options = Options { behind: Duration::from_millis(behind), ..manual() };
         let place = stores.place();
@@ -59,7 +59,8 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
         assert_eq!(outbox.open(None, 0, 10).unwrap()[0].taken_by, Some(Name::new("w-1")));
 
         wait(&runtime, MINUTE);
-        // It is free, and still nobody's but who took it last: a number that was guessed is none.
+        // The hold has expired, but only its last taker may answer with its fence: other takers and guessed
+        // fences are rejected.
         let (thief, w_1) = (Actor::new("w-2", ActorKind::System), Actor::new("w-1", ActorKind::System));
         for (who, fence) in [(thief, first[0].fence), (w_1, first[0].fence + 1)] {
             let guessed = outbox.settle(who, first[0].id, fence, true, Fields::default());
@@ -84,7 +85,7 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
     }
 }
 
-fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
+fn unanswered_effects_are_handed_out_again_after_a_restart(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     for n in 0..3 {
@@ -99,12 +100,12 @@ fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
     runtime.stop();
     let runtime = started(place.open(), manual());
     let outbox = runtime.outbox().unwrap();
-    // Who had what is not known any more, so nobody can claim to have had it: it is taken again.
+    // Holds are not stored, so no taker can answer an old one: the effect is taken again.
     let old = outbox.settle(system.clone(), found[0].id, found[0].fence, true, Fields::default());
     assert!(matches!(old, Err(OutboxError::NotTaken { .. })), "{old:?}");
     let again = outbox.take(None, &Name::new("w-1"), MINUTE, 1).unwrap().remove(0);
     assert_eq!(again.id, found[0].id);
-    // The clock stands where it stood, and yet the number has grown.
+    // The clock has not moved, but the fence has grown.
     assert!(again.fence > found.iter().map(|it| it.fence).max().unwrap(), "{again:?} after {found:?}");
     let done = outbox.settle(system, again.id, again.fence, true, Fields::default()).unwrap();
     assert!(matches!(done, CommandAnswer::Accepted(_)), "{done:?}");

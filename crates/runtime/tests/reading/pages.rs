@@ -1,4 +1,4 @@
-//! Pages lose and repeat nothing that stays where it is, whatever moves around it.
+//! Pages lose and repeat no entity that stays in place while others move.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use crate::lists::owner;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    what_does_not_move_is_on_one_page_and_what_was_told_is_seen
+    pages_show_unmoved_entities_once_and_answered_changes
 }
 
 const STILL: usize = 150;
 const MOVING: usize = 30;
 
-fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
+fn pages_show_unmoved_entities_once_and_answered_changes(stores: Stores) {
     let options = Options { behind: Duration::from_millis(3), behind_entries: 40, ..manual() };
     let place = stores.place();
     let runtime = Arc::new(started(place.open(), options));
     team(&runtime);
-    // Some that stay lie beside each one that moves.
+    // Each moving entity has some neighbours that stay.
     for n in 0..STILL {
         plant(
             &runtime,
@@ -50,7 +50,7 @@ fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
                     let task =
                         json!({ "title": "Moving", "assigneeIds": ["ada"], "priority": 1 + round % 4 });
                     plant(&runtime, &text, state, task);
-                    // Whoever was told sees it, in the list as well.
+                    // An answered change is visible in the list as well.
                     let seq = runtime.seq();
                     let id = text.split_once('/').unwrap().1;
                     let filter =
@@ -71,7 +71,7 @@ fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
     let reads = runtime.reads().unwrap();
     let mut newest: BTreeMap<String, u64> = BTreeMap::new();
     let mut pass = 0;
-    // However slow the machine is, something must be going on meanwhile.
+    // On a slow machine, too, changes must happen meanwhile.
     while pass < 60 || rounds.load(Ordering::Relaxed) < 60 {
         let narrowed = pass % 2 == 0;
         let lifecycle = Name::new("mission.task");

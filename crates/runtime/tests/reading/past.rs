@@ -1,4 +1,4 @@
-//! What happened, and how it was.
+//! History, and past states of entities.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use crate::stores::{Stores, on_every_store};
 on_every_store! {
     an_entity_is_shown_as_it_was_after_each_entry
     history_is_oldest_first_and_comes_in_pages
-    renewals_of_leases_are_shown_to_those_who_ask
-    what_was_dropped_is_told_as_dropped
+    renewals_of_leases_are_shown_on_request
+    dropped_payloads_are_shown_as_dropped
     a_history_whose_beginning_was_archived_says_where_it_begins
 }
 
@@ -52,7 +52,7 @@ fn an_entity_is_shown_as_it_was_after_each_entry(stores: Stores) {
         for before in &known {
             let past = reads.entity_at(&task, before.seq).unwrap();
             assert_eq!((&past.entity, past.redacted), (before, false));
-            // An entry about something else changes nothing of it.
+            // An entry about another entity changes nothing of it.
             if reads.entry(before.seq + 1).unwrap().is_some_and(|it| it.entity != task) {
                 assert_eq!(reads.entity_at(&task, before.seq + 1).unwrap().entity, *before);
             }
@@ -102,7 +102,7 @@ fn history_is_oldest_first_and_comes_in_pages(stores: Stores) {
     assert_eq!((record.seq, record.is_redacted()), (all[0], false));
 }
 
-fn renewals_of_leases_are_shown_to_those_who_ask(stores: Stores) {
+fn renewals_of_leases_are_shown_on_request(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
@@ -131,7 +131,7 @@ fn renewals_of_leases_are_shown_to_those_who_ask(stores: Stores) {
     assert_eq!(kinds(true).len(), kinds(false).len() + 5);
 }
 
-fn what_was_dropped_is_told_as_dropped(stores: Stores) {
+fn dropped_payloads_are_shown_as_dropped(stores: Stores) {
     let place = stores.place();
     let runtime = Runtime::start(place.open(), &[pack("research")], manual()).unwrap();
     let reads = runtime.reads().unwrap();
@@ -194,9 +194,9 @@ fn a_history_whose_beginning_was_archived_says_where_it_begins(stores: Stores) {
     let first = Some(expected[0]);
     assert_eq!(seqs(0, 200), (expected.clone(), None, first));
     assert_eq!(seqs(0, 2), (expected[..2].to_vec(), Some(expected[1]), first));
-    // Whoever asks only for what is here is not told of what is not.
+    // A page without archived entries does not mention the archive.
     assert_eq!(seqs(expected[0], 200), (expected[1..].to_vec(), None, None));
-    // One that has not moved since: there is nothing to show, but that it was archived.
+    // An entity that has not moved since: only the note that its entries were archived.
     let quiet = reads.history(&silent, 0, 200, true).unwrap();
     assert_eq!(
         (quiet.records.len(), quiet.archived_before),

@@ -1,4 +1,4 @@
-//! The packs' queries give what a view of everything gives.
+//! The packs' queries give the same rows as a whole view.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ on_every_store! {
     research_answers_the_same
 }
 
-/// How many scenarios are taken, those with the longest journals; all with `TRACKSIDE_ALL_SCENARIOS`.
+/// The number of scenarios, those with the longest journals first; all with `TRACKSIDE_ALL_SCENARIOS`.
 const TAKEN: usize = 4;
 
 fn mission_answers_the_same(stores: Stores) {
@@ -92,7 +92,7 @@ fn compare(stores: Stores, folder: &str) {
     for (n, (name, world)) in worlds.iter().enumerate() {
         let place = stores.place();
         write(&*place.open(), world, &definitions);
-        // What the journal holds is in the projections, or in memory only.
+        // Entries are in the projections, or in memory only.
         let behind = std::time::Duration::from_millis(if n % 2 == 0 { 1 } else { 3_600_000 });
         let options = Options { clock: ProjectClock::manual(world.now), behind, ..Options::default() };
         let runtime = Runtime::start(place.open(), std::slice::from_ref(&source), options).unwrap();
@@ -177,7 +177,7 @@ fn answers_alike(runtime: &Runtime, world: &World, folder: &Path, name: &str) ->
     }
     params.sort_by(query::compare);
     params.dedup();
-    // Spread over all of them.
+    // Samples spread over all of them.
     let step = params.len() / 30 + 1;
     let params: Vec<Value> = params.into_iter().step_by(step).collect();
     let actors = [

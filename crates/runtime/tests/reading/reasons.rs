@@ -1,4 +1,4 @@
-//! Why something is not moving, and what would come of asking.
+//! Explanations of why an entity does not move, and dry runs.
 
 use serde_json::json;
 use trackside_engine::Decision;
@@ -11,13 +11,13 @@ use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    every_way_out_is_told_with_what_each_condition_saw
-    what_could_be_done_at_once_is_told_with_where_it_leads
+    every_transition_is_explained_with_the_values_of_its_conditions
+    open_transitions_are_shown_with_their_target
     a_dry_run_decides_and_changes_nothing
 }
 
-fn every_way_out_is_told_with_what_each_condition_saw(stores: Stores) {
-    // Nothing stays in memory: everything that is asked about must be loaded.
+fn every_transition_is_explained_with_the_values_of_its_conditions(stores: Stores) {
+    // Nothing stays in memory: all data must be loaded.
     let place = stores.place();
     let runtime = started(place.open(), Options { cached_entities: 1, cached_groups: 1, ..manual() });
     let reads = runtime.reads().unwrap();
@@ -44,7 +44,7 @@ fn every_way_out_is_told_with_what_each_condition_saw(stores: Stores) {
     assert!(shown.facts.allowed.contains(&Name::new("IN_PROGRESS")), "{shown:?}");
 }
 
-fn what_could_be_done_at_once_is_told_with_where_it_leads(stores: Stores) {
+fn open_transitions_are_shown_with_their_target(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();

@@ -8,14 +8,14 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::archive::{folder_of, move_out};
 use trackside_store::{Memory, Sqlite, SqliteOptions, Store};
 
-/// Where the projects of a test are kept.
+/// The store of a test's projects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stores {
     Memory,
     Sqlite,
 }
 
-/// A place that can be opened again, once whoever had it has stopped. A folder goes with its place.
+/// A place that can be opened again after its runtime has stopped. Its folder is deleted with it.
 #[derive(Debug)]
 pub(crate) enum Place {
     Memory(Memory),
@@ -49,8 +49,8 @@ impl Place {
 }
 
 impl Place {
-    /// Moves what is older into the archive of this place, while nobody has it. One in memory has none of its own: the
-    /// file is where nobody looks.
+    /// Archives the older entries of this place while no runtime has it open. A store in memory has no
+    /// archive of its own: its file is in an unrelated folder.
     pub fn archive(&self, before: Timestamp) -> Archived {
         let folder = match self {
             Self::Memory(_) => {
@@ -67,12 +67,12 @@ impl Place {
     }
 }
 
-/// Where files of an archive are; they go with it.
+/// The folder of archive files, deleted on drop.
 #[derive(Debug)]
 pub(crate) struct Archived(PathBuf);
 
 impl Archived {
-    /// Moves them to where nobody looks.
+    /// Moves them out of the archive folder.
     pub fn put_away(&self) {
         std::fs::rename(&self.0, self.0.with_extension("away")).unwrap();
     }
@@ -96,7 +96,8 @@ impl Drop for Place {
     }
 }
 
-/// Makes a test of each of these for each store. One that is not listed is dead code, and does not compile.
+/// Makes a test of each function for each store. A function that is not listed is dead code, which does not
+/// compile.
 macro_rules! on_every_store {
     ($($name:ident)*) => {
         mod on_memory {

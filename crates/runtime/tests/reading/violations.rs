@@ -1,4 +1,4 @@
-//! What the sweep found broken, and what became of it.
+//! Violations that the sweep found, and their ends.
 
 use serde_json::json;
 use trackside_engine::command::{Ask, Command};
@@ -11,8 +11,8 @@ use crate::lists::owner;
 use crate::stores::{Place, Stores, on_every_store};
 
 on_every_store! {
-    a_violation_is_told_until_it_is_cleared_and_then_by_what
-    violations_that_were_archived_are_told_or_said_to_be_elsewhere
+    a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause
+    archived_violations_are_listed_or_reported_as_missing
 }
 
 const LIGHT: &str = "\
@@ -52,7 +52,7 @@ fn told(runtime: &Runtime) -> Vec<(String, String, Option<u64>)> {
     found.iter().map(|it| (it.entity.id.to_string(), it.rule.to_string(), it.cleared_by)).collect()
 }
 
-/// Entries that say that a rule holds again.
+/// Entries that end a violation.
 fn cleared(runtime: &Runtime) -> Vec<u64> {
     let journal = runtime.reads().unwrap().journal(0, 200).unwrap();
     let kind =
@@ -60,7 +60,7 @@ fn cleared(runtime: &Runtime) -> Vec<u64> {
     journal.iter().filter(|it| kind(it)).map(|it| it.seq).collect()
 }
 
-fn a_violation_is_told_until_it_is_cleared_and_then_by_what(stores: Stores) {
+fn a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause(stores: Stores) {
     let place = stores.place();
     let runtime = lights(&place);
     plant(&runtime, "small.light/A", "OFF", json!({ "watts": 200 }));
@@ -85,7 +85,7 @@ fn a_violation_is_told_until_it_is_cleared_and_then_by_what(stores: Stores) {
     assert_eq!(told(&runtime), expected);
     runtime.wait_until_written().unwrap();
     assert_eq!(told(&runtime), expected, "written or not");
-    // Broken again: a violation of its own, and the first one stays cleared by what cleared it.
+    // Broken again: a new violation, and the first one keeps its end.
     plant(&runtime, "small.light/A", "OFF", json!({ "watts": 300 }));
     sweep(&runtime);
     let mut expected = expected;
@@ -95,7 +95,7 @@ fn a_violation_is_told_until_it_is_cleared_and_then_by_what(stores: Stores) {
     assert_eq!(told(&lights(&place)), expected, "after a restart");
 }
 
-fn violations_that_were_archived_are_told_or_said_to_be_elsewhere(stores: Stores) {
+fn archived_violations_are_listed_or_reported_as_missing(stores: Stores) {
     let place = stores.place();
     let runtime = lights(&place);
     let plant_some = |runtime: &Runtime, from: usize| {
@@ -131,6 +131,6 @@ fn violations_that_were_archived_are_told_or_said_to_be_elsewhere(stores: Stores
         Stores::Sqlite => assert_eq!(pages(0).unwrap(), those(0), "with their evidence"),
         Stores::Memory => assert_eq!(pages(0).unwrap_err().code(), "archived", "it is not passed over"),
     }
-    // Whoever asks only for what is here need not care: but for the newest, which always stays, those were archived.
+    // Pages after the archived part do not need it: all of these but the newest were archived.
     assert_eq!(pages(base + 1).unwrap(), those(5));
 }

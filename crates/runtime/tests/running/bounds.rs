@@ -1,4 +1,4 @@
-//! Memory is bounded by settings, whatever is asked for; and what has left it counts as before.
+//! Settings bound the memory under any load, and evicted data still counts.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn create(runtime: &Runtime, id: &str, json: serde_json::Value) {
     accepted(runtime, Command::new(hank(), Ask::Create { entity: key(id), fields: fields(json) }));
 }
 
-/// A turn in which nothing is asked for: whatever may go has gone.
+/// A turn without requests: everything that may be evicted is.
 fn idle(runtime: &Runtime) {
     runtime.wait_until_written().unwrap();
     runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();
@@ -32,7 +32,7 @@ fn options() -> Options {
 }
 
 #[test]
-fn entities_leave_memory_even_if_everybody_only_looks() {
+fn entities_are_evicted_under_reads_only() {
     const MOST: u64 = 20;
     let runtime = started(Arc::new(Memory::new()), Options { cached_entities: MOST as usize, ..options() });
     team(&runtime);
@@ -42,7 +42,7 @@ fn entities_leave_memory_even_if_everybody_only_looks() {
     idle(&runtime);
     let cached = || Figures::get(&runtime.figures().cached);
     assert!(cached() <= MOST, "{} entities", cached());
-    // Nothing is written from here on.
+    // Nothing is written after this.
     let seq = runtime.seq();
     for n in 0..200 {
         let task = key(&format!("mission.task/T-{n}"));
@@ -52,7 +52,7 @@ fn entities_leave_memory_even_if_everybody_only_looks() {
         let seen =
             runtime.gateway().unwrap().look(move |_, view, _| view.read(&title)).unwrap().wait().unwrap();
         assert_eq!(seen.as_deref(), Some("Write the page"));
-        // Those who are looked at in this turn are there besides.
+        // The entities of the present turn come on top.
         assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
     }
     idle(&runtime);
@@ -87,7 +87,7 @@ fn boxes(options: Options) -> Runtime {
 }
 
 #[test]
-fn entities_leave_memory_where_it_was_just_full_when_something_was_written() {
+fn entities_are_evicted_from_a_full_cache_after_a_flush() {
     const MOST: u64 = 20;
     let runtime = boxes(Options { cached_entities: MOST as usize, ..options() });
     let cached = || Figures::get(&runtime.figures().cached);
@@ -97,7 +97,7 @@ fn entities_leave_memory_where_it_was_just_full_when_something_was_written() {
     idle(&runtime);
     let mut full = 0;
     for n in 0..300 {
-        // The one that was looked at longest ago is not there.
+        // The least recently read one is evicted.
         let one = key(&format!("store.box/B-{}", n % 60));
         let look = runtime
             .gateway()
@@ -115,7 +115,7 @@ fn entities_leave_memory_where_it_was_just_full_when_something_was_written() {
 }
 
 #[test]
-fn groups_leave_memory_and_are_counted_on() {
+fn groups_are_evicted_and_counted_correctly() {
     const MOST: u64 = 8;
     let runtime = boxes(Options { cached_groups: MOST as usize, ..options() });
     for n in 0..60 {
@@ -145,7 +145,7 @@ fn groups_leave_memory_and_are_counted_on() {
 }
 
 #[test]
-fn orders_that_nobody_asks_for_leave_memory_and_are_kept_all_the_same() {
+fn unused_rankings_are_evicted_and_stay_correct() {
     let runtime = boxes(Options { cached_entities: 10, ..options() });
     let thing = |n: i64| create(&runtime, &format!("store.thing/T-{n}"), json!({ "weight": n }));
     let claim = || {
@@ -166,7 +166,7 @@ fn orders_that_nobody_asks_for_leave_memory_and_are_kept_all_the_same() {
         idle(&runtime);
     }
     assert_eq!(places(), 0);
-    // Those that come while it is away take their place, written or not.
+    // Requests that arrive meanwhile are loaded instead, flushed or not.
     thing(99);
     thing(7_000);
     assert_eq!(claim(), *"T-7000");
@@ -175,7 +175,7 @@ fn orders_that_nobody_asks_for_leave_memory_and_are_kept_all_the_same() {
 }
 
 #[test]
-fn timers_beyond_the_next_are_left_to_the_store_and_strike_all_the_same() {
+fn later_timers_stay_in_the_store_and_fire_on_time() {
     const MOST: u64 = 10;
     let runtime = started(Arc::new(Memory::new()), Options { cached_timers: MOST as usize, ..options() });
     team(&runtime);

@@ -1,4 +1,4 @@
-//! What must not depend on what happens to be in memory.
+//! Results do not depend on the content of the cache.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn child(runtime: &Runtime, id: &str, of: &str) {
 }
 
 #[test]
-fn an_entity_that_others_referred_to_in_the_command_that_made_it_is_counted_with_them() {
+fn a_new_parent_counts_the_child_created_in_the_same_command() {
     let runtime = start(&Memory::new(), kin(1, CHILD));
     child(&runtime, "C-1", "P-1");
     let group = GroupKey { of: key("kin.parent/P-1"), name: Name::new("children") };
@@ -60,7 +60,7 @@ fn an_entity_that_others_referred_to_in_the_command_that_made_it_is_counted_with
 }
 
 #[test]
-fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start() {
+fn a_migration_is_planned_for_entities_that_are_not_in_memory() {
     let store = Memory::new();
     let runtime = start(&store, kin(1, CHILD));
     for n in 0..3 {
@@ -94,7 +94,7 @@ fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start()
 }
 
 #[test]
-fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
+fn a_migration_continues_with_room_for_one_command() {
     let store = Memory::new();
     let runtime = start(&store, kin(1, CHILD));
     for n in 0..40 {
@@ -112,7 +112,7 @@ fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
         states: [(Name::new("SMALL"), Name::new("YOUNG"))].into_iter().collect(),
         fields: Default::default(),
     };
-    // A part at a time: each is told of once, in order.
+    // One range at a time: each entity is reported once, in order.
     let (mut planned, mut part) = (Vec::new(), MigrationRange { after: None, most: Some(16) });
     loop {
         let mut told = |it: &MigratedEntity| planned.push(it.entity.id.to_string());
@@ -137,7 +137,7 @@ fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
 }
 
 #[test]
-fn values_and_keys_leave_memory_and_still_count() {
+fn evicted_values_and_keys_still_count() {
     let options = Options { cached_values: 5, cached_keys: 5, sweep_every: None, ..manual() };
     let runtime = started(Arc::new(Memory::new()), options);
     team(&runtime);
@@ -158,7 +158,7 @@ fn values_and_keys_leave_memory_and_still_count() {
             let other = accepted(&runtime, ask(task, &format!("B-{round}-{task}")));
             assert_eq!(other.entry().unwrap().entity, key(&format!("mission.approval/A-{task}")));
         }
-        // Something is written, and then something decided: what may go has gone.
+        // A write and a decision: everything that may be evicted is.
         assigned(&runtime, &format!("U-{round}"));
         runtime.wait_until_written().unwrap();
         runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();

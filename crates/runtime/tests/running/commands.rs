@@ -1,4 +1,4 @@
-//! What callers are told.
+//! The answers to callers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use trackside_store::memory::Memory;
 use crate::ground::*;
 
 #[test]
-fn an_accepted_command_is_seen_by_whoever_was_told() {
+fn an_accepted_command_is_visible_to_its_caller() {
     let runtime = started(Arc::new(Memory::new()), manual());
     team(&runtime);
     assigned(&runtime, "T-1");
@@ -26,7 +26,7 @@ fn an_accepted_command_is_seen_by_whoever_was_told() {
 }
 
 #[test]
-fn what_the_rules_say_of_an_entity_comes_with_the_answer_or_is_read() {
+fn computed_fields_come_with_the_answer_or_are_read() {
     for cached_entities in [100_000, 1] {
         let runtime = started(Arc::new(Memory::new()), Options { cached_entities, ..manual() });
         team(&runtime);
@@ -71,7 +71,7 @@ fn a_refused_command_changes_nothing() {
 }
 
 #[test]
-fn a_key_counts_once_also_when_its_entry_is_written_and_forgotten() {
+fn a_key_counts_once_after_it_is_flushed_and_evicted() {
     let runtime = started(Arc::new(Memory::new()), Options { cached_entities: 1, ..manual() });
     team(&runtime);
     assigned(&runtime, "T-1");
@@ -88,7 +88,7 @@ fn a_key_counts_once_also_when_its_entry_is_written_and_forgotten() {
             while runtime.lag() > 0 {
                 std::thread::yield_now();
             }
-            // Something else is decided, so that what is written is let go.
+            // Another decision, so that flushed entities are evicted.
             assigned(&runtime, "T-2");
         }
     }
@@ -101,7 +101,7 @@ fn together(runtime: &Runtime, commands: &[Command]) -> BatchAnswer {
 }
 
 #[test]
-fn a_batch_is_done_as_a_whole_or_not_at_all_and_says_so_of_each() {
+fn an_atomic_batch_is_all_or_nothing_and_answers_for_each_command() {
     let runtime = started(Arc::new(Memory::new()), manual());
     team(&runtime);
     ["T-1", "T-2", "T-3"].iter().for_each(|it| assigned(&runtime, it));
@@ -138,7 +138,7 @@ fn a_batch_is_done_as_a_whole_or_not_at_all_and_says_so_of_each() {
 }
 
 #[test]
-fn a_batch_that_comes_again_is_answered_as_before_from_memory_and_from_the_store() {
+fn a_repeated_batch_is_answered_from_memory_and_from_the_store() {
     let runtime = started(Arc::new(Memory::new()), Options { cached_entities: 1, ..manual() });
     team(&runtime);
     ["T-1", "T-2", "T-3"].iter().for_each(|it| assigned(&runtime, it));
@@ -163,7 +163,7 @@ fn a_batch_that_comes_again_is_answered_as_before_from_memory_and_from_the_store
         runtime.wait_until_written().unwrap();
         assigned(&runtime, "T-4");
     }
-    // One that is new, beside one that is not; and the same key twice in one batch.
+    // A new one beside a known one; and the same key twice in one batch.
     let mixed = together(&runtime, &[start("T-2"), start("T-3"), start("T-3")]).done().unwrap();
     assert_eq!(replayed(&mixed[0]), first[1]);
     let CommandAnswer::Accepted(new) = &mixed[1] else { panic!("{mixed:?}") };
@@ -182,11 +182,11 @@ fn a_batch_that_comes_again_is_answered_as_before_from_memory_and_from_the_store
 }
 
 #[test]
-fn a_full_queue_sends_callers_away() {
+fn a_full_queue_rejects_callers() {
     let runtime = started(Arc::new(Memory::new()), Options { queue: 1, ..manual() });
     team(&runtime);
     let gateway = runtime.gateway().unwrap();
-    // The decider is kept busy, so that the queue stays full.
+    // Keeps the decider busy, so that the queue stays full.
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let _busy = gateway.look(move |_, _, _| Ok(wait.lock().unwrap().recv().ok())).unwrap();
@@ -202,7 +202,7 @@ fn a_full_queue_sends_callers_away() {
 }
 
 #[test]
-fn after_a_stop_callers_are_told_so() {
+fn after_a_stop_callers_get_an_error() {
     let runtime = started(Arc::new(Memory::new()), manual());
     let gateway = runtime.gateway().unwrap().clone();
     runtime.stop();
@@ -252,7 +252,7 @@ fn moving_the_clock_fires_each_timer_at_its_moment() {
 }
 
 #[test]
-fn what_shares_a_commit_with_a_command_that_changes_nothing_is_seen() {
+fn a_commit_shared_with_an_empty_command_is_visible() {
     let runtime = started(Arc::new(Memory::new()), manual());
     team(&runtime);
     assigned(&runtime, "T-1");

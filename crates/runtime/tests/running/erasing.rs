@@ -1,4 +1,4 @@
-//! What is taken out is gone from every file.
+//! Erased and redacted values are gone from every file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn a_redacted_value_is_in_no_file_of_the_folder() {
     std::fs::remove_dir_all(&folder).ok();
 }
 
-/// Something that can be erased.
+/// An erasable lifecycle.
 const SHEET: &str = "\
 lifecycle: paper.sheet
 fields: { text: { type: string } }
@@ -131,9 +131,9 @@ fn hank() -> Actor {
 }
 
 #[test]
-fn what_is_erased_leaves_archive_files_too() {
+fn erased_values_are_removed_from_archive_files() {
     let archived = Archived::new("erased-archive");
-    // An archiving that died on the way leaves its bytes as well.
+    // A crashed archiving leaves its bytes as well.
     let file = Archive::open(&archived.archive()).unwrap().files()[0].path.clone();
     std::fs::copy(&file, file.with_file_name("journal-000000000001-000000000002.partial")).unwrap();
     assert!(archived.has("S-1") && archived.has("S-2"));
@@ -144,7 +144,7 @@ fn what_is_erased_leaves_archive_files_too() {
 }
 
 #[test]
-fn what_is_erased_while_its_archive_is_elsewhere_goes_when_that_comes_back() {
+fn erased_values_are_removed_from_an_archive_that_comes_back() {
     let archived = Archived::new("erased-later");
     let file = Archive::open(&archived.archive()).unwrap().files()[0].path.clone();
     let elsewhere = archived.root.join("elsewhere.jsonl");

@@ -1,4 +1,4 @@
-//! What the simulation found once, each as small as it can be.
+//! Faults that the simulation once found, each as small as possible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use crate::ground::{
 };
 
 #[test]
-fn projections_that_were_written_though_the_store_said_otherwise_are_not_stuck() {
+fn projections_written_despite_an_error_are_not_stuck() {
     let failures = AtomicUsize::new(3);
     let store = Memory::with_faults(move |call: Call| match call {
         Call::Project(_) if failures.load(Ordering::Relaxed) > 0 => {
@@ -40,7 +40,7 @@ fn projections_that_were_written_though_the_store_said_otherwise_are_not_stuck()
 }
 
 #[test]
-fn what_no_two_may_have_in_common_is_known_to_several_at_once_before_it_is_written() {
+fn a_unique_value_is_enforced_before_it_is_flushed() {
     let runtime =
         started(Arc::new(Memory::new()), Options { behind: Duration::from_secs(3_600), ..manual() });
     team(&runtime);
@@ -58,7 +58,7 @@ fn what_no_two_may_have_in_common_is_known_to_several_at_once_before_it_is_writt
     assert_eq!(runtime.entity(&key("mission.approval/A-2")).unwrap(), None, "it is the same as A-1");
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..4_000 {
         if is_so() {
@@ -106,7 +106,7 @@ fn old_keys_are_forgotten_while_commands_never_pause() {
 }
 
 #[test]
-fn keys_that_cannot_be_forgotten_are_told() {
+fn keys_that_cannot_expire_are_reported() {
     let failing = Arc::new(AtomicBool::new(true));
     let fails = failing.clone();
     let store = Memory::with_faults(move |call: Call| match call {
@@ -120,7 +120,7 @@ fn keys_that_cannot_be_forgotten_are_told() {
 }
 
 #[test]
-fn whoever_asked_for_a_sweep_hears_of_it_after_a_commit_that_failed() {
+fn a_sweep_is_answered_after_a_failed_commit() {
     let failures = Arc::new(AtomicUsize::new(0));
     let left = failures.clone();
     let store = Memory::with_faults(move |call: Call| match call {
@@ -132,7 +132,7 @@ fn whoever_asked_for_a_sweep_hears_of_it_after_a_commit_that_failed() {
     });
     let runtime = started(Arc::new(store), manual());
     team(&runtime);
-    // More than are looked at in one turn.
+    // More than one turn covers.
     for number in 0..400 {
         assigned(&runtime, &format!("T-{number}"));
     }
@@ -144,7 +144,7 @@ fn whoever_asked_for_a_sweep_hears_of_it_after_a_commit_that_failed() {
         assert!(matches!(failed, Err(Failure::Unavailable(_))), "{failed:?}");
         for sweep in asked {
             let told = sweep.wait();
-            // It was told that it failed, or how it went; never that all is over.
+            // The caller learns of the failure or gets the answer; it never gets `Stopped`.
             assert!(!matches!(told, Err(Failure::Stopped)), "{told:?}");
         }
     }
@@ -183,7 +183,7 @@ fn timers_wait_while_projections_are_too_far_behind() {
 }
 
 #[test]
-fn a_store_that_cannot_be_read_for_timers_is_told_and_they_fire_when_it_can() {
+fn an_unreadable_store_is_reported_and_timers_fire_after_recovery() {
     let failing = Arc::new(AtomicBool::new(false));
     let (fails, reads) = (failing.clone(), Arc::new(AtomicUsize::new(0)));
     let counted = reads.clone();

@@ -1,4 +1,4 @@
-//! What the tests stand on: packs, actors and short ways to ask.
+//! Shared fixtures: packs, actors and short request functions.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is left when it ends, well or badly.
+//! The state after a stop or a crash.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use trackside_store::memory::Memory;
 use crate::ground::*;
 
 #[test]
-fn what_was_answered_is_there_after_a_restart() {
+fn answered_commands_survive_a_restart() {
     let store = Memory::new();
     let runtime = started(Arc::new(store.reopen()), manual());
     team(&runtime);

@@ -1,4 +1,4 @@
-//! What is kept of many together, changed behind everybody's back: the sweep finds it and makes it anew.
+//! Tampered groups and rankings: the sweep finds and rebuilds them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn pack() -> PackSource {
     PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() }
 }
 
-/// A project in a folder, gone when the test is over.
+/// A project in a folder, removed at the end of the test.
 struct Project {
     folder: PathBuf,
     runtime: Option<Runtime>,
@@ -94,7 +94,7 @@ impl Project {
         Connection::open(self.folder.join("state.db")).unwrap()
     }
 
-    /// Groups, members, places and orders, as they are kept.
+    /// Stored groups, members, places and orders.
     fn rows(&self) -> Vec<String> {
         self.runtime().wait_until_written().unwrap();
         let file = self.file();
@@ -122,7 +122,7 @@ impl Drop for Project {
     }
 }
 
-/// What somebody does with `sqlite3`, and what it is called.
+/// Changes made with `sqlite3`, each with a name.
 const TAMPERED: &[(&str, &str)] = &[
     ("a wrong count", "UPDATE \"group\" SET counts = '{\"NEW\":7}' WHERE id = 'B-1'"),
     ("a count that is gone", "UPDATE \"group\" SET counts = '{}' WHERE id = 'B-1'"),
@@ -168,7 +168,7 @@ fn is_clean(report: SweepReport) -> bool {
 }
 
 #[test]
-fn what_nobody_touched_gives_no_finding() {
+fn an_untouched_store_has_no_findings() {
     let mut project = Project::new();
     let report = project.sweep();
     assert!(is_clean(report), "{report:?}");
@@ -178,7 +178,7 @@ fn what_nobody_touched_gives_no_finding() {
     assert!(is_clean(report), "{report:?}");
 }
 
-/// Runs every case, and tells of all that went wrong.
+/// Runs every case, and reports all failures.
 fn each(case: impl Fn(&str) -> Result<(), String>) {
     let wrong: Vec<String> = TAMPERED
         .iter()
@@ -191,7 +191,7 @@ fn must(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
-/// It is as it was, and the next sweep finds nothing.
+/// Checks that the rows are restored and that the next sweep finds nothing.
 fn is_right(project: &Project, before: &[String]) -> Result<(), String> {
     let after = project.rows();
     must(after == before, || format!("{after:#?}"))?;
@@ -200,7 +200,7 @@ fn is_right(project: &Project, before: &[String]) -> Result<(), String> {
 }
 
 #[test]
-fn what_was_changed_while_it_runs_is_made_anew_and_told() {
+fn rows_changed_while_running_are_rebuilt_and_reported() {
     each(|sql| {
         let project = Project::new();
         let before = project.rows();
@@ -217,7 +217,7 @@ fn what_was_changed_while_it_runs_is_made_anew_and_told() {
 }
 
 #[test]
-fn what_was_changed_while_it_stood_is_made_anew_at_the_first_sweep() {
+fn rows_changed_while_stopped_are_rebuilt_by_the_first_sweep() {
     each(|sql| {
         let mut project = Project::new();
         let before = project.rows();
@@ -227,7 +227,7 @@ fn what_was_changed_while_it_stood_is_made_anew_at_the_first_sweep() {
         let report = project.sweep();
         must(report.mended + report.repaired > 0, || format!("{report:?}"))?;
         is_right(&project, &before)?;
-        // Memory knows better from then on: what is decided next counts right.
+        // The cache is right from then on: the next decision counts correctly.
         let hank = Actor::new("hank", ActorKind::Human);
         let create = Ask::Create { entity: key("kin.thing/T-5"), fields: fields(json!({ "box": "B-1" })) };
         accepted(project.runtime(), Command::new(hank, create));

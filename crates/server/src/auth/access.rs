@@ -52,7 +52,7 @@ pub enum AccessError {
     Failure(#[from] Failure),
     #[error("the system has no source of randomness")]
     NoRandomness,
-    /// The same request under the same key created it before, with this entry.
+    /// The same request under the same key created it earlier, with this entry.
     #[error("it was made before")]
     Before(u64),
     #[error("the key {0} was used for another request")]
@@ -132,7 +132,7 @@ pub(crate) struct TokenSpec {
     pub purpose: &'static str,
     pub note: Option<String>,
     pub expires: Option<Timestamp>,
-    /// Who asked for it.
+    /// The actor that requested it.
     pub by: Name,
     /// The token it ends with.
     pub made_with: Option<Name>,
@@ -217,7 +217,7 @@ impl Access {
         Ok(maker.is_some_and(|it| self.is_open(&it)))
     }
 
-    /// How often tokens changed since the start. An earlier lookup must be repeated when this has grown.
+    /// The number of token changes since the start. An earlier lookup must be repeated when this has grown.
     pub fn token_changes(&self) -> u64 {
         self.cache.changes()
     }

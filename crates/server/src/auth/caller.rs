@@ -20,7 +20,7 @@ use crate::telemetry::request_id;
 /// The cookie that a signed-in browser sends.
 pub(crate) const COOKIE: &str = "trackside_session";
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub identity: Arc<Identity>,

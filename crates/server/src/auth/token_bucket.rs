@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_of_it_at_once_and_then_at_the_rate() {
+    fn a_bucket_allows_one_second_of_burst_and_then_the_rate() {
         let bucket = TokenBucket::default();
         let second = 1_000_000_000;
         let taken = |from: u64, times: usize| (0..times).filter(|_| bucket.take_at(10, from)).count();
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_always_let_through_and_none_means_no_bound() {
+    fn one_request_always_passes_and_zero_means_no_limit() {
         let bucket = TokenBucket::default();
         assert!(bucket.take_at(1, 0) && !bucket.take_at(1, 0));
         assert!((0..10_000).all(|_| bucket.take_at(0, 0)));

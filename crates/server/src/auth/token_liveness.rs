@@ -1,4 +1,4 @@
-//! Whether a token is still valid, for streams and waits that outlive the request check.
+//! Checks that a token is still valid, for streams and waits that outlive the request check.
 
 use std::sync::Arc;
 

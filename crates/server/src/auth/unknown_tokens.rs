@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_bound_and_the_others_are_not() {
+    fn an_address_is_limited_and_others_are_not() {
         let strangers = UnknownTokenLimiter::default();
         let peer = |text: &str| Some(text.parse::<IpAddr>().unwrap());
         let tried = |text: &str| (0..50).filter(|_| strangers.allow(peer(text), 1)).count();

@@ -1,4 +1,4 @@
-//! What tools are given.
+//! The arguments of the tools.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};

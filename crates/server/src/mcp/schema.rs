@@ -7,7 +7,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-/// Where the OpenAPI document and a JSON Schema keep their definitions.
+/// The path of the definitions in the OpenAPI document and in a JSON Schema.
 const THERE: &str = "#/components/schemas/";
 const HERE: &str = "#/$defs/";
 

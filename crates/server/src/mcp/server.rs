@@ -68,7 +68,7 @@ impl McpServer {
         Ok(Some(told))
     }
 
-    /// The same under the idempotency key of the call, if any.
+    /// Calls a tool under the idempotency key of the call, if any.
     async fn called_once(
         &self,
         caller: &Caller,
@@ -83,7 +83,7 @@ impl McpServer {
         self.called(caller, name, sent).await
     }
 
-    /// The same within the time limit.
+    /// Calls a tool within the time limit.
     async fn in_time(&self, caller: &Caller, name: &str, sent: JsonObject) -> Result<Option<Told>, Refused> {
         let limit = Duration::from_secs(self.app.limits().seconds);
         tokio::time::timeout(limit, self.called_once(caller, name, sent)).await.unwrap_or_else(|_| {

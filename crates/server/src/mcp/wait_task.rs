@@ -26,8 +26,8 @@ pub(super) struct WaitTask {
 const BETWEEN: char = '~';
 
 impl WaitTask {
-    /// Only for an entity that is to leave its state: what can be claimed changes back and forth, which a task must
-    /// not.
+    /// Only for an entity that is to leave its state: claimable work comes and goes, and a finished task
+    /// must not reopen.
     pub fn of(app: &App, awaited: &Awaited, seconds: Option<u64>) -> Option<Self> {
         matches!(awaited, Awaited::Leaves { .. }).then(|| {
             let seconds = seconds.unwrap_or(USUAL).clamp(1, LONGEST);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_was_given_is_no_ticket() {
+    fn a_malformed_task_name_is_rejected() {
         for name in [
             "",
             "wait",

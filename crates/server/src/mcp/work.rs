@@ -49,7 +49,7 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result
         Ok(found)
     });
     let Found { mut yours, open, more, .. } = looked.await?;
-    // What can be moved comes before what waits for others.
+    // Entities that the caller can move come before those that wait for others.
     yours.sort_by_key(|it| it.allowed_transitions.is_empty());
     let work = Work {
         you: you(caller),
@@ -94,7 +94,7 @@ fn you(caller: &Caller) -> You {
     }
 }
 
-/// What each way to claim would return now.
+/// The result that each way to claim would have now.
 pub(super) async fn claims(app: &App, caller: &Caller, life: &Lifecycle) -> Result<Vec<Claimable>, Refused> {
     let mut found = Vec::new();
     for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {

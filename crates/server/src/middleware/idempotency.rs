@@ -62,7 +62,7 @@ pub(crate) async fn replay_or_run(
         drop(reservation);
         return Ok(response);
     }
-    // It runs to its end even if the client is gone by then.
+    // It runs to its end even if the client disconnects.
     let running = tokio::spawn(during(current(), async move {
         let _reservation = reservation;
         if journalled(&app, &used).await?.is_some() {

@@ -1,5 +1,5 @@
-//! What runs around the handlers, from the outside in: `guard` for every request, then `idempotency` for requests
-//! with a key.
+//! Middleware around the handlers, from the outside in: `guard` for every request, then `idempotency` for
+//! requests with a key.
 
 mod guard;
 mod idempotency;

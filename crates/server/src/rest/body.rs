@@ -33,7 +33,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
-/// The same with the larger limit of artifacts.
+/// A JSON body with the larger limit of artifacts.
 #[derive(Clone, Debug)]
 pub(crate) struct Large<T>(pub T);
 

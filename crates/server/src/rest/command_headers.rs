@@ -23,7 +23,7 @@ pub(crate) struct CommandHeaders {
 }
 
 impl CommandHeaders {
-    /// The same from the arguments of an MCP tool.
+    /// Reads them from the arguments of an MCP tool.
     pub fn from_arguments(key: Option<&str>, if_version: Option<u64>) -> Result<Self, Refused> {
         let key = key.map(|it| usable(it, "idempotencyKey")).transpose()?.map(Name::new);
         Ok(Self { key, used: None, if_version })

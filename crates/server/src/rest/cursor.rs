@@ -40,7 +40,7 @@ impl Cursors {
         place.map(Some).ok_or_else(|| not_a_cursor(text))
     }
 
-    /// The same for lists in journal order: the entry to start after.
+    /// The cursor of a list in journal order: the entry to start after.
     pub fn after(&self, cursor: Option<&str>) -> Result<u64, Refused> {
         let place = self.place(cursor)?;
         let parse = |it: String| it.parse().map_err(|_| not_a_cursor(&it));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_meanwhile_loses_nobody_their_place() {
+    fn a_cursor_works_after_its_entity_is_gone() {
         let cursors = Cursors::of(&["lifecycles"]);
         let page = |all: &[&str], cursor: Option<String>| {
             let paging = Paging { limit: Some(2), cursor };

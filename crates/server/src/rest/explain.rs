@@ -165,7 +165,7 @@ fn tried(event: &str, trial: &Trial) -> Value {
     }
 }
 
-/// What blocks the entity, without duplicates: who must act, and which conditions fail.
+/// The reasons why the entity is blocked, without duplicates: who must act, and which conditions fail.
 fn waiting(it: &Explanation) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for way in &it.ways {

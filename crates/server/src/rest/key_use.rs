@@ -26,7 +26,7 @@ use crate::problem::Refused;
 /// The key of a request, and the request it belongs to.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyUse {
-    /// Who sent it.
+    /// The sender of the request.
     pub sender: Name,
     pub key: Name,
     /// On whose behalf, path and query, and the body.

@@ -53,7 +53,7 @@ pub(super) fn asked(
     let mut all = Vec::new();
     for key in found {
         match request(reads, law, &key, actor) {
-            // It may have been decided meanwhile, and no longer be visible.
+            // It may have been decided meanwhile and be no longer visible.
             Err(ReadError::UnknownEntity(_)) => {}
             request => all.push(request?),
         }

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_may_do_most_speaks() {
+    fn the_most_permissive_outcome_wins() {
         let mut outcomes = [PolicyOutcome::Approve, PolicyOutcome::Deny, PolicyOutcome::Allow];
         outcomes.sort_by_key(|it| may_do(*it));
         assert_eq!(outcomes, [PolicyOutcome::Deny, PolicyOutcome::Approve, PolicyOutcome::Allow]);

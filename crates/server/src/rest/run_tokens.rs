@@ -20,7 +20,7 @@ pub(super) const PURPOSE: &str = "run";
 /// The default and longest lifetime.
 const LONGEST: Span = Span(60 * 60 * 1_000);
 
-/// When it ends: not later than the token it is made with.
+/// The end of a run token: not later than that of the token that creates it.
 pub(super) fn ends(caller: &Caller, lifetime: Option<Span>, now: Timestamp) -> Timestamp {
     let lasts = lifetime.map_or(LONGEST, |it| Span(it.0.min(LONGEST.0)));
     let ends = now.plus(lasts);
@@ -41,7 +41,7 @@ pub(super) fn shortened(spec: &TokenSpec, body: &NewToken, now: Timestamp) -> Op
     Some(format!("you asked for {asked}, but {why}"))
 }
 
-/// Whether a supervisor asks for the id of a person, present or past.
+/// Whether a supervisor requests the id of a person, present or past.
 pub(super) async fn is_of_person(app: &App, caller: &Caller, body: &NewToken) -> Result<bool, Refused> {
     if caller.identity.is_admin() || !is_valid_id(&body.actor) {
         return Ok(false);

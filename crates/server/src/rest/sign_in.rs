@@ -23,7 +23,7 @@ use crate::connections::Peer;
 use crate::page;
 use crate::problem::Refused;
 
-/// How long a session lasts.
+/// The lifetime of a session.
 const SESSION: Span = Span(7 * 24 * 60 * 60 * 1_000);
 
 /// Creates a sign-in link that works once.
@@ -100,7 +100,7 @@ pub(crate) async fn sign_in(
     let_in.unwrap_or_else(|it| page::refused(it, &headers, "You are not signed in", NEXT))
 }
 
-/// What to do if a link is not valid.
+/// The advice for an invalid link.
 const NEXT: &str = "<p>Run it where you have a token, or on the server's machine. An admin can create a link for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
     <p>A link works once, within 15 minutes. You may already be signed in: <a href=\"/\">check</a>.</p>";
 

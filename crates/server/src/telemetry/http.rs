@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_made_up_is_one_kind() {
+    fn unknown_routes_and_methods_share_one_label() {
         let http = Arc::new(Http::default());
         for n in 0..50 {
             http.begin(&asked(&format!("M{n}"), &format!("/nowhere/{n}"))).end(StatusCode::IM_A_TEAPOT);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_wait_is_counted_and_not_under_way_any_more() {
+    fn an_aborted_request_is_counted_and_no_longer_in_flight() {
         let http = Arc::new(Http::default());
         let begun = http.begin(&asked("GET", "/x"));
         assert_eq!(http.under_way(), 1);

@@ -15,7 +15,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// What is logged, and in which format.
+/// The level and the format of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct LogOptions {
     pub form: LogFormat,

@@ -17,14 +17,14 @@ use super::log::LogOptions;
 const QUEUE: usize = 16_384;
 /// Most spans in one message.
 const MOST: usize = 512;
-/// How long spans are collected before they are sent.
+/// The time for which spans are collected before they are sent.
 const COLLECT: Duration = Duration::from_secs(1);
-/// How long a collector may take to answer.
+/// The longest time a collector may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often an unreachable collector is logged.
+/// The interval at which an unreachable collector is logged.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// Where traces are exported.
+/// The collector for traces.
 #[derive(Clone)]
 pub struct TraceOptions {
     /// The full URL, such as `http://127.0.0.1:4318/v1/traces`.
@@ -149,7 +149,7 @@ struct Sending {
     options: TraceOptions,
     log: LogOptions,
     counted: Arc<Counted>,
-    /// When a failure was last logged.
+    /// The time at which a failure was last logged.
     told: Option<Instant>,
 }
 

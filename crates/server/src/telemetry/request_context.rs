@@ -17,7 +17,7 @@ tokio::task_local! {
 pub(crate) struct RequestContext {
     /// Its request id.
     pub id: Option<Name>,
-    /// Who sent it, once that is known.
+    /// The sender, once it is known.
     pub actor: OnceLock<Name>,
     /// The first internal failure.
     pub broke: OnceLock<String>,

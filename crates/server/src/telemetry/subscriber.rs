@@ -1,4 +1,4 @@
-//! Where events and spans of `tracing` go: events to the log, spans of sampled requests to the OTLP exporter.
+//! Routes events and spans of `tracing`: events to the log, spans of sampled requests to the OTLP exporter.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

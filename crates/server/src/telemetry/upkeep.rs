@@ -1,11 +1,11 @@
-//! When maintenance was last done since the start: audits and backups.
+//! The times of the last maintenance since the start: audits and backups.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::ProjectClock;
 
-/// When maintenance was last done, by the system clock.
+/// The times of the last maintenance, by the system clock.
 #[derive(Debug, Default)]
 pub(crate) struct Upkeep {
     pub verified: LastRun,
@@ -32,7 +32,7 @@ impl LastRun {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// When it last succeeded; none if it has not.
+    /// The time of the last success; none if there was none.
     pub fn at(&self) -> Option<Timestamp> {
         Some(Timestamp(self.at.load(Ordering::Relaxed))).filter(|it| it.0 > 0)
     }

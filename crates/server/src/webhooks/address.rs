@@ -1,4 +1,4 @@
-//! Which addresses webhooks may be sent to.
+//! Decides which addresses webhooks may be sent to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_around_us_is_not_the_world() {
+    fn private_addresses_are_not_public() {
         for private in [
             "127.0.0.1",
             "127.1.2.3",

@@ -67,7 +67,7 @@ impl Wakeup {
 /// Why a courier stops.
 #[derive(Debug)]
 enum Stop {
-    /// There is nothing left to do.
+    /// No message is left to send.
     Over,
     /// An internal failure that may pass.
     Trouble(String),
@@ -305,7 +305,7 @@ impl Courier {
         WebhookMessage { id, timestamp, signature, body }
     }
 
-    /// The webhook as it is now. Looked up before every message, so that a lost right takes effect at once.
+    /// The current webhook. Looked up before every message, so that a lost right takes effect at once.
     async fn present(&self) -> Result<Present, Stop> {
         let key = EntityKey { lifecycle: Name::new(WEBHOOK), id: self.webhook.clone() };
         let entity = self.app.read(move |reads| reads.entity(&key)).await?;

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_there_the_next_time() {
+    fn noted_deliveries_survive_a_restart() {
         let (ledger, data) = ledger("again");
         assert_eq!(ledger.cursor("a").unwrap(), None);
         ledger.begin("a", 7).unwrap();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_are_remembered_and_the_dead_are_tried_again_when_asked() {
+    fn only_the_newest_are_kept_and_dead_letters_are_retried_on_request() {
         let (ledger, data) = ledger("bounds");
         for seq in 1..=600 {
             ledger

@@ -21,7 +21,7 @@ use super::{WebhookOptions, cloud_event};
 /// Bytes of an answer that are read, so that the receiver can finish sending.
 const HEARD: usize = 64 * 1024;
 
-/// Where messages are sent.
+/// The target of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WebhookTarget {
     uri: Uri,
@@ -31,7 +31,7 @@ pub(crate) struct WebhookTarget {
 }
 
 impl WebhookTarget {
-    /// Parses and checks a URL, or says what is wrong with it.
+    /// Parses and checks a URL, or returns the reason why it is invalid.
     pub fn parse(url: &str, allow_private: bool) -> Result<Self, String> {
         let uri: Uri =
             url.parse().map_err(|_| "it is not a URL: write it as https://example.com/hooks".to_owned())?;
@@ -65,7 +65,7 @@ const PRIVATE: &str = "is on this machine or in a private network, and the serve
 /// A signed message.
 #[derive(Debug)]
 pub(crate) struct WebhookMessage {
-    /// The same for every attempt.
+    /// The id of the message, the same for every attempt.
     pub id: String,
     /// Seconds since 1970.
     pub timestamp: u64,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_to_this_machine_is_not_spoken_to() {
+    async fn a_name_that_resolves_to_this_machine_is_refused() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();

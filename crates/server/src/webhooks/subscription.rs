@@ -1,4 +1,4 @@
-//! What a webhook subscribes to.
+//! The subscription of a webhook.
 //!
 //! A webhook is an entity of the pack in `access/`, as tokens are. This file and that pack belong together.
 
@@ -14,7 +14,7 @@ use crate::events::is_for_users;
 /// The lifecycle of webhooks.
 pub(crate) const WEBHOOK: &str = "access.webhook";
 
-/// What a webhook subscribes to, and where it sends.
+/// The events of a webhook, and its target.
 #[derive(Clone, Debug)]
 pub(crate) struct Subscription {
     pub url: String,

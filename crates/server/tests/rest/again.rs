@@ -1,4 +1,4 @@
-//! The same request sent again under its key: what has a secret counts once as well.
+//! A request repeated under its key counts once, even if its answer contains a secret.
 
 use serde_json::{Value as Json, json};
 
@@ -11,7 +11,7 @@ fn text(it: &Json) -> &str {
 }
 
 #[test]
-fn a_webhook_that_is_asked_for_again_is_the_same_with_the_same_secret() {
+fn a_repeated_webhook_request_returns_the_same_webhook_and_secret() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let wanted = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"], "note": "of ours" });
@@ -36,7 +36,7 @@ fn a_webhook_that_is_asked_for_again_is_the_same_with_the_same_secret() {
 }
 
 #[test]
-fn a_token_that_is_asked_for_again_is_made_once_and_not_shown_again() {
+fn a_repeated_token_request_creates_one_token_and_does_not_show_it_again() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let wanted = json!({ "actor": "ada", "kind": "agent", "roles": ["mission:lead"], "lifetime": "1h" });
@@ -72,7 +72,7 @@ fn a_token_that_is_asked_for_again_is_made_once_and_not_shown_again() {
 }
 
 #[test]
-fn a_link_that_is_asked_for_again_is_made_once_and_not_shown_again() {
+fn a_repeated_link_request_creates_one_link_and_does_not_show_it_again() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let wanted = json!({ "actor": "pia" });
@@ -82,7 +82,7 @@ fn a_link_that_is_asked_for_again_is_made_once_and_not_shown_again() {
     assert!(again.detail.contains("a new key"), "{}", again.detail);
     let other = owner.post_with("/v1/sign-in-links", &json!({ "actor": "mia" }), &KEY);
     assert_eq!(why(other), (409, "idempotency-conflict".to_owned()));
-    // One key is for one request, whatever it is for.
+    // A key belongs to one request, on every route.
     let token = json!({ "actor": "ada", "kind": "agent" });
     assert_eq!(why(owner.post_with("/v1/tokens", &token, &KEY)), (409, "idempotency-conflict".to_owned()));
 }

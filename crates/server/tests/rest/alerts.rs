@@ -29,7 +29,7 @@ fn corrected(ground: &Ground, id: &str) -> String {
 }
 
 #[test]
-fn the_first_who_acknowledges_is_kept_and_who_resolves_ends_it() {
+fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
     let ground = Ground::new();
     let alert = raised(&ground, "T-1");
     let (pia, tom) = (ground.person("pia"), ground.person("tom"));
@@ -57,13 +57,13 @@ fn the_first_who_acknowledges_is_kept_and_who_resolves_ends_it() {
     let all = ground.owner.get("/v1/alerts?all=true").unwrap().body;
     assert_eq!(each(&all, "resolvedBy"), ["tom"]);
     assert_eq!(all["items"][0]["resolvedNote"], "set right");
-    // The same arising again is a new one, also after a restart.
+    // The same alert raised again is a new one, also after a restart.
     let second = corrected(&ground, "T-1");
     assert_ne!(second, alert);
     let ground = ground.restarted();
     assert_eq!(each(&ground.owner.get("/v1/alerts").unwrap().body, "alertId"), [second.as_str()]);
     assert_eq!(each(&ground.owner.get("/v1/alerts?all=true").unwrap().body, "alertId").len(), 2);
-    // And the journal says who and when.
+    // The journal records who and when.
     let history = ground.owner.get("/v1/entities/mission.task/T-1/history").unwrap().body;
     let attended: Vec<(&str, &str)> = history["items"]
         .as_array()
@@ -97,7 +97,7 @@ fn only_people_attend_and_only_to_alerts() {
 }
 
 #[test]
-fn an_alert_is_found_by_what_it_is_about() {
+fn alerts_are_filtered_by_entity() {
     let ground = Ground::new();
     let first = raised(&ground, "T-1");
     let second = corrected(&ground, "T-1");

@@ -8,7 +8,7 @@ use trackside_store::{Sqlite, SqliteOptions, Store as _};
 use crate::ground::Ground;
 
 #[test]
-fn a_key_that_is_sent_again_never_answers_with_what_another_command_wrote() {
+fn a_repeated_key_never_returns_the_entries_of_another_command() {
     let ground = Ground::new();
     let create = |ground: &Ground, id: &str, key: &str| {
         let token = std::fs::read_to_string(ground.data.join("token")).unwrap();

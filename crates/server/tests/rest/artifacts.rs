@@ -1,4 +1,4 @@
-//! Artifacts are kept under their hash, whole or not at all.
+//! Artifacts are stored under their hash, complete or not at all.
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -37,7 +37,7 @@ fn content_comes_back_as_it_was_also_after_a_restart() {
 }
 
 #[test]
-fn what_is_not_what_it_says_is_not_kept() {
+fn content_that_does_not_match_its_hash_is_not_stored() {
     let limits = ServerLimits { artifact: 1_000, ..ServerLimits::default() };
     let ground = Ground::with(limits);
     let owner = &ground.owner;

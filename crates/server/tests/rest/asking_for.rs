@@ -1,4 +1,4 @@
-//! Whoever asks for another is shown what that other may do.
+//! A caller that acts for another actor sees what that actor may do.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ transitions:
 ";
 
 #[test]
-fn a_supervisor_sees_and_is_told_what_its_agent_may() {
+fn a_supervisor_sees_the_permissions_of_its_agent() {
     let ground = Ground::new();
     let pack = json!({ "files": {
         "pack.yaml": "pack: office\nversion: 1\nabout: An office.\nqueries: { free: { of: office.desk, where: state == 'FREE' } }\n",

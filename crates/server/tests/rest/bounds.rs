@@ -1,4 +1,4 @@
-//! How often, and under which name.
+//! Rate limits, request ids and early answers.
 
 use serde_json::json;
 use trackside_server::ServerLimits;
@@ -12,7 +12,7 @@ fn a_token_has_a_rate_of_its_own() {
     let refused = (0..40).filter(|_| pia.get("/v1/whoami").is_err()).count();
     assert!((20..40).contains(&refused), "{refused} of 40 were refused");
     assert_eq!(why(pia.get("/v1/whoami")), (429, "rate-limited".to_owned()));
-    // Nobody else is hurt.
+    // Other callers are not affected.
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
 
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
@@ -23,7 +23,7 @@ fn a_token_has_a_rate_of_its_own() {
 }
 
 #[test]
-fn every_answer_says_the_name_of_its_request() {
+fn every_answer_has_a_request_id() {
     let ground = Ground::new();
     let named = ground.raw("GET /healthz HTTP/1.1\r\nX-Request-Id: run-7.step_3", b"");
     assert_eq!((named.status, named.header("x-request-id")), (200, Some("run-7.step_3")));
@@ -40,10 +40,10 @@ fn every_answer_says_the_name_of_its_request() {
 }
 
 #[test]
-fn what_is_turned_down_early_is_told_all_the_same() {
+fn an_early_rejection_is_still_answered() {
     let ground = Ground::new();
     let stranger = ground.client("ts_000000000000_0");
-    // A body that nobody wants to read: the connection must still be good for the next request.
+    // The server does not read this body: the connection must still work for the next request.
     let body = serde_json::json!({ "fields": { "title": "a".repeat(20_000) } });
     for _ in 0..200 {
         assert_eq!(why(stranger.post("/v1/entities/mission.task", &body)), (401, "unauthorized".to_owned()));
@@ -52,7 +52,7 @@ fn what_is_turned_down_early_is_told_all_the_same() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_in_our_form() {
+fn unreadable_requests_get_a_problem_document() {
     let ground = Ground::new();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let bearer = format!("Authorization: Bearer {}", token.trim());

@@ -22,7 +22,7 @@ const TELLING: &[(&str, &str)] = &[
     ("POST", "/v1/entities/{lifecycle}/{id}/transitions"),
 ];
 
-/// What a caller shows.
+/// The credentials of a caller.
 struct Shown {
     name: &'static str,
     actor: String,
@@ -31,7 +31,7 @@ struct Shown {
     token: String,
 }
 
-/// Two lifecycles that differ in who may see them.
+/// Two lifecycles with different `read` rules.
 fn vault() -> Json {
     let life = |name: &str, read: &str| {
         format!(
@@ -108,7 +108,7 @@ fn callers(ground: &Ground) -> Vec<Shown> {
     all
 }
 
-/// What stands in for the words in braces.
+/// The values of the placeholders in braces.
 fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<&'static str, String> {
     let owner = &ground.owner;
     let id = format!("V-{number}");
@@ -134,12 +134,12 @@ fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<
     let secret = json!({ "id": id, "fields": { "holder": holder, "secret": word } });
     if row.path.contains("/tokens/") {
         let whose = if row.subject == Subject::Own { holder } else { "somebody" };
-        // A token of nobody in particular cannot be made.
+        // A token needs an actor.
         let actor = if whose.is_empty() { "somebody" } else { whose };
         let made = owner.post("/v1/tokens", &json!({ "actor": actor, "kind": "human" })).unwrap().body;
         words.insert("id", made["details"]["id"].as_str().unwrap().to_owned());
     } else if row.path.contains("/webhooks/") {
-        // Of a kind that does not happen: nothing is ever sent.
+        // Events of this kind do not occur: nothing is ever sent.
         let wanted = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] });
         let made = owner.post("/v1/webhooks", &wanted).unwrap().body;
         words.insert("id", made["details"]["id"].as_str().unwrap().to_owned());
@@ -176,13 +176,13 @@ fn asked(ground: &Ground, row: &Row, caller: &Shown, words: &BTreeMap<&'static s
     let kind = if body.is_empty() { "" } else { "\r\nContent-Type: application/json" };
     let head = format!("{} {path} HTTP/1.1{}{kind}", row.method, caller.headers);
     match row.path {
-        // It does not end.
+        // A stream has no end.
         "/v1/events" => ground.raw_begin(&head),
         _ => ground.raw(&head, body.as_bytes()),
     }
 }
 
-/// Whether an answer is what the table says, and of the right form.
+/// Whether an answer matches the table and has the right form.
 fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), String> {
     let text = String::from_utf8_lossy(&answer.body);
     let short: String = text.chars().take(300).collect();
@@ -191,7 +191,7 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
         Cell::Unknown => answer.status == 401,
         Cell::Forbidden => answer.status == 403,
         Cell::Hidden => answer.status == 404,
-        // Let in, and turned down by what it asked for.
+        // Admitted, and refused because of the request itself.
         Cell::Refused => [400, 409, 412, 422].contains(&answer.status),
     };
     if !fits {
@@ -203,7 +203,7 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
     if answer.status >= 400 && answer.header("content-type") != Some("application/problem+json") {
         return Err(format!("a refusal that is no problem: {}", answer.head));
     }
-    // Whatever is asked, what is hidden is told to admins alone; and to them, or the look is blind.
+    // Only admins see the hidden value in any answer. They must see it, or the check proves nothing.
     match (caller, text.contains("the-combination")) {
         ("admin", false) if row.subject == Subject::Hidden && TELLING.contains(&(row.method, row.path)) => {
             Err(format!("an admin is not told what is hidden: {short}"))
@@ -214,7 +214,7 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
 }
 
 #[test]
-fn every_route_lets_in_whom_it_should() {
+fn every_route_admits_the_right_callers() {
     let ground = Ground::with(ServerLimits { strangers: 0, ..ServerLimits::default() });
     ground.owner.put("/v1/packs/vault", &vault()).unwrap_or_else(|it| panic!("{it:#?}"));
     let standing = callers(&ground);
@@ -265,7 +265,8 @@ fn every_route_of_the_document_has_a_row() {
     assert!(missing.is_empty(), "routes without a row in table.rs: {missing:#?}");
     let gone: Vec<_> = known.difference(&described).collect();
     assert!(gone.is_empty(), "rows of routes that are not there: {gone:#?}");
-    // What names an entity is tried on entities of others, and on those that nobody else may see.
+    // Every route with an entity id is tried on entities of other actors, and on those that only their
+    // holder may see.
     for (method, path) in described.iter().filter(|(_, it)| it.contains("/{id}")) {
         let tried: Vec<Subject> =
             ROWS.iter().filter(|it| it.method == *method && it.path == *path).map(|it| it.subject).collect();

@@ -1,10 +1,10 @@
-//! What holds for every request, whatever it asks: whose host, whose page, how large, how deep, how often it counts.
+//! Rules for every request: host, origin, size, depth and idempotency.
 
 use serde_json::{Value as Json, json};
 
 use crate::ground::{Answered, Ground, each, refused, why};
 
-/// The header that says who one is: the owner.
+/// The authorization header of the owner.
 fn bearer(ground: &Ground) -> String {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     format!("Authorization: Bearer {}", token.trim())
@@ -34,7 +34,7 @@ fn followed(ground: &Ground) -> (Answered, String) {
 }
 
 #[test]
-fn who_asks_for_another_host_is_sent_away() {
+fn a_request_for_another_host_is_rejected() {
     let ground = Ground::set_up(|options| options.hosts = vec!["tracks.example".to_owned()]);
     let port = ground.address.port();
     let heads = [
@@ -125,13 +125,14 @@ fn with_a_cookie_only_our_own_page_changes_something() {
     }
     let path = "/v1/entities/mission.task/T-1";
     assert_eq!(why(ground.owner.get(path)), (404, "unknown-entity".to_owned()), "nothing was made");
-    // Reading is not stopped: what a page of another site may see of it is nothing, as nobody allows it.
+    // The server answers the read, but the browser does not show it to another site, because no CORS header
+    // allows it.
     let read =
         ground.raw(&format!("GET /v1/whoami HTTP/1.1\r\n{cookie}\r\nOrigin: http://evil.example"), b"");
     assert_eq!((read.status, read.header("access-control-allow-origin")), (200, None));
     assert_eq!(creating(&ground, "T-1", &[&cookie, &own, "Sec-Fetch-Site: same-origin"]).status, 201);
     assert_eq!(creating(&ground, "T-2", &[&cookie, &own]).status, 201);
-    // A token is no cookie: nobody sends it unasked.
+    // A token is no cookie: no browser sends it by itself.
     assert_eq!(creating(&ground, "T-3", &[&bearer(&ground), "Origin: http://evil.example"]).status, 201);
     let out = format!("POST /v1/sign-out HTTP/1.1\r\n{cookie}");
     assert_eq!(ground.raw(&out, b"").status, 403);
@@ -174,7 +175,7 @@ fn both_names_of_the_idempotency_key_are_one_header() {
 }
 
 #[test]
-fn a_body_has_so_many_bytes_and_levels_and_no_more() {
+fn a_body_has_limits_of_size_and_depth() {
     let ground = Ground::new();
     let sent = |body: &[u8]| {
         let head = "POST /v1/entities/mission.task HTTP/1.1\r\nContent-Type: application/json";
@@ -198,7 +199,7 @@ fn a_body_has_so_many_bytes_and_levels_and_no_more() {
     let answer = sent(deep(65).as_bytes());
     assert_eq!((answer.status, &told(&answer)["code"]), (400, &json!("invalid-body")), "{answer:?}");
     assert!(told(&answer)["detail"].as_str().unwrap().contains("64 levels"), "{answer:?}");
-    // Of the right depth, it is looked at: a title is no list.
+    // With a permitted depth the body is parsed: a title is no list.
     assert_eq!(sent(deep(64).as_bytes()).status, 422);
 }
 
@@ -228,7 +229,7 @@ fn an_atomic_batch_that_is_refused_changes_nothing() {
     assert_eq!(journal(), before, "something was written");
     let listed = ground.owner.get("/v1/entities/mission.task").unwrap().body;
     assert!(each(&listed, "id").is_empty(), "{listed:#}");
-    // Nor does the key stand for it: mended, it is carried out.
+    // The key is not used up: the corrected request is carried out.
     let answer = sent(json!([task("T-1"), task("T-2")]), "k");
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(each(&ground.owner.get("/v1/entities/mission.task").unwrap().body, "id"), ["T-1", "T-2"]);
@@ -259,7 +260,7 @@ fn fields_of_the_engine_are_left_alone_and_named() {
 }
 
 #[test]
-fn readiness_tells_that_the_store_cannot_be_used_and_that_it_can_again() {
+fn readiness_follows_the_state_of_the_store() {
     let ground = Ground::new();
     assert_eq!(ground.raw("GET /readyz HTTP/1.1", b"").status, 200);
     let (journal, away) = (ground.data.join("journal.db"), ground.data.join("away.db"));
@@ -282,7 +283,7 @@ fn readiness_tells_that_the_store_cannot_be_used_and_that_it_can_again() {
 }
 
 #[test]
-fn run_tokens_are_short_lived_and_said_to_be() {
+fn run_tokens_are_short_lived_and_marked() {
     let ground = Ground::new();
     let boss = ground
         .actor(json!({ "actor": "boss", "kind": "agent", "roles": ["coding:coder"], "for": ["coder-*"] }));
@@ -321,7 +322,8 @@ fn run_tokens_are_short_lived_and_said_to_be() {
     let shortened = |it: &Json| it["shortened"].as_str().map(str::to_owned);
     assert_eq!((shortened(&made[0]), shortened(&made[2])), (None, None));
     assert_eq!(shortened(&made[1]).unwrap(), "you asked for 24h, but a run token lasts 1h at most");
-    // Not for others than its agents, nor with more than it has; and it is told what is too much.
+    // Neither for other actors than its agents nor with more roles than it has; the problem names the
+    // field.
     for (body, field, says) in [
         (json!({ "actor": "tester-1", "kind": "agent" }), "actor", "tester-1 is not one of the agents"),
         (json!({ "actor": "coder-1", "kind": "human" }), "kind", "for an agent, not for a human"),
@@ -354,7 +356,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
         let body = json!({ "actor": id, "kind": "agent", "lifetime": lifetime });
         boss.post("/v1/tokens", &body).unwrap_or_else(|it| panic!("{it:#?}")).body
     };
-    // No longer than the one that makes it.
+    // A run token does not outlive the token that created it.
     let first = run("coder-1", "45m");
     assert_eq!(first["details"]["expiresAt"], "2026-01-01T00:30:00Z");
     assert_eq!(
@@ -363,7 +365,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
     );
     let second = run("coder-2", "5m");
     assert_eq!(second["shortened"], Json::Null);
-    // Not under the id of a person, whoever they speak for.
+    // Never under the id of a person, not even on behalf of one.
     for id in ["owner", "pia"] {
         let problem = refused(boss.post("/v1/tokens", &json!({ "actor": id, "kind": "agent" })));
         assert_eq!(
@@ -373,7 +375,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
         );
         assert!(problem.detail.contains(&format!("{id} is a person")), "{}", problem.detail);
     }
-    // Who made them sees them, and takes them back; a run token sees itself alone.
+    // Their creator sees them and revokes them; a run token sees only itself.
     let seen = |who: &trackside_protocol::Client| {
         let mut all: Vec<(String, String)> = each(&who.get("/v1/tokens").unwrap().body, "actor")
             .into_iter()
@@ -392,7 +394,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
     boss.delete(&path(&second)).unwrap();
     assert_eq!(why(runs[1].get("/v1/whoami")).0, 401);
     assert!(runs[0].get("/v1/whoami").is_ok());
-    // When its token is taken back, so are they, at once.
+    // Revoking its token revokes them too, at once.
     ground.owner.delete(&path(&made)).unwrap();
     assert_eq!(why(runs[0].get("/v1/whoami")).0, 401);
     let all = ground.owner.get("/v1/tokens").unwrap().body;
@@ -403,7 +405,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
 }
 
 #[test]
-fn whoever_followed_a_link_finds_a_page_that_says_who_they_are() {
+fn a_sign_in_link_leads_to_a_page_with_the_identity() {
     let ground = Ground::new();
     let (answer, cookie) = followed(&ground);
     assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
@@ -412,7 +414,7 @@ fn whoever_followed_a_link_finds_a_page_that_says_who_they_are() {
     let text = String::from_utf8(page.body).unwrap();
     assert!(text.contains("signed in as <strong>owner</strong> (human, with role admin)"), "{text}");
     assert!(text.contains("trackside help") && text.contains("/openapi.json"), "{text}");
-    // What it leads to is there.
+    // Its links work.
     for path in text.split("href=\"").skip(1).map(|it| it.split('"').next().unwrap()) {
         assert_eq!(ground.raw(&format!("GET {path} HTTP/1.1\r\n{cookie}"), b"").status, 200, "{path}");
     }

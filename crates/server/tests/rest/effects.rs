@@ -5,7 +5,7 @@ use trackside_protocol::Client;
 
 use crate::ground::{Ground, each, why};
 
-/// A pack whose entities ask for something outside, one kind of them in secret.
+/// A pack whose entities request effects; one kind of them is hidden.
 fn errands() -> Json {
     let life = |name: &str, read: &str| {
         format!(
@@ -42,7 +42,7 @@ fn take(client: &Client, body: Json) -> Vec<Json> {
 }
 
 #[test]
-fn an_effect_that_nobody_answered_holds_no_archive_back_and_is_answered_later() {
+fn an_open_effect_does_not_block_archiving_and_is_answered_later() {
     let ground = ground();
     let owner = &ground.owner;
     sent(owner, "errands.open", "E-1");
@@ -55,7 +55,7 @@ fn an_effect_that_nobody_answered_holds_no_archive_back_and_is_answered_later() 
     let open = cart.get("/v1/effects").unwrap().body;
     let last = open["items"][1]["id"].as_u64().unwrap();
     assert!(file["last"].as_u64().unwrap() >= last, "{archived:#} {open:#}");
-    // With the files elsewhere it is still known what is to be done.
+    // Without the archive files, the work to do is still known.
     std::fs::rename(ground.data.join("archive"), ground.data.join("elsewhere")).unwrap();
     let held = take(&cart, json!({ "kind": "fetch", "lease": "1m", "limit": 5 }));
     assert_eq!((held.len(), &held[0]["with"]), (2, &json!({ "what": "tea" })));
@@ -64,7 +64,7 @@ fn an_effect_that_nobody_answered_holds_no_archive_back_and_is_answered_later() 
     cart.post(&path, &result).unwrap();
     assert_eq!(owner.get("/v1/entities/errands.open/E-1").unwrap().body["state"], json!("DONE"));
     std::fs::rename(ground.data.join("elsewhere"), ground.data.join("archive")).unwrap();
-    // What was answered is let go of, what is open stays.
+    // Answered effects are archived, open ones stay.
     owner.post("/v1/archive", &json!({ "olderThan": "30d" })).unwrap();
     let journal = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
     let sql = "SELECT seq FROM journal WHERE seq <= (SELECT value FROM meta WHERE key = 'base_seq')";
@@ -90,7 +90,7 @@ fn an_effect_is_taken_by_one_and_answered_once() {
     assert!(take(&second, json!({})).is_empty(), "cart-1 is at it");
     assert_eq!(each(&owner.get("/v1/effects").unwrap().body, "takenBy"), ["cart-1"]);
 
-    // Who takes too long loses it, and what it then says counts for nothing.
+    // A worker that takes too long loses the effect, and its late answer does not count.
     owner.post("/v1/clock/advance", &json!({ "by": "2m" })).unwrap();
     let again = take(&second, json!({})).remove(0);
     assert_eq!(again["id"], held["id"]);
@@ -123,7 +123,7 @@ fn a_failure_is_an_answer_too() {
 }
 
 #[test]
-fn only_those_who_act_on_the_world_take_and_only_what_they_may_see() {
+fn only_privileged_callers_take_effects_and_only_visible_ones() {
     let ground = ground();
     sent(&ground.owner, "errands.secret", "S-1");
     sent(&ground.owner, "errands.open", "E-1");
@@ -145,7 +145,7 @@ fn only_those_who_act_on_the_world_take_and_only_what_they_may_see() {
     let result = json!({ "ok": true, "fence": hidden["fence"] });
     let path = format!("/v1/effects/{}/result", hidden["id"]);
     assert_eq!(why(system.post(&path, &result)), (404, "unknown-effect".to_owned()));
-    // Whoever guesses a fence has not taken it.
+    // A guessed fence is not a hold.
     let path = format!("/v1/effects/{}/result", held[0]["id"]);
     let result = json!({ "ok": true, "fence": held[0]["fence"] });
     assert_eq!(why(system.post(&path, &result)), (409, "stale-fence".to_owned()));
@@ -153,7 +153,7 @@ fn only_those_who_act_on_the_world_take_and_only_what_they_may_see() {
 }
 
 #[test]
-fn an_effect_can_be_done_with_what_the_list_says_and_only_by_who_took_it() {
+fn an_effect_is_answered_only_by_its_taker() {
     let ground = ground();
     let owner = &ground.owner;
     let token = ground.minted(json!({ "actor": "cart-1", "kind": "system" }));
@@ -169,7 +169,7 @@ fn an_effect_can_be_done_with_what_the_list_says_and_only_by_who_took_it() {
     let held = take(&first, json!({ "lease": "1m" })).remove(0);
     assert_eq!((&listed(&first)["fence"], listed(&second).get("fence")), (&held["fence"], None));
     owner.post("/v1/clock/advance", &json!({ "by": "2m" })).unwrap();
-    // The lease has run out: that makes nobody else its taker.
+    // The lease has expired, but no other worker has taken it.
     assert_eq!(why(second.post(&path, &result(&held["fence"]))), stale);
     assert_eq!(why(first.post(&path, &result(&json!(7)))), stale);
     first.post(&path, &result(&held["fence"])).unwrap_or_else(|it| panic!("{it:#?}"));

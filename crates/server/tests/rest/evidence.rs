@@ -10,7 +10,7 @@ use crate::ground::{Ground, why};
 const ROUTE: &str = "/v1/audit/export/mission.task/T-1";
 
 #[test]
-fn it_holds_the_entity_its_approvals_and_artifacts_and_nothing_of_others() {
+fn evidence_contains_the_entity_its_approvals_and_artifacts_only() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let task = |id: &str, title: &str| {
@@ -53,7 +53,7 @@ fn it_holds_the_entity_its_approvals_and_artifacts_and_nothing_of_others() {
     assert_eq!(verdict.artifacts.keys().collect::<Vec<_>>(), [&report]);
     assert_eq!(verdict.absent.iter().collect::<Vec<_>>(), [&lost]);
 
-    // What is said of it is what the server says.
+    // The verdict matches the server's own data.
     let told = verdict.entities.iter().find(|it| it.id == "T-1").unwrap();
     let live = owner.get("/v1/entities/mission.task/T-1").unwrap().body;
     assert_eq!((json!(told.state), json!(told.version)), (live["state"].clone(), live["version"].clone()));
@@ -65,7 +65,7 @@ fn it_holds_the_entity_its_approvals_and_artifacts_and_nothing_of_others() {
 }
 
 #[test]
-fn what_was_redacted_stays_so_and_it_holds() {
+fn evidence_with_redacted_entries_verifies() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let body = json!({ "id": "T-1", "fields": { "title": "sekrit-4711" } });
@@ -87,7 +87,7 @@ fn what_was_redacted_stays_so_and_it_holds() {
 }
 
 #[test]
-fn it_is_for_admins_and_of_what_is_there() {
+fn evidence_is_for_admins_and_existing_entities() {
     let ground = Ground::new();
     assert_eq!(why(ground.owner.get(ROUTE)), (404, "unknown-entity".to_owned()));
     assert_eq!(

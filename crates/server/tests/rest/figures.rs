@@ -1,4 +1,4 @@
-//! Figures are what the journal comes to: this counts them anew from what anybody can read, and compares.
+//! The figures match the journal: this test recounts them from readable data and compares.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use trackside_random::Random;
 
 use crate::ground::{Ground, each, refused, why};
 
-/// Pots that are fired, cool down or crack, for as long as the test likes.
+/// Pots that are fired, cool down or crack, without end.
 fn kiln() -> Json {
     let pot = "lifecycle: kiln.pot\nabout: A pot.\nfields: { glaze: { type: string } }\n\
         create: { by: human }\n\
@@ -19,13 +19,13 @@ fn kiln() -> Json {
     json!({ "files": { "pack.yaml": "pack: kiln\nversion: 1\nabout: A kiln.\n", "lifecycles/pot.yaml": pot } })
 }
 
-/// What somebody who only reads the journal finds.
+/// Random numbers that are the same in every run.
 #[derive(Default)]
 struct Counted {
     states: BTreeMap<String, u64>,
     /// Lengths of stays in milliseconds.
     stays: BTreeMap<String, Vec<i64>>,
-    /// When transitions happened.
+    /// The times of transitions.
     moves: Vec<i64>,
 }
 
@@ -93,7 +93,7 @@ fn compare(told: &Json, counted: &Counted, now: i64) {
             );
         };
         near("mean", lengths.iter().sum::<i64>() as f64 / lengths.len() as f64 / 1_000.0, 0.0);
-        // What is promised of percentiles: four per cent.
+        // The promised precision of percentiles: four per cent.
         near("p50", percentile(&sorted, 0.5), 0.04);
         near("p90", percentile(&sorted, 0.9), 0.04);
         near("p99", percentile(&sorted, 0.99), 0.04);
@@ -108,7 +108,7 @@ fn compare(told: &Json, counted: &Counted, now: i64) {
 }
 
 #[test]
-fn figures_can_be_counted_anew_from_the_journal() {
+fn figures_equal_a_recount_of_the_journal() {
     let ground = Ground::new();
     let owner = &ground.owner;
     owner.put("/v1/packs/kiln", &kiln()).unwrap_or_else(|it| panic!("{it:#?}"));
@@ -138,7 +138,7 @@ fn figures_can_be_counted_anew_from_the_journal() {
             *refusals.entry(refused(Err(error)).code).or_default() += 1;
         }
     }
-    // Whoever is set right by hand leaves a state too.
+    // A correction counts as leaving a state, too.
     let state = owner.get("/v1/entities/kiln.pot/P-0").unwrap().body["state"].clone();
     let other = if state == "COLD" { "CLAY" } else { "COLD" };
     let correction = json!({ "to": other, "reason": "it was so all along" });
@@ -158,7 +158,7 @@ fn figures_can_be_counted_anew_from_the_journal() {
     let pots = owner.get("/v1/stats?lifecycle=kiln.pot").unwrap().body;
     assert_eq!(pots["refusals"], json!(refusals));
 
-    // After a restart the journal says the same, and so do the figures; what is counted since the start begins anew.
+    // After a restart the figures still match the journal; those counted since the start begin at zero.
     let ground = ground.restarted();
     let again = ground.owner.get("/v1/stats?lifecycle=kiln.pot").unwrap().body;
     assert_eq!((&again["states"], &again["timeInState"]), (&pots["states"], &pots["timeInState"]));
@@ -171,7 +171,7 @@ fn figures_can_be_counted_anew_from_the_journal() {
 }
 
 #[test]
-fn the_servers_own_affairs_are_in_nobodys_figures_and_only_in_an_admins_settings() {
+fn the_servers_own_lifecycles_are_in_no_figures_and_only_in_admin_settings() {
     let ground = Ground::new();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
     for (client, more) in [(owner, &["access"][..]), (&pia, &[])] {
@@ -192,7 +192,7 @@ fn the_servers_own_affairs_are_in_nobodys_figures_and_only_in_an_admins_settings
 }
 
 #[test]
-fn how_many_there_are_is_not_told_to_those_who_may_not_see_them() {
+fn counts_are_hidden_from_callers_that_may_not_read_the_entities() {
     let ground = Ground::new();
     let safe = "lifecycle: bank.safe\nabout: A safe.\nread: human && admin\ncreate: { by: human }\nstates: { SHUT: { initial: true }, OPEN: {} }\n\
         transitions: { open: { from: SHUT, to: OPEN, by: human }, shut: { from: OPEN, to: SHUT, by: human } }\n";

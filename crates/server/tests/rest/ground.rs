@@ -1,4 +1,4 @@
-//! What the tests stand on: a server that runs, people and agents with tokens, and short ways to ask.
+//! Shared fixtures: a running server, people and agents with tokens, and short request functions.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -23,7 +23,7 @@ pub(crate) struct Ground {
     pub owner: Client,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
-    /// Whether the folder goes with it.
+    /// Whether the folder is kept after the test.
     keeps: bool,
     webhooks: WebhookOptions,
 }
@@ -37,17 +37,17 @@ impl Ground {
         Self::set_up(|options| options.limits = limits)
     }
 
-    /// One that delivers webhooks in this way.
+    /// A server with these webhook options.
     pub fn telling(webhooks: WebhookOptions) -> Self {
         Self::set_up(|options| options.webhooks = webhooks)
     }
 
-    /// One whose server is set up in another way.
+    /// A server with changed options.
     pub fn set_up(change: impl FnOnce(&mut ServerOptions)) -> Self {
         Self::listening("127.0.0.1:0", change)
     }
 
-    /// The same, that listens somewhere else.
+    /// A server that listens on another address.
     pub fn listening(listen: &str, change: impl FnOnce(&mut ServerOptions)) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -90,12 +90,12 @@ impl Ground {
         Self { data, address, sign_in, owner, stop: Some(stop), thread, keeps: false, webhooks }
     }
 
-    /// The same folder, after an orderly end.
+    /// Stops the server and starts it again on the same folder.
     pub fn restarted(self) -> Self {
         self.restarted_after(|_| {})
     }
 
-    /// The same, after something was done to the folder meanwhile.
+    /// Restarts the server, with a change to the folder in between.
     pub fn restarted_after(mut self, meanwhile: impl FnOnce(&Path)) -> Self {
         self.keeps = true;
         let (data, webhooks) = (self.data.clone(), self.webhooks.clone());
@@ -106,7 +106,7 @@ impl Ground {
         Self::on(options, "127.0.0.1:0")
     }
 
-    /// Somebody with a token of their own.
+    /// A client with a token of its own.
     pub fn actor(&self, token: Json) -> Client {
         self.client(&self.minted(token))
     }
@@ -129,30 +129,30 @@ impl Ground {
         self.actor(json!({ "actor": id, "kind": "agent", "roles": [role] }))
     }
 
-    /// A request that is meant for this host.
+    /// Sends a request with this `Host`.
     pub fn raw_to(&self, host: &str, head: &str) -> Answered {
         self.raw_at(Some(host), head, b"")
     }
 
-    /// A request as it goes over the wire, and the whole answer.
+    /// Sends a raw request, and returns the whole answer.
     pub fn raw(&self, head: &str, body: &[u8]) -> Answered {
         self.raw_at(Some(&self.address.to_string()), head, body)
     }
 
-    /// The same, meant for this host.
+    /// Sends a raw request with this `Host`.
     pub fn raw_at(&self, host: Option<&str>, head: &str, body: &[u8]) -> Answered {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let host = host.map(|it| format!("\r\nHost: {it}")).unwrap_or_default();
         let head = format!("{head}{host}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-        // A server that has heard enough may close before all is said.
+        // A server that rejects early may close before the request is complete.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
         let mut all = Vec::new();
         let _ = stream.read_to_end(&mut all);
         Answered::of(&all)
     }
 
-    /// The same, of an answer that does not end: what comes until nothing more does for a while.
+    /// Sends a raw request whose answer does not end, and returns the part that arrives until it pauses.
     pub fn raw_begin(&self, head: &str) -> Answered {
         let mut stream = TcpStream::connect(self.address).unwrap();
         write!(stream, "{head}\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
@@ -204,7 +204,7 @@ impl Answered {
     }
 }
 
-/// Where the packs are.
+/// The folder of the packs.
 pub(crate) fn packs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs")
 }

@@ -1,4 +1,4 @@
-//! What a holder learns when it says that it is still there.
+//! The answers to a heartbeat.
 
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
@@ -16,7 +16,7 @@ fn fire(client: &Client, of: &str, event: &str, fields: Json) {
 }
 
 #[test]
-fn a_pause_reaches_whoever_works() {
+fn a_pause_reaches_the_lease_holder() {
     let ground = Ground::new();
     let owner = &ground.owner;
     owner
@@ -43,7 +43,7 @@ fn a_pause_reaches_whoever_works() {
     assert!(told["expiresAt"].is_string(), "{told}");
     fire(owner, "coding.sprint/S", "resume", json!({}));
     assert_eq!(beat(&coder, "coding.task/T", "work").get("stop"), None);
-    // Nobody needs to name a slot to learn that theirs is lost.
+    // A heartbeat without a slot also reports a lost lease.
     let unnamed =
         |client: &Client| client.post("/v1/entities/coding.task/T/heartbeat", &json!({ "fence": 1 }));
     unnamed(&coder).unwrap_or_else(|it| panic!("{it:#?}"));
@@ -56,7 +56,7 @@ fn a_pause_reaches_whoever_works() {
 }
 
 #[test]
-fn an_agent_is_told_once_what_it_was_told_since_its_last_heartbeat() {
+fn a_heartbeat_returns_new_messages_once() {
     let ground = Ground::new();
     let [ada, bob] = ["ada", "bob"].map(|it| {
         let agent = ground.agent(it, "mission:specialist");

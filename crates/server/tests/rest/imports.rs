@@ -1,4 +1,4 @@
-//! Entities that come from elsewhere.
+//! Imports of entities from elsewhere.
 
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,7 @@ fn problems(answer: Result<trackside_protocol::Told, trackside_protocol::ClientE
 }
 
 #[test]
-fn they_come_in_once_and_the_journal_says_from_where() {
+fn entities_are_imported_once_and_the_journal_records_their_origin() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let body = json!({ "file": "old.jsonl", "entities": [
@@ -39,7 +39,7 @@ fn they_come_in_once_and_the_journal_says_from_where() {
     assert_eq!(first["reason"], json!("imported from old T-1 in old.jsonl"), "{first:#}");
     assert_eq!(first["actorKind"], json!("human"));
 
-    // What has happened since stays, and only what is new comes.
+    // Later changes stay, and only new entities are imported.
     owner
         .post("/v1/entities/mission.task/T-2/transitions", &json!({ "event": "cancel", "reason": "no" }))
         .unwrap();
@@ -56,7 +56,7 @@ fn they_come_in_once_and_the_journal_says_from_where() {
 }
 
 #[test]
-fn every_problem_is_told_by_its_place_and_nothing_comes() {
+fn every_problem_is_reported_with_its_place_and_nothing_is_imported() {
     let ground = Ground::new();
     let owner = &ground.owner;
     owner.post("/v1/entities/mission.task", &json!({ "id": "T-1", "fields": { "title": "Mine" } })).unwrap();
@@ -89,7 +89,7 @@ fn every_problem_is_told_by_its_place_and_nothing_comes() {
 }
 
 #[test]
-fn a_definition_tells_its_fields() {
+fn a_definition_lists_its_fields() {
     let ground = Ground::new();
     let told = ground.owner.get("/v1/lifecycles/mission.task").unwrap().body;
     let field = |name: &str| {

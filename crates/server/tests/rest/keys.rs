@@ -1,4 +1,4 @@
-//! The same key counts once, on every route that changes something.
+//! A key counts once, on every route that changes something.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use trackside_protocol::{Client, ClientError, Told};
 
 use crate::ground::{Ground, each, why};
 
-/// Something of every sort that can be asked for with a key.
+/// A lifecycle that supports every request with a key.
 const THING: &str = "\
 lifecycle: once.thing
 about: A thing.
@@ -36,10 +36,10 @@ transitions:
   deny: { from: ASKED, to: KEPT, by: human, takes: [note] }
 ";
 
-/// What cannot be asked twice with one key: whoever signed out is out.
+/// Routes that cannot be sent twice with one key: a signed-out caller has no access.
 const ENDS: &[&str] = &["/v1/sign-out", "/mcp"];
 
-/// These have secrets in their answers, which are not kept like others: `again` sees to them.
+/// Their answers contain secrets, which are stored in another way: see `again`.
 const SECRETS: &[&str] = &["/v1/webhooks", "/v1/tokens", "/v1/sign-in-links"];
 
 fn ground() -> Ground {
@@ -87,7 +87,7 @@ fn alarmed(owner: &Client, id: &str) {
     }
 }
 
-/// A request to a route, and another one that is not the same.
+/// A request to a route, and a different one.
 fn asked(ground: &Ground, route: &str) -> (String, Json, Json) {
     let owner = &ground.owner;
     let sized = |size: u64| json!({ "fields": { "size": size } });
@@ -132,7 +132,7 @@ fn asked(ground: &Ground, route: &str) -> (String, Json, Json) {
             alarmed(owner, "seen-to");
             on("/v1/alerts/seen-to/resolve", json!({}), json!({ "note": "done" }))
         }
-        // It says nothing else: the key is tried on another route.
+        // It has no other body: the key is tried on another route.
         "/v1/sweep" => on("/v1/sweep", json!({}), Json::Null),
         "/v1/import" => {
             let bring = |id: &str| json!({ "entities": [{ "lifecycle": "once.thing", "id": id, "origin": "there" }] });
@@ -242,7 +242,7 @@ fn the_same_key_counts_once_on_every_post() {
     }
 }
 
-/// What has a secret in its answer, as it is asked for.
+/// The request body of a route whose answer contains a secret.
 fn secret(route: &str) -> Json {
     match route {
         "/v1/webhooks" => json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] }),
@@ -253,14 +253,14 @@ fn secret(route: &str) -> Json {
 }
 
 #[test]
-fn a_key_is_for_one_request_whether_it_makes_a_secret_or_something_else() {
+fn a_key_is_for_one_request_with_or_without_a_secret() {
     let ground = ground();
     let conflict = (409, "idempotency-conflict".to_owned());
     let size = json!({ "size": 3 });
     let batch = json!({ "commands": [{ "lifecycle": "once.thing", "fields": size }] });
     let bring =
         |id: &str| json!({ "entities": [{ "lifecycle": "once.thing", "id": id, "origin": "there" }] });
-    // One that is a command, two that come with what their request said, one whose answer is kept in memory.
+    // One is a command, two store the digest of their request, one has its answer in memory.
     let others = |route: &str| {
         [
             ("/v1/entities/once.thing", json!({ "fields": size })),
@@ -290,11 +290,11 @@ fn a_key_is_for_one_request_whether_it_makes_a_secret_or_something_else() {
             keyed(owner, route, &secret_of, &key).unwrap();
             assert_eq!(why(keyed(owner, other, &secret(other), &key)), conflict, "{key}");
         }
-        // Somebody else has keys of their own.
+        // Another actor has its own keys.
         let root = ground.actor(json!({ "actor": "root", "kind": "human", "roles": ["admin"] }));
         keyed(&root, route, &secret_of, &format!("{create} then {route}")).unwrap();
     }
-    // What the journal has of a key is known when the server comes back.
+    // The keys of the journal are known after a restart.
     let ground = ground.restarted();
     for route in SECRETS {
         let key = format!("{route} then {create}");
@@ -344,7 +344,7 @@ fn commands_of_a_batch_share_one_key() {
         assert_eq!(why(keyed(owner, "/v1/batch", &body, &format!("single-{atomic}"))), conflict);
         assert_eq!(count(), before + 1);
     }
-    // What was refused is not kept: it is tried again, and what was done is not.
+    // A refused request may be tried again under its key, an accepted one not.
     thing(owner, "taken");
     fire(owner, "taken", "end");
     let both = json!({ "commands": [
@@ -365,7 +365,7 @@ fn commands_of_a_batch_share_one_key() {
 }
 
 #[test]
-fn a_batch_is_known_again_after_a_restart() {
+fn a_repeated_batch_is_recognised_after_a_restart() {
     let ground = ground();
     let create = json!({ "lifecycle": "once.thing", "fields": { "size": 1 } });
     let body = json!({ "commands": [create, create] });
@@ -381,7 +381,7 @@ fn a_batch_is_known_again_after_a_restart() {
 }
 
 #[test]
-fn whoever_asks_with_a_key_at_the_same_time_waits_for_the_first() {
+fn a_concurrent_request_with_the_same_key_waits_for_the_first() {
     let ground = ground();
     let before = ground.owner.get("/v1/clock").unwrap().body["now"].clone();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Lists: their pages, and what is asked of them in vain.
+//! Lists: pages, and invalid parameters.
 
 use serde_json::{Value as Json, json};
 
@@ -16,7 +16,7 @@ fn next(page: &Json) -> &str {
 }
 
 #[test]
-fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
+fn a_cursor_is_valid_only_for_its_list() {
     let ground = Ground::new();
     let owner = &ground.owner;
     tasks(&ground, &["T-1", "T-2", "T-3"]);
@@ -31,7 +31,7 @@ fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
         assert_eq!(problem.errors[0].field.as_deref(), Some("cursor"));
         assert!(problem.detail.contains("Send the `nextCursor` of the previous page, or none"));
     }
-    // The same id is in both: its place in one says nothing about the other.
+    // The same id is in both lists: its position in one does not affect the other.
     let others = [
         "/v1/entities/mission.approval",
         "/v1/entities/mission.task/T-1/history",
@@ -59,12 +59,12 @@ fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
     let on = format!("&cursor={}", next(&entries));
     assert_ne!(history("T-1", &on).unwrap().body["items"], entries["items"]);
     assert_eq!(why(history("T-2", &on)).0, 400, "it is of another entity");
-    // Entries of the journal have numbers, and whoever knows one may go on from there.
+    // Entries of the journal have numbers, so a caller can continue from any of them.
     assert_eq!(owner.get("/v1/journal?cursor=2&limit=1").unwrap().body["items"][0]["seq"], 3);
 }
 
 #[test]
-fn nothing_has_an_id_that_no_address_leads_to() {
+fn ids_that_collide_with_routes_are_rejected() {
     let ground = Ground::new();
     for id in ["claim", ".", ".."] {
         let body = json!({ "id": id, "fields": { "title": "x" } });
@@ -104,7 +104,7 @@ fn short_lists_have_pages_too() {
 }
 
 #[test]
-fn a_correction_to_where_it_is_changes_nothing() {
+fn a_correction_to_the_current_state_changes_nothing() {
     let ground = Ground::new();
     let owner = &ground.owner;
     tasks(&ground, &["T-1"]);
@@ -131,7 +131,7 @@ fn a_correction_to_where_it_is_changes_nothing() {
 }
 
 #[test]
-fn whoever_may_claim_nothing_at_all_is_told_who_may() {
+fn a_caller_that_may_claim_nothing_learns_who_may() {
     let ground = Ground::new();
     let (intern, sam) = (ground.agent("ina", "mission:intern"), ground.agent("sam", "mission:specialist"));
     let coder = ground.agent("cody", "coding:coder");
@@ -151,7 +151,7 @@ fn whoever_may_claim_nothing_at_all_is_told_who_may() {
             if queue.is_empty() { 204 } else { 200 }
         );
     }
-    // Of two ways to claim one is for coders: the other is refused to them, if it is what they ask for.
+    // One of the two claiming events is for coders; asking for the other one is refused.
     assert_eq!(claim(&coder, "coding.task", json!({})).unwrap().status, 204);
     let review = refused(claim(&coder, "coding.task", json!({ "event": "claim_review" })));
     assert_eq!((review.status, review.code.as_str()), (403, "not-permitted"), "{review:?}");

@@ -1,4 +1,4 @@
-//! What comes live is what the journal says, hash and all.
+//! The stream contains the entries of the journal, hashes included.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::ground::Ground;
 
-/// Follows the journal; it has begun when this returns.
+/// Follows the journal; the stream is open when this returns.
 fn follow(ground: &Ground, after: u64) -> impl Iterator<Item = Json> + use<> {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let mut stream = TcpStream::connect(ground.address).unwrap();
@@ -26,7 +26,7 @@ fn follow(ground: &Ground, after: u64) -> impl Iterator<Item = Json> + use<> {
 }
 
 #[test]
-fn an_entry_is_the_same_live_late_and_in_the_journal() {
+fn an_entry_is_the_same_in_the_stream_and_in_the_journal() {
     let ground = Ground::new();
     let journal = |ground: &Ground| -> Vec<Json> {
         let page = ground.owner.get("/v1/journal?limit=200").unwrap().body;
@@ -49,7 +49,7 @@ fn an_entry_is_the_same_live_late_and_in_the_journal() {
 }
 
 #[test]
-fn a_stream_in_which_nothing_could_ever_come_is_refused() {
+fn a_stream_that_can_never_send_anything_is_refused() {
     let ground = Ground::new();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let ask = |path: &str, more: &str| {
@@ -63,7 +63,7 @@ fn a_stream_in_which_nothing_could_ever_come_is_refused() {
         .unwrap();
         let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
         let status: u16 = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        // A stream goes on and on: only what ends is read to the end.
+        // A stream does not end: only other answers are read to the end.
         let body = if status == 200 { String::new() } else { lines.last().unwrap_or_default() };
         (status, body)
     };

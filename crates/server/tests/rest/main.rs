@@ -1,4 +1,4 @@
-//! A real server on a free port, a real folder, a manual clock, and a client that speaks to it.
+//! A real server on a free port, a real folder, a manual clock, and a client.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Who is told what, as each pack says.
+//! Recipients of notifications, as each pack declares them.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn fire(who: &Client, entity: &str, event: &str, fields: Json) {
     who.post(&path, &body).unwrap_or_else(|it| panic!("{event} of {entity}: {it:#?}"));
 }
 
-/// Audience, to whom by name, and the words, of what was told of a lifecycle.
+/// Audience, named recipients and text of the notifications about a lifecycle.
 fn told(who: &Client, query: &str, lifecycle: &str) -> Vec<(String, Vec<String>, String)> {
     let found = who.get(&format!("/v1/notifications{query}")).unwrap().body;
     let text = |it: &Json| it.as_str().unwrap().to_owned();
@@ -53,17 +53,17 @@ fn notice(audience: &str, to: &[&str], message: &str) -> (String, Vec<String>, S
 }
 
 #[test]
-fn every_pack_tells_whom_it_says() {
+fn every_pack_notifies_its_declared_recipients() {
     let ground = all_packs();
     let owner = &ground.owner;
-    // Research: the user hears of its session, and those inside of everything.
+    // Research: the user is notified of the session, and internal audiences of everything.
     make(owner, "research.session", "S-1", json!({ "goal": "Find more" }));
     let session = "Session S-1 is INITIALIZING";
     let expected = [notice("user", &["owner"], session), notice("internal", &[], session)];
     assert_eq!(told(owner, "", "research.session"), expected);
     assert_eq!(told(owner, "?audience=internal", "research.session"), expected[1..]);
     assert_eq!(told(owner, "?to=me", "research.session"), expected[..1]);
-    // Mission: whoever is assigned.
+    // Mission: the assignee.
     make(owner, "mission.task", "T-1", json!({ "title": "Write the page" }));
     let ada = ground.agent("ada", "mission:specialist");
     fire(owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
@@ -74,7 +74,7 @@ fn every_pack_tells_whom_it_says() {
     fire(owner, "mission.task/T-1", "block", json!({ "blockReason": "No access" }));
     let blocked = notice("operator", &[], "T-1 is blocked: No access");
     assert_eq!(told(owner, "?audience=operator", "mission.task"), [blocked]);
-    // Coding: those who can claim it.
+    // Coding: the actors that can claim it.
     let planner = ground.agent("planner-1", "coding:planner");
     make(owner, "coding.goal", "G-1", json!({ "description": "A faster parser" }));
     make(&planner, "coding.sprint", "S-1", json!({ "goal_ref": "G-1" }));
@@ -106,7 +106,7 @@ fn every_pack_tells_whom_it_says() {
 }
 
 #[test]
-fn a_stream_for_users_has_what_is_told_to_users_and_one_for_all_has_all() {
+fn a_user_stream_has_only_notifications_for_users() {
     let ground = all_packs();
     let seq = ground.owner.get("/readyz").unwrap().body["seq"].as_u64().unwrap();
     make(&ground.owner, "research.session", "S-1", json!({ "goal": "Find more" }));
@@ -125,10 +125,10 @@ fn a_stream_for_users_has_what_is_told_to_users_and_one_for_all_has_all() {
     // Every number, without a gap.
     let numbers: Vec<u64> = all.lines().filter_map(|it| it.strip_prefix("id: ")?.parse().ok()).collect();
     assert_eq!(numbers, (seq + 1..=seq + numbers.len() as u64).collect::<Vec<_>>());
-    // A pack that does not tell its users apart tells them everything.
+    // A pack that does not define the audience `user` sends everything to users.
     make(&ground.owner, "mission.task", "T-1", json!({ "title": "x" }));
     fire(&ground.owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
     assert!(heard("user").contains("assignees"));
-    // The same holds for webhooks: nothing here names an audience that a stream would not have.
+    // The same holds for webhooks: no audience here that a stream would not have.
     assert_eq!(each(&ground.owner.get("/v1/notifications?audience=user").unwrap().body, "id"), ["S-1"]);
 }

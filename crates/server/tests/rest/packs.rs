@@ -1,4 +1,4 @@
-//! Packs come into force while everything runs.
+//! Packs are installed while the server runs.
 
 use serde_json::{Value as Json, json};
 
@@ -74,7 +74,7 @@ transitions:
     assert!(said[0].starts_with("lifecycles/lamp.yaml:7:"), "{said:#?}");
     assert!(said[1].starts_with("lifecycles/lamp.yaml:8:") && said[1].contains("OM"), "{said:#?}");
 
-    // What compiles can still be wrong: nobody can ever take this step.
+    // A definition that compiles can still be wrong: no actor can ever take this step.
     let odd = TWO.replace("from: ON, to: OFF, by: human", "from: ON, to: OFF, by: human && agent");
     let problem = refused(ground.owner.put("/v1/packs/lamps", &lamps(1, &odd)));
     assert_eq!(problem.code, "invalid-pack");
@@ -85,7 +85,7 @@ transitions:
 }
 
 #[test]
-fn a_pack_says_its_own_name_and_takes_nobody_elses() {
+fn a_pack_cannot_take_the_name_of_another() {
     let ground = Ground::new();
     let owner = &ground.owner;
     assert_eq!(why(owner.put("/v1/packs/other", &lamps(1, TWO))), (422, "invalid-pack".to_owned()));

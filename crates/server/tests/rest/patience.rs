@@ -1,4 +1,4 @@
-//! Nobody may let the server wait for ever, and nobody is held up by those who do.
+//! A slow client cannot keep the server waiting, and does not delay other clients.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -21,7 +21,7 @@ fn is_ended(mut stream: TcpStream) -> bool {
 }
 
 #[test]
-fn a_connection_that_does_not_say_what_it_wants_ends() {
+fn an_idle_connection_is_closed() {
     let ground = quick();
     assert!(is_ended(TcpStream::connect(ground.address).unwrap()), "nothing said");
     let mut half = TcpStream::connect(ground.address).unwrap();
@@ -40,7 +40,7 @@ fn a_connection_that_does_not_say_what_it_wants_ends() {
     }
 }
 
-/// The names of entities from a stream of events, as many as are wanted.
+/// Reads `count` entity names from a stream of events.
 fn heard(stream: TcpStream, count: usize) -> usize {
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
@@ -61,11 +61,11 @@ fn follow(ground: &Ground) -> TcpStream {
 }
 
 #[test]
-fn whoever_stops_reading_is_left_and_nobody_waits_for_them() {
+fn a_client_that_stops_reading_is_dropped() {
     let ground = Ground::with(ServerLimits { seconds: 5, ..ServerLimits::default() });
     let (stuck, healthy) = (follow(&ground), follow(&ground));
     let reading = std::thread::spawn(move || heard(healthy, 3_000));
-    // More than the buffers on the way hold.
+    // More than the buffers in between hold.
     for round in 0..3 {
         let create = |place: usize| {
             let title = format!("{round}-{place} {}", "a".repeat(5_000));
@@ -91,19 +91,19 @@ fn whoever_stops_reading_is_left_and_nobody_waits_for_them() {
 }
 
 #[test]
-fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
+fn unknown_tokens_are_rate_limited() {
     let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
     let stranger = ground.client(&format!("ts_{}_{}", "0".repeat(12), "0".repeat(64)));
     let codes: Vec<String> = (0..60).map(|_| why(stranger.get("/v1/whoami")).1).collect();
     assert_eq!(codes.first().map(String::as_str), Some("unauthorized"));
     assert!(codes.iter().filter(|it| *it == "rate-limited").count() > 20, "{codes:?}");
-    // Whoever is known comes in all the same.
+    // A caller with a valid token still gets in.
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
 }
 
 #[test]
-fn whoever_comes_for_the_first_time_with_a_good_token_is_no_stranger() {
+fn a_valid_new_token_is_not_limited() {
     let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     let made = |n: usize| ground.minted(json!({ "actor": format!("coder-{n}"), "kind": "agent" }));
     let tokens: Vec<String> = (0..60).map(made).collect();
@@ -113,11 +113,11 @@ fn whoever_comes_for_the_first_time_with_a_good_token_is_no_stranger() {
 }
 
 #[test]
-fn what_takes_too_long_is_answered_so_and_counts_once_when_it_is_asked_again() {
+fn a_timed_out_request_counts_once_when_it_is_repeated() {
     let ground = quick();
     let task = json!({ "id": "T-1", "fields": { "title": "Find the way" } });
     let ask = || ground.owner.post_with("/v1/entities/mission.task", &task, &[("Idempotency-Key", "slow")]);
-    // Somebody else writes, and does not come to an end.
+    // Another process holds the write lock.
     let other = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert_eq!(why(ask()), (503, "timeout".to_owned()));

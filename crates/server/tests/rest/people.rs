@@ -1,4 +1,4 @@
-//! Words for somebody, requests to people, and how risky an action is.
+//! Messages to people, requests to people, and the risk of actions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +67,7 @@ fn texts(client: &Client, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_reach_those_they_are_meant_for_on_every_surface() {
+fn messages_reach_their_recipients_on_every_interface() {
     let ground = ground();
     let [mia, pia, kim] = ["mia", "pia", "kim"].map(|it| ground.person(it));
     mia.post("/v1/entities/post.box", &json!({ "id": "B" })).unwrap();
@@ -106,7 +106,7 @@ fn words_reach_those_they_are_meant_for_on_every_surface() {
 }
 
 #[test]
-fn requests_of_every_lifecycle_come_to_one_inbox_the_urgent_first() {
+fn open_requests_of_all_lifecycles_are_listed_together_urgent_first() {
     let ground = ground();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
     let ask = |id: &str, soon: bool| {
@@ -143,7 +143,7 @@ fn requests_of_every_lifecycle_come_to_one_inbox_the_urgent_first() {
     assert_eq!((silent.status, silent.errors[0].message.as_str()), (422, "Say why not"));
     let denied = decide(owner, "L-2", json!({ "decision": "deny", "note": "too soon" })).unwrap().body;
     assert_eq!(denied["entity"]["state"], json!("REFUSED"));
-    // A shell command is RED: one person is not enough, and nobody counts twice.
+    // A shell command is RED: it takes two people, and each counts once.
     decide(owner, "A-1", approve.clone()).unwrap_or_else(|it| panic!("{it:#?}"));
     assert_eq!(inbox(owner, ""), ["A-1"]);
     assert_eq!(why(decide(owner, "A-1", approve.clone())), (403, "not-permitted".to_owned()));
@@ -190,7 +190,7 @@ fn an_action_is_judged_for_a_role() {
     );
 }
 
-/// The people whom the project counts, as the journal says last.
+/// The people of the project, as the journal last recorded them.
 fn counted(ground: &Ground) -> Vec<String> {
     let (mut last, mut after) = (Vec::new(), 0);
     loop {
@@ -218,7 +218,7 @@ fn until(is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn whoever_has_a_token_of_a_person_counts_as_one_from_the_start() {
+fn the_owner_of_a_person_token_counts_as_a_person() {
     let ground = Ground::new();
     assert_eq!(counted(&ground), ["owner"]);
     ground.person("pia");
@@ -227,7 +227,7 @@ fn whoever_has_a_token_of_a_person_counts_as_one_from_the_start() {
 }
 
 #[test]
-fn nobody_is_lost_when_tokens_are_made_at_the_same_time() {
+fn concurrent_token_creation_loses_no_person() {
     let ground = Ground::new();
     let names: Vec<String> = (10..26).map(|it| format!("p-{it}")).collect();
     std::thread::scope(|threads| {
@@ -241,7 +241,7 @@ fn nobody_is_lost_when_tokens_are_made_at_the_same_time() {
 }
 
 #[test]
-fn whoever_has_no_token_any_more_is_not_counted_on() {
+fn a_person_without_a_token_is_not_counted() {
     let ground = Ground::new();
     let made = |body: Json| {
         let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
@@ -271,7 +271,7 @@ fn whoever_has_no_token_any_more_is_not_counted_on() {
     let lowered = ground.owner.post("/v1/entities/mission.approval/A-2/transitions", &fewer);
     lowered.unwrap_or_else(|it| panic!("{it:#?}"));
 
-    // By time, and by whoever signs out.
+    // By the end of the token's lifetime, and by signing out.
     made(json!({ "actor": "late", "kind": "human", "lifetime": "1h" }));
     let leaves = ground.person("leaves");
     assert_eq!(counted(&ground), ["late", "leaves", "owner"]);
@@ -280,7 +280,7 @@ fn whoever_has_no_token_any_more_is_not_counted_on() {
     ground.owner.post("/v1/clock/advance", &json!({ "by": "2h" })).unwrap();
     until(|| counted(&ground) == ["owner"]);
 
-    // What the list says wrongly is set right when the server starts.
+    // A wrong list is corrected when the server starts.
     let ground = ground.restarted_after(|data| {
         let store = Arc::new(Sqlite::open(data, SqliteOptions::default()).unwrap());
         let runtime = Runtime::start(store, &[], Options::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Where a server is reached, and what bounds it has: it says so itself.
+//! The server reports its own addresses and limits.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,7 +8,7 @@ use trackside_server::ServerLimits;
 use crate::ground::{Ground, each, refused, why};
 
 #[test]
-fn a_server_that_listens_everywhere_is_reached_where_it_says() {
+fn a_server_on_all_interfaces_reports_a_reachable_address() {
     let ground = Ground::listening("0.0.0.0:0", |_| {});
     let told = std::fs::read_to_string(ground.data.join("address")).unwrap();
     let address: SocketAddr = told.parse().unwrap();
@@ -20,7 +20,7 @@ fn a_server_that_listens_everywhere_is_reached_where_it_says() {
 }
 
 #[test]
-fn plain_curl_is_told_to_send_json() {
+fn a_form_body_gets_advice_to_send_json() {
     let ground = Ground::new();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let head = format!(
@@ -34,7 +34,7 @@ fn plain_curl_is_told_to_send_json() {
 }
 
 #[test]
-fn bounds_are_settings_with_their_origin_and_hold_at_once() {
+fn limits_are_settings_with_their_origin_and_apply_at_once() {
     let ground = Ground::new();
     let settings = || ground.owner.get("/v1/settings/access").unwrap().body;
     let of = |name: &str| {
@@ -85,7 +85,7 @@ fn bounds_are_settings_with_their_origin_and_hold_at_once() {
 }
 
 #[test]
-fn a_session_lasts_no_longer_than_what_its_link_was_made_with() {
+fn a_session_ends_no_later_than_the_token_of_its_link() {
     let ground = Ground::new();
     let pia = ground.actor(json!({ "actor": "pia", "kind": "human", "lifetime": "1h" }));
     let link = pia.post("/v1/sign-in-links", &json!({})).unwrap().body;
@@ -101,7 +101,7 @@ fn a_session_lasts_no_longer_than_what_its_link_was_made_with() {
     assert_eq!(asked(&session), 200);
     ground.owner.post("/v1/clock/advance", &json!({ "by": "61m" })).unwrap();
     assert_eq!(asked(&session), 401);
-    // One that is made for somebody by an admin is as long as usual.
+    // A link that an admin creates for another person has the usual lifetime.
     let link = ground.owner.post("/v1/sign-in-links", &json!({ "actor": "mia" })).unwrap().body;
     let path = link["url"].as_str().unwrap().split_once("/sign-in").unwrap().1.to_owned();
     let cookie =
@@ -110,7 +110,7 @@ fn a_session_lasts_no_longer_than_what_its_link_was_made_with() {
 }
 
 #[test]
-fn a_person_with_a_link_that_is_no_good_sees_a_page_and_a_program_a_problem() {
+fn an_invalid_link_gives_people_a_page_and_programs_a_problem() {
     let ground = Ground::new();
     let link = ground.owner.post("/v1/sign-in-links", &json!({ "actor": "mia" })).unwrap().body;
     let path = link["url"].as_str().unwrap().split_once("/sign-in").unwrap().1.to_owned();
@@ -144,7 +144,7 @@ fn a_person_with_a_link_that_is_no_good_sees_a_page_and_a_program_a_problem() {
         );
         assert!(String::from_utf8_lossy(&told.body).contains("trackside sign-in"));
     }
-    // Nothing at all in it, as when a line was broken.
+    // No parameter at all, as when a line was broken.
     let none = ground.raw(&format!("GET /sign-in HTTP/1.1\r\nAccept: {browser}"), b"");
     assert_eq!((none.status, none.header("content-type")), (401, Some("text/html; charset=utf-8")));
 }

@@ -1,4 +1,4 @@
-//! What could be passed over in silence is told.
+//! Cases that a server could ignore silently are reported.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn the_clock_does_not_go_back() {
 }
 
 #[test]
-fn a_condition_that_fails_on_something_is_told_with_what() {
+fn a_failed_condition_names_the_values_it_read() {
     let ground = Ground::new();
     let owner = &ground.owner;
     for (id, priority) in [("T-1", 3), ("T-2", 1)] {
@@ -37,7 +37,7 @@ fn a_condition_that_fails_on_something_is_told_with_what() {
 }
 
 #[test]
-fn what_is_misspelled_in_a_decision_is_told_with_what_may_have_been_meant_and_its_end_has_no_clock() {
+fn a_misspelled_target_gets_a_suggestion_and_a_decided_approval_has_no_timers() {
     let ground = Ground::new();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
     owner.post("/v1/entities/mission.task", &json!({ "id": "T-1", "fields": { "title": "x" } })).unwrap();

@@ -1,4 +1,4 @@
-//! Named queries come page by page, like every list.
+//! Named queries have pages, like every list.
 
 use serde_json::{Value as Json, json};
 
@@ -68,7 +68,7 @@ fn rows_of_a_query_come_page_by_page_in_its_order() {
 }
 
 #[test]
-fn a_history_is_read_on_with_its_cursor() {
+fn a_history_continues_with_its_cursor() {
     let ground = ground();
     ground.owner.post("/v1/entities/shelf.book", &json!({ "id": "B" })).unwrap();
     for pages in 1..=60 {
@@ -94,7 +94,7 @@ fn a_parameter_that_is_wrong_is_named() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_what_is() {
+fn unknown_names_get_suggestions() {
     let ground = ground();
     for path in
         ["/v1/entities/shelf.bok/B", "/v1/entities/shelf.bok/B/explain", "/v1/entities/shelf.bok/B/history"]

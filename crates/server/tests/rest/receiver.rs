@@ -1,4 +1,4 @@
-//! A receiver of webhooks: hears everything, and answers as it is told.
+//! A receiver of webhooks: records every message, and answers as configured.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value as Json;
 
-/// A message as it came.
+/// A received message.
 #[derive(Clone, Debug)]
 pub(crate) struct Heard {
     pub headers: HeaderMap,
@@ -30,7 +30,7 @@ impl Heard {
     }
 }
 
-/// What is answered to a message: a status line, and headers as they are written.
+/// The answer to a message: a status and further header lines.
 pub(crate) type Answer = (u16, String);
 type Answers = Arc<Mutex<Box<dyn FnMut(&Heard) -> Answer + Send>>>;
 
@@ -43,7 +43,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// One that answers so.
+    /// A receiver with this answer.
     pub fn new(answers: impl FnMut(&Heard) -> Answer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hooks?of=ours", listener.local_addr().unwrap());
@@ -58,7 +58,7 @@ impl Receiver {
         it
     }
 
-    /// One that takes everything.
+    /// A receiver that accepts everything.
     pub fn willing() -> Self {
         Self::new(|_| (200, String::new()))
     }
@@ -68,7 +68,7 @@ impl Receiver {
         *self.answers.lock().unwrap() = Box::new(answers);
     }
 
-    /// Everything that came, once there is so much.
+    /// Waits for this many messages, and returns them.
     pub fn wait(&self, count: usize) -> Vec<Heard> {
         let (heard, changed) = &*self.heard;
         let patience = Duration::from_secs(60);
@@ -78,7 +78,7 @@ impl Receiver {
         heard.clone()
     }
 
-    /// Everything that came until now.
+    /// All messages so far.
     pub fn heard(&self) -> Vec<Heard> {
         self.heard.0.lock().unwrap().clone()
     }
@@ -99,7 +99,7 @@ impl Receiver {
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
         let heard = Heard { headers, body };
-        // Answered first, so that whoever waits for it sees what was answered.
+        // The answer comes first, so that a waiting test sees it.
         let (status, more) = (self.answers.lock().unwrap())(&heard);
         self.heard.0.lock().unwrap().push(heard);
         self.heard.1.notify_all();

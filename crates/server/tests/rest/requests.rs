@@ -31,7 +31,7 @@ fn named(ground: &Ground, id: &str) -> Vec<Json> {
 }
 
 #[test]
-fn a_request_is_found_again_in_the_journal_by_the_name_on_its_answer() {
+fn a_request_id_is_recorded_in_the_journal() {
     let ground = Ground::new();
     let task = |id: &str| json!({ "id": id, "fields": { "title": "Find the way" } });
     let path = "/v1/entities/mission.task";
@@ -44,7 +44,7 @@ fn a_request_is_found_again_in_the_journal_by_the_name_on_its_answer() {
     let body: Json = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(body["transition"]["requestId"], "deploy-42.a_b", "the answer says it too");
 
-    // One that nobody sent is made up, and no two are the same.
+    // A missing id is generated, and no two are the same.
     let (_, first) = asked(&ground, path, None, &task("T-2"));
     let (_, second) = asked(&ground, path, None, &task("T-3"));
     assert_ne!(first, second);
@@ -53,18 +53,18 @@ fn a_request_is_found_again_in_the_journal_by_the_name_on_its_answer() {
         (Some("T-2"), Some("T-3"))
     );
 
-    // What could not stand in any log is replaced, not repeated.
+    // An id that would break a log line is replaced, not repeated.
     for odd in ["two words", "a;b", "\"quoted\"", &"x".repeat(129)] {
         let (answer, id) = asked(&ground, path, Some(odd), &task("T-1"));
         assert_eq!(answer.status, 409);
         assert!(id != odd && id.len() == 16, "{id}");
     }
 
-    // A refusal has its name, and writes nothing under it.
+    // A refusal has a request id, and writes no entry under it.
     let (answer, id) = asked(&ground, path, Some("again"), &task("T-1"));
     assert_eq!((answer.status, id.as_str(), named(&ground, "again").len()), (409, "again", 0));
 
-    // Every command of a batch, and what the server does for somebody.
+    // Every command of a batch, and the server's own commands on behalf of a caller.
     let batch = json!({ "commands": [
         { "lifecycle": "mission.task", "id": "B-1", "fields": { "title": "One" } },
         { "lifecycle": "mission.task", "id": "B-2", "fields": { "title": "Two" } },
@@ -77,7 +77,7 @@ fn a_request_is_found_again_in_the_journal_by_the_name_on_its_answer() {
 }
 
 #[test]
-fn the_name_of_a_request_stays_in_the_journal_when_the_server_is_started_again() {
+fn a_request_id_survives_a_restart() {
     let ground = Ground::new();
     asked(
         &ground,
@@ -93,7 +93,7 @@ fn the_name_of_a_request_stays_in_the_journal_when_the_server_is_started_again()
 }
 
 #[test]
-fn a_call_over_mcp_is_found_again_in_the_journal() {
+fn an_mcp_call_is_recorded_with_its_request_id() {
     let ground = Ground::new();
     let arguments =
         json!({ "lifecycle": "mission.task", "id": "T-1", "fields": { "title": "Find the way" } });
@@ -104,7 +104,7 @@ fn a_call_over_mcp_is_found_again_in_the_journal() {
     assert_eq!((answer.status, id.as_str()), (200, "by-mcp"));
     let entries = named(&ground, "by-mcp");
     assert_eq!(entries.first().map(|it| &it["event"]), Some(&json!("CREATED")), "{entries:#?}");
-    // One that nobody sent is made up here too.
+    // A missing id is generated here, too.
     let note = json!({ "lifecycle": "mission.task", "id": "T-2", "fields": { "title": "x" } });
     let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": { "name": "create", "arguments": note } });
@@ -113,7 +113,7 @@ fn a_call_over_mcp_is_found_again_in_the_journal() {
 }
 
 #[test]
-fn definitions_and_what_is_dropped_are_found_again_with_who_asked() {
+fn installations_and_redactions_are_recorded_with_their_request() {
     let ground = Ground::new();
     let only = |id: &str, event: &str| {
         let entries = named(&ground, id);

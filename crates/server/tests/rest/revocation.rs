@@ -1,4 +1,5 @@
-//! A token that ends, in whatever way, is refused from the next request on: the cache of tokens observes every commit.
+//! A token that ends for any reason is refused from the next request on: the cache of tokens observes every
+//! commit.
 
 use serde_json::json;
 use trackside_protocol::Client;

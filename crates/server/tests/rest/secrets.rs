@@ -1,4 +1,4 @@
-//! What was shown once is nowhere else.
+//! Secrets that are shown once are stored nowhere.
 
 use serde_json::{Value as Json, json};
 
@@ -36,7 +36,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
     assert_eq!(secrets.len(), 9);
     assert!(secrets.iter().all(|it| it.starts_with("ts_") && it.len() > 70), "{secrets:?}");
 
-    // Whatever goes wrong, it is not said back.
+    // No error repeats a secret.
     let mut said: Vec<(String, Vec<u8>)> = Vec::new();
     for secret in &secrets {
         let bearer = format!("Authorization: Bearer {secret}");
@@ -60,7 +60,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
         ] {
             let answer = ground.raw(&head, b"");
             let what = head.lines().next().unwrap_or_default().replace(secret.as_str(), "…");
-            // A path that is not there is said back as it was asked for: that is not ours to know as a secret.
+            // An unknown path is repeated in the error: the server cannot know that it contains a secret.
             if !what.contains("nowhere") {
                 said.push((what, [answer.head.into_bytes(), answer.body].concat()));
             }
@@ -71,7 +71,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
     let told: Vec<Json> = vec![owner.get("/v1/stats").unwrap().body, owner.get("/v1/alerts").unwrap().body];
     said.extend(told.into_iter().map(|it| ("told".to_owned(), it.to_string().into_bytes())));
 
-    // Everything that is on disk, but the file that holds the owner's.
+    // All files on disk, except the one with the owner's token.
     let ground = ground.restarted();
     for file in files(&ground.data) {
         let name = file.display().to_string();
@@ -82,14 +82,14 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
     assert!(said.iter().any(|(name, _)| name.ends_with("journal.db")));
     assert!(said.iter().any(|(name, _)| name.ends_with("state.db")));
     for (place, secret) in secrets.iter().enumerate() {
-        // The id in it is no secret; what follows is.
+        // The id in it is no secret; the rest is.
         let hidden = secret.rsplit('_').next().unwrap();
         for (where_, bytes) in &said {
             let found = bytes.windows(hidden.len()).any(|it| it == hidden.as_bytes());
             assert!(!found, "secret {place} is in {where_}");
         }
     }
-    // The same look finds what is there: the id of every token.
+    // The same search finds data that is there: the id of every token.
     let id = secrets[1].split('_').nth(1).unwrap().as_bytes();
     let journal = said.iter().find(|(name, _)| name.ends_with("journal.db")).unwrap();
     assert!(journal.1.windows(id.len()).any(|it| it == id), "the look itself is blind");

@@ -11,7 +11,7 @@ fn setting(client: &Client, name: &str) -> Json {
 }
 
 #[test]
-fn a_setting_tells_whose_word_it_is_and_is_taken_back_with_null() {
+fn a_setting_shows_its_origin_and_null_resets_it() {
     let ground = Ground::new();
     let (owner, person) = (&ground.owner, ground.person("pia"));
     let before = setting(&person, "redApprovers");
@@ -38,7 +38,7 @@ fn a_setting_tells_whose_word_it_is_and_is_taken_back_with_null() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_whole() {
+fn an_invalid_change_is_refused_as_a_whole() {
     let ground = Ground::new();
     let (owner, person) = (&ground.owner, ground.person("pia"));
     let wrong = json!({ "redApprovers": "many", "redAprovers": 2, "approvalLifetime": "1h" });
@@ -58,7 +58,7 @@ fn what_does_not_fit_is_refused_whole() {
 }
 
 #[test]
-fn the_zone_is_the_projects() {
+fn the_project_has_one_time_zone() {
     let ground = Ground::new();
     let owner = &ground.owner;
     assert_eq!(owner.get("/v1/settings").unwrap().body["zone"], json!(""));

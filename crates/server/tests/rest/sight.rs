@@ -1,4 +1,5 @@
-//! What somebody may not see, on whichever way: after a new version of the rules, and after their token is gone.
+//! Hidden data stays hidden on every route: after a new version of the rules, and after the reader's token
+//! has ended.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use trackside_protocol::Client;
 
 use crate::ground::{Ground, why};
 
-/// A pack whose chests are for their holders, or for everybody.
+/// A pack whose chests are visible to their holders, or to all.
 fn chests(version: u32, read: &str) -> Json {
     let pack =
         format!("pack: vault\nversion: {version}\nabout: Chests.\naudiences: {{ operator: Watches. }}\n");
@@ -27,7 +28,7 @@ fn chests(version: u32, read: &str) -> Json {
 const FOR_HOLDERS: &str = "read: actor.id == holder || (human && admin)\n";
 
 #[test]
-fn what_lives_by_an_older_version_is_seen_by_whom_that_lets_see_it() {
+fn visibility_follows_the_entitys_own_version() {
     let ground = Ground::new();
     let owner = &ground.owner;
     owner.put("/v1/packs/vault", &chests(1, FOR_HOLDERS)).unwrap_or_else(|it| panic!("{it:#?}"));
@@ -59,7 +60,7 @@ fn what_lives_by_an_older_version_is_seen_by_whom_that_lets_see_it() {
     assert!(heard.contains("for-everybody") && !heard.contains("the-old-combination"), "{heard}");
 }
 
-/// The lines of a stream as they come; the end of it ends them.
+/// The lines of a stream as they arrive, until it ends.
 fn lines(stream: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
     let (told, heard) = channel();
     std::thread::spawn(move || {
@@ -72,7 +73,7 @@ fn lines(stream: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
     heard
 }
 
-/// Waits until somebody is spoken of: who is sent away meanwhile is told nothing more.
+/// Waits until a text occurs. A caller that loses its right meanwhile gets nothing more.
 fn until(heard: &Receiver<String>, whom: &str) {
     loop {
         let line = heard.recv_timeout(Duration::from_secs(10)).expect("the stream goes on");
@@ -82,7 +83,7 @@ fn until(heard: &Receiver<String>, whom: &str) {
     }
 }
 
-/// Everything until the stream ends; it must.
+/// Everything until the stream ends, which it must.
 fn to_the_end(heard: &Receiver<String>) -> String {
     let mut all = String::new();
     loop {
@@ -120,7 +121,7 @@ fn a_stream_ends_with_the_token_it_was_opened_with() {
     let heard = to_the_end(&taken_stream);
     assert!(!heard.contains("T-2"), "{heard}");
 
-    // By time as well; and whoever is good goes on.
+    // Also by the end of its lifetime; other streams continue.
     let late = made(json!({ "lifetime": "1h" }));
     let late_stream = open(&late);
     task("T-3");

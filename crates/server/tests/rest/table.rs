@@ -1,4 +1,4 @@
-//! Who may go through which door. A new route needs a row here.
+//! The access table: the callers that each route admits. A new route needs a row here.
 
 /// Every kind of caller, in the order of the columns.
 pub(crate) const CALLERS: [&str; 11] = [
@@ -15,20 +15,20 @@ pub(crate) const CALLERS: [&str; 11] = [
     "admin",
 ];
 
-/// Whose entity it is about.
+/// The owner of the entity in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// None in particular.
+    /// No particular entity.
     None,
-    /// The caller's own, which nobody else may see.
+    /// The caller's own, which no other actor may see.
     Own,
-    /// Somebody else's, which all may see.
+    /// Another actor's, which all may see.
     Other,
-    /// Somebody else's, which only they and admins may see.
+    /// Another actor's, which only its holder and admins may see.
     Hidden,
 }
 
-/// What becomes of it.
+/// The expected answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
     Done,
@@ -38,11 +38,11 @@ pub(crate) enum Cell {
     Forbidden,
     /// 404.
     Hidden,
-    /// Let in, and turned down by what it asked for.
+    /// Admitted, and refused because of the request itself.
     Refused,
 }
 
-/// A route, what it is asked, and what becomes of it for each caller.
+/// A route, a request, and the expected answer for each caller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub method: &'static str,
@@ -52,7 +52,7 @@ pub(crate) struct Row {
     pub subject: Subject,
     /// `2` done, `1` unknown, `3` forbidden, `4` hidden, `r` refused; blanks are for the eye.
     cells: &'static str,
-    /// Whoever asks this is out afterwards.
+    /// Whether the caller has no access afterwards.
     pub ends_its_caller: bool,
 }
 
@@ -93,12 +93,12 @@ const ANYONE: &str = "1111 22 23 222";
 const ADMIN: &str = "1111 33 33 332";
 const PEOPLE: &str = "1111 33 33 322";
 const TAKERS: &str = "1111 33 23 232";
-/// What is somebody else's and hidden is there for admins alone.
+/// Another actor's hidden entity: only admins see it.
 const SECRET: &str = "1111 44 43 442";
 /// The caller's own.
 const MINE: &str = "1111 22 23 222";
 
-/// Who may go through which door.
+/// The callers that each route admits.
 pub(crate) const ROWS: &[Row] = &[
     // Entities.
     row("POST", "/v1/entities/{lifecycle}", None, ANYONE, r#"{"fields":{"holder":"x"}}"#),
@@ -165,7 +165,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("PUT", "/v1/settings/{pack}", None, ADMIN, "{}"),
     row("POST", "/v1/migrations", None, ADMIN, r#"{"lifecycle":"vault.open","to":1}"#),
     with("?dryRun=true", row("POST", "/v1/migrations", None, ADMIN, r#"{"lifecycle":"vault.open","to":1}"#)),
-    // What happened, and what people should look at.
+    // The journal, and notices for people.
     with("?after={seq}", row("GET", "/v1/journal", Hidden, ANYONE, "")),
     with("?audience=all", row("GET", "/v1/events", None, ANYONE, "")),
     with("?after={seq}&audience=all", row("GET", "/v1/events", Hidden, ANYONE, "")),
@@ -219,7 +219,7 @@ pub(crate) const ROWS: &[Row] = &[
         ADMIN,
         r#"{"lifecycle":"{lifecycle}","id":"{id}","all":true,"reason":"so"}"#,
     ),
-    // What people decide, and what the outside does.
+    // Approvals, and effects.
     row("GET", "/v1/approvals", Hidden, ANYONE, ""),
     row(
         "POST",
@@ -238,7 +238,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     row("GET", "/v1/effects", Hidden, ANYONE, ""),
     row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
-    // Nobody has taken it under this number.
+    // No worker has taken it under this fence.
     row("POST", "/v1/effects/{id}/result", Other, "1111 33 r3 r3r", r#"{"ok":true,"fence":1}"#),
     row("POST", "/v1/effects/{id}/result", Hidden, "1111 33 43 43r", r#"{"ok":true,"fence":1}"#),
     row("PUT", "/v1/artifacts/{sha256}", None, ANYONE, "x"),

@@ -1,4 +1,4 @@
-//! What a request went through arrives at a collector that speaks OTLP over HTTP.
+//! The spans of a request arrive at a collector that speaks OTLP over HTTP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,14 +10,14 @@ use trackside_server::TraceOptions;
 
 use crate::ground::Ground;
 
-/// A message as it came: the first line, the headers, and what it said.
+/// A received message: the first line, the headers, and the body.
 struct Message {
     line: String,
     headers: Vec<String>,
     body: Json,
 }
 
-/// Something that takes OTLP over HTTP, and hands on what it was sent.
+/// A collector for OTLP over HTTP that passes on the messages.
 fn collector(status: &'static str) -> (String, Receiver<Message>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -41,7 +41,7 @@ fn collector(status: &'static str) -> (String, Receiver<Message>) {
             stream.read_exact(&mut body).unwrap();
             let line = lines.remove(0);
             let message = Message { line, headers: lines, body: serde_json::from_slice(&body).unwrap() };
-            // Before the answer: whoever has it may look.
+            // Before the answer: the test may look as soon as the client has it.
             let is_heard = told.send(message).is_ok();
             let answer = format!(
                 "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}"
@@ -90,7 +90,7 @@ fn attribute(of: &Json, key: &str) -> Json {
 }
 
 #[test]
-fn a_request_and_what_it_went_through_arrive_at_the_collector() {
+fn the_spans_of_a_request_arrive_at_the_collector() {
     let (endpoint, heard) = collector("200 OK");
     let ground = traced(endpoint, 0.0);
     create(&ground, "T-1", "01");
@@ -120,14 +120,14 @@ fn a_request_and_what_it_went_through_arrive_at_the_collector() {
         last = to;
     }
     assert!(last <= nanos(request, "endTimeUnixNano"), "and are within the request: {spans:#?}");
-    // What the caller does not keep is not sent, nor what nobody asked to keep.
+    // Traces that the caller does not record are not sent, nor requests without a trace.
     assert_eq!(spans.len(), 4, "{spans:#?}");
     let ids: std::collections::BTreeSet<String> = spans.iter().map(|it| it["spanId"].to_string()).collect();
     assert_eq!(ids.len(), 4);
 }
 
-/// Sends something under the trace, and gives the names of what it went through, and how many entries of the journal
-/// have the name of the request.
+/// Sends a request under the trace. Returns the names of its spans, and the number of journal entries with
+/// the request's id.
 fn stages(line: &str, body: &Json, status: u16) -> (Vec<String>, usize) {
     let (endpoint, heard) = collector("200 OK");
     let ground = traced(endpoint, 0.0);
@@ -159,7 +159,7 @@ fn stages(line: &str, body: &Json, status: u16) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn a_call_over_mcp_went_through_the_same() {
+fn an_mcp_call_has_the_same_spans() {
     let arguments = json!({ "lifecycle": "mission.task", "id": "T-1", "fields": { "title": "x" } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "create", "arguments": arguments } });
@@ -170,7 +170,7 @@ fn a_call_over_mcp_went_through_the_same() {
 }
 
 #[test]
-fn every_command_of_a_batch_went_through_the_same() {
+fn every_command_of_a_batch_has_the_same_spans() {
     let task = |id: &str| json!({ "lifecycle": "mission.task", "id": id, "fields": { "title": "x" } });
     let all = ["POST /v1/batch", "commit", "commit", "decide", "decide", "wait", "wait"];
     for atomic in [false, true] {
@@ -178,14 +178,14 @@ fn every_command_of_a_batch_went_through_the_same() {
         let (went, asked) = stages("POST /v1/batch HTTP/1.1", &batch, 200);
         assert_eq!((went, asked), (all.map(String::from).to_vec(), 2), "atomic: {atomic}");
     }
-    // One that is refused went the same way, and wrote nothing.
+    // A refused batch has the same spans, and writes nothing.
     let batch = json!({ "commands": [task("T-1"), task("T-1")], "atomic": true });
     let (went, asked) = stages("POST /v1/batch HTTP/1.1", &batch, 422);
     assert_eq!((went, asked), (all.map(String::from).to_vec(), 0));
 }
 
 #[test]
-fn what_is_left_is_sent_before_it_ends() {
+fn remaining_spans_are_sent_before_the_server_ends() {
     let (endpoint, heard) = collector("200 OK");
     let ground = traced(endpoint, 1.0);
     create(&ground, "T-1", "01");
@@ -199,7 +199,7 @@ fn what_is_left_is_sent_before_it_ends() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_harms_nobody() {
+fn a_missing_collector_does_not_affect_requests() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for endpoint in [format!("http://{gone}/v1/traces"), collector("503 Service Unavailable").0] {
         let ground = traced(endpoint, 1.0);

@@ -1,4 +1,4 @@
-//! Looking after the whole: the audit, the export, copies, and what leaves the journal.
+//! Maintenance: the audit, the export, backups, archives and redactions.
 
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
@@ -22,7 +22,7 @@ fn task(ground: &Ground, id: &str, title: &str) {
 }
 
 #[test]
-fn the_audit_goes_through_everything_and_is_for_people() {
+fn the_audit_covers_the_whole_journal_and_is_for_people() {
     let ground = Ground::new();
     task(&ground, "T-1", "Find the way");
     let told = ground.person("pia").get("/v1/audit/verify").unwrap().body;
@@ -33,7 +33,7 @@ fn the_audit_goes_through_everything_and_is_for_people() {
 }
 
 #[test]
-fn the_audit_holds_the_journal_against_ends_that_were_noted_elsewhere() {
+fn the_audit_compares_the_journal_with_noted_ends() {
     let ground = Ground::new();
     let told = ground.owner.get("/v1/audit/verify").unwrap().body;
     let end = format!("{}:{}", told["to"]["seq"], told["to"]["hash"].as_str().unwrap());
@@ -50,7 +50,7 @@ fn the_audit_holds_the_journal_against_ends_that_were_noted_elsewhere() {
 }
 
 #[test]
-fn the_audit_tells_what_was_tampered_with() {
+fn the_audit_reports_tampered_entries() {
     let ground = Ground::new();
     task(&ground, "T-1", "Find the way");
     let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
@@ -62,7 +62,7 @@ fn the_audit_tells_what_was_tampered_with() {
 }
 
 #[test]
-fn the_audit_tells_of_rules_that_were_rewritten() {
+fn the_audit_reports_altered_rules() {
     let ground = Ground::new();
     assert_eq!(ground.owner.get("/v1/audit/verify").unwrap().body["intact"], json!(true));
     let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
@@ -73,7 +73,7 @@ fn the_audit_tells_of_rules_that_were_rewritten() {
 }
 
 #[test]
-fn an_export_holds_everything_for_an_admin_and_what_they_may_see_for_others() {
+fn an_export_contains_only_what_the_caller_may_see() {
     let ground = Ground::new();
     task(&ground, "T-1", "Find the way");
     let agent = ground.agent("ada", "mission:specialist");
@@ -177,7 +177,7 @@ fn old_journal_is_archived_while_it_runs_and_is_read_as_before() {
 }
 
 #[test]
-fn what_is_redacted_is_gone_from_every_file() {
+fn redacted_values_are_gone_from_every_file() {
     let ground = Ground::new();
     let owner = &ground.owner;
     task(&ground, "T-1", "sekrit-4711 in the title");

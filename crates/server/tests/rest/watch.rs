@@ -1,4 +1,4 @@
-//! Figures for whoever watches over the server: who may see them, what they say, and that there are not too many.
+//! Metrics for monitoring: who may see them, their values, and their number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn create(ground: &Ground, id: &str) {
 }
 
 #[test]
-fn figures_need_a_token_unless_they_are_open() {
+fn metrics_need_a_token_unless_they_are_open() {
     let closed = Ground::new();
     let answer = closed.raw("GET /metrics HTTP/1.1", b"");
     assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
@@ -52,7 +52,7 @@ fn figures_need_a_token_unless_they_are_open() {
 }
 
 #[test]
-fn figures_say_what_was_done() {
+fn metrics_count_the_work() {
     let ground = Ground::new();
     let before = metrics(&ground);
     (0..3).for_each(|it| create(&ground, &format!("T-{it}")));
@@ -139,8 +139,8 @@ fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
     becomes("trackside_entities{lifecycle=\"yard.job\",state=\"DONE\"}", 1.0);
 }
 
-/// Waits until a figure has this value. Projections are a moment behind, and a survey is kept for twenty times as long as
-/// it took.
+/// Waits until a metric has this value. Projections are a moment behind, and a survey is cached for twenty
+/// times the time it took.
 fn becomes(ground: &Ground, name: &str, wanted: f64) {
     for _ in 0..3_000 {
         if value(&metrics(ground), name) == wanted {
@@ -152,7 +152,7 @@ fn becomes(ground: &Ground, name: &str, wanted: f64) {
 }
 
 #[test]
-fn alerts_are_open_until_somebody_resolves_them() {
+fn alerts_are_counted_until_they_are_resolved() {
     let ground = Ground::new();
     create(&ground, "T-1");
     let open = |seen: bool| format!("trackside_alerts_open{{severity=\"critical\",acknowledged=\"{seen}\"}}");
@@ -173,7 +173,7 @@ fn alerts_are_open_until_somebody_resolves_them() {
 }
 
 #[test]
-fn a_journal_that_was_tampered_with_shows() {
+fn a_tampered_journal_shows_in_the_metrics() {
     let ground = Ground::new();
     create(&ground, "T-1");
     let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
@@ -186,7 +186,7 @@ fn a_journal_that_was_tampered_with_shows() {
 }
 
 #[test]
-fn nothing_is_made_anew_from_a_journal_that_was_changed() {
+fn nothing_is_rebuilt_from_an_altered_journal() {
     for change in [
         "payload = replace(payload, 'Find the way', 'Lose the way')",
         "header = replace(header, 'owner', 'other')",
@@ -194,14 +194,14 @@ fn nothing_is_made_anew_from_a_journal_that_was_changed() {
         let ground = Ground::new();
         create(&ground, "T-1");
         let sweep = || ground.owner.post("/v1/sweep", &json!({})).unwrap().body;
-        // What is not written yet is not compared.
+        // Unflushed entries are not compared.
         becomes(&ground, "trackside_projections_behind_entries", 0.0);
         let sound = sweep();
         assert_eq!((&sound["mended"], &sound["forged"]), (&json!(0), &json!(0)), "{sound}");
         let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
         let sql = format!("UPDATE journal SET {change} WHERE payload LIKE '%Find the way%'");
         assert_eq!(file.execute(&sql, []).unwrap(), 1);
-        // What is kept is not what the journal says now, be it because of that or not.
+        // The stored row now also differs from the journal.
         let state = rusqlite::Connection::open(ground.data.join("state.db")).unwrap();
         state.execute("UPDATE entity SET entered_at = entered_at + 1 WHERE id = 'T-1'", []).unwrap();
         let told = sweep();
@@ -213,7 +213,7 @@ fn nothing_is_made_anew_from_a_journal_that_was_changed() {
 }
 
 #[test]
-fn no_label_grows_with_what_anybody_sends() {
+fn no_label_takes_values_from_requests() {
     let ground = Ground::new();
     let count = || samples(&metrics(&ground)).len();
     create(&ground, "T-0");
@@ -241,7 +241,7 @@ fn no_label_grows_with_what_anybody_sends() {
     assert!(!text.contains("access."), "the server's own affairs are not counted: {text}");
 }
 
-/// Names of figures that a text speaks of.
+/// Names of metrics in a text.
 fn spoken_of(text: &str) -> BTreeSet<String> {
     let is_part = |it: char| it.is_ascii_alphanumeric() || it == '_';
     let words = text.split(|it| !is_part(it));
@@ -250,13 +250,13 @@ fn spoken_of(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn rules_and_dashboard_speak_of_what_there_is() {
+fn alert_rules_and_dashboard_use_existing_metrics() {
     let ground = Ground::new();
     create(&ground, "T-0");
     refused(
         ground.owner.post("/v1/entities/mission.task", &json!({ "id": "T-0", "fields": { "title": "x" } })),
     );
-    // Whatever is counted by lifecycle is there once something has happened.
+    // Metrics per lifecycle appear once the lifecycle has entries.
     let ready = json!({ "event": "cancel", "reason": "never mind" });
     ground
         .owner
@@ -274,7 +274,7 @@ fn rules_and_dashboard_speak_of_what_there_is() {
         assert!(missing.is_empty(), "{file} speaks of what is not there: {missing:?}");
         used.extend(names);
     }
-    // And the page about them names every one.
+    // The page about metrics names every one.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operating/observing.md");
     let described = spoken_of(&std::fs::read_to_string(page).unwrap());
     let families = text
@@ -286,7 +286,7 @@ fn rules_and_dashboard_speak_of_what_there_is() {
 }
 
 #[test]
-fn the_dashboard_is_one() {
+fn the_dashboard_layout_is_valid() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana/trackside.json");
     let board: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let panels = board["panels"].as_array().unwrap();
@@ -296,7 +296,7 @@ fn the_dashboard_is_one() {
     for family in ["trackside_webhooks", "trackside_webhook_messages", "trackside_webhook_attempts_total"] {
         assert!(spoken_of.contains(family), "{family} is on no panel");
     }
-    // One behind the other is seen by nobody.
+    // A panel behind another one is not visible.
     let mut taken = BTreeSet::new();
     for panel in panels {
         let number = |name: &str| panel["gridPos"][name].as_u64().unwrap();

@@ -1,4 +1,4 @@
-//! Messages to receivers outside: signed, in order, at least once, and only what may be seen.
+//! Webhook messages: signed, in order, at least once, and only visible data.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn entities(receiver: &Receiver, count: usize) -> Vec<String> {
     receiver.wait(count).iter().map(|it| it.entity()).collect()
 }
 
-/// What became of messages, once it is this.
+/// Waits until `count` messages are in this state.
 fn until(ground: &Ground, webhook: &str, state: &str, count: usize) -> Json {
     for _ in 0..600 {
         let found =
@@ -117,7 +117,7 @@ fn a_message_is_a_cloud_event_that_the_reference_library_accepts_and_nothing_els
 }
 
 #[test]
-fn what_fails_is_tried_again_before_what_comes_after_it() {
+fn a_failed_message_is_retried_before_later_ones() {
     let ground = Ground::telling(quick());
     let mut failures = 2;
     let receiver = Receiver::new(move |_| {
@@ -138,7 +138,7 @@ fn what_fails_is_tried_again_before_what_comes_after_it() {
 }
 
 #[test]
-fn what_nobody_takes_is_a_dead_letter_until_it_is_replayed() {
+fn an_undeliverable_message_is_a_dead_letter_until_replayed() {
     let ground = Ground::telling(quick());
     let receiver = Receiver::new(|it| (if it.entity() == "T-1" { 500 } else { 200 }, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -148,7 +148,7 @@ fn what_nobody_takes_is_a_dead_letter_until_it_is_replayed() {
     let dead = until(&ground, &webhook, "dead", 1);
     assert_eq!((&dead["items"][0]["attempts"], &dead["items"][0]["status"]), (&json!(3), &json!(500)));
     assert_eq!(ground.owner.get(&format!("/v1/webhooks/{webhook}")).unwrap().body["dead"], 1);
-    // Once more, in vain: it is tried once, and is dead again.
+    // A failing replay: it is tried once, and is dead again.
     let replay = format!("/v1/webhooks/{webhook}/replay");
     let told = ground.owner.post(&replay, &json!({})).unwrap().body;
     assert_eq!((&told["replayed"], &told["enabled"]), (&json!(1), &json!(false)));
@@ -177,7 +177,7 @@ fn what_nobody_takes_is_a_dead_letter_until_it_is_replayed() {
 }
 
 #[test]
-fn a_restart_loses_nothing_and_goes_on_where_it_was() {
+fn deliveries_resume_after_a_restart() {
     let ground = Ground::telling(WebhookOptions { attempts: 1_000, ..quick() });
     let receiver = Receiver::new(|_| (503, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -196,7 +196,7 @@ fn a_restart_loses_nothing_and_goes_on_where_it_was() {
     let mut taken: Vec<String> = receiver.heard().iter().map(|it| it.entity()).collect();
     taken.dedup();
     assert_eq!(taken, (0..30).map(|n| format!("T-{n:02}")).collect::<Vec<_>>(), "in order, none left out");
-    // What is delivered is not sent again.
+    // A delivered message is not sent again.
     let count = receiver.heard().len();
     let ground = ground.restarted();
     task(&ground, "T-30");
@@ -204,7 +204,7 @@ fn a_restart_loses_nothing_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_receiver_that_is_gone_is_left_alone_until_somebody_says_so() {
+fn a_receiver_that_answers_410_gets_no_messages_until_reactivated() {
     let ground = Ground::telling(quick());
     let receiver = Receiver::new(|_| (410, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -230,7 +230,7 @@ fn a_receiver_that_is_gone_is_left_alone_until_somebody_says_so() {
 }
 
 #[test]
-fn a_redirect_is_not_followed_and_a_wish_to_wait_is_heard() {
+fn redirects_are_not_followed_and_retry_after_is_respected() {
     let ground = Ground::telling(WebhookOptions { attempts: 1_000, ..quick() });
     let elsewhere = Receiver::willing();
     let place = elsewhere.url.clone();
@@ -248,7 +248,7 @@ fn a_redirect_is_not_followed_and_a_wish_to_wait_is_heard() {
             };
             assert!(at("nextAt") - at("at") >= 3_600_000, "{it}");
             assert!(elsewhere.heard().is_empty(), "it was followed");
-            // Nobody need wait so long: a replay tries it at once.
+            // A replay tries it at once.
             receiver.answer(|_| (200, String::new()));
             ground.owner.post(&format!("/v1/webhooks/{webhook}/replay"), &json!({})).unwrap();
             until(&ground, &webhook, "delivered", 1);
@@ -260,14 +260,14 @@ fn a_redirect_is_not_followed_and_a_wish_to_wait_is_heard() {
 }
 
 #[test]
-fn whoever_is_slow_or_dead_holds_up_nobody_else() {
+fn a_slow_or_dead_receiver_delays_no_other() {
     let ground = Ground::telling(quick());
     let (go, gone) = std::sync::mpsc::channel::<()>();
     let slow = Receiver::new(move |_| {
         gone.recv().ok();
         (200, String::new())
     });
-    // Nobody listens there.
+    // No server listens on this port.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let dead = json!({ "url": format!("http://127.0.0.1:{port}/"), "events": ["CREATED"] });
     ground.owner.post("/v1/webhooks", &dead).unwrap();
@@ -284,7 +284,7 @@ fn whoever_is_slow_or_dead_holds_up_nobody_else() {
 }
 
 #[test]
-fn no_request_goes_to_what_is_around_us_unless_that_is_allowed() {
+fn private_addresses_get_no_request_unless_allowed() {
     let ground = Ground::telling(WebhookOptions { allow_private: false, ..quick() });
     let receiver = Receiver::willing();
     let port = receiver.url.rsplit_once(':').unwrap().1.split('/').next().unwrap().to_owned();
@@ -299,7 +299,7 @@ fn no_request_goes_to_what_is_around_us_unless_that_is_allowed() {
         let answer = ground.owner.post("/v1/webhooks", &json!({ "url": url }));
         assert_eq!(why(answer), (422, "invalid-webhook".to_owned()), "{url}");
     }
-    // A name is looked at when it is connected to.
+    // A name is resolved when it is connected to.
     let named = json!({ "url": format!("https://localhost:{port}/"), "events": ["CREATED"] });
     let made = ground.owner.post("/v1/webhooks", &named).unwrap().body;
     task(&ground, "T-1");
@@ -310,7 +310,7 @@ fn no_request_goes_to_what_is_around_us_unless_that_is_allowed() {
 }
 
 #[test]
-fn a_webhook_tells_what_its_holder_may_see_as_long_as_that_is_so() {
+fn a_webhook_sends_only_what_its_owner_may_see() {
     let ground = Ground::telling(quick());
     let vault = "lifecycle: safe.box\nabout: A thing of somebody.\nread: actor.id == holder || (human && admin)\n\
          fields: { holder: { type: string } }\ncreate: { by: human, takes: [holder] }\n\
@@ -362,7 +362,7 @@ fn a_webhook_tells_what_its_holder_may_see_as_long_as_that_is_so() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_the_reason() {
+fn an_invalid_webhook_is_refused_with_the_reason() {
     let ground = Ground::telling(quick());
     let url = "http://127.0.0.1:9/";
     for (body, field) in [
@@ -377,14 +377,14 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
         assert_eq!(problem.errors[0].field.as_deref(), Some(field));
     }
     assert_eq!(why(ground.owner.post("/v1/webhooks", &json!({ "url": url, "x": 1 }))).0, 400);
-    // A browser's session ends too soon to be meant.
+    // A browser's session ends too soon for a webhook.
     let path = ground.sign_in.split_once(&ground.address.to_string()).unwrap().1;
     let followed = ground.raw(&format!("GET {path} HTTP/1.1"), b"");
     let session =
         followed.header("set-cookie").unwrap().split_once('=').unwrap().1.split(';').next().unwrap();
     let by_session = ground.client(session);
     assert_eq!(why(by_session.post("/v1/webhooks", &json!({ "url": url }))).0, 403);
-    // There is a bound.
+    // The number of webhooks is limited.
     let body = json!({ "url": url, "events": ["ERASED"] });
     for _ in 0..64 {
         ground.owner.post("/v1/webhooks", &body).unwrap();
@@ -394,7 +394,7 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_copy_of_a_project_does_not_speak_for_it() {
+fn a_copy_of_a_project_sends_no_webhooks() {
     let ground = Ground::telling(quick());
     let receiver = Receiver::willing();
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -419,7 +419,7 @@ fn a_copy_of_a_project_does_not_speak_for_it() {
 }
 
 #[test]
-fn trouble_with_webhooks_is_seen_by_those_who_watch() {
+fn webhook_failures_show_in_the_metrics() {
     let ground = Ground::telling(quick());
     let page = || String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();
     let shows = |lines: &[&str]| {
@@ -451,7 +451,7 @@ fn trouble_with_webhooks_is_seen_by_those_who_watch() {
         "trackside_webhook_messages{state=\"dead\"} 1",
         "trackside_webhook_attempts_total{outcome=\"delivered\"} 0",
     ]);
-    // Once for the one that is gone; of the other, every time until it was given up.
+    // One attempt for the receiver that is gone; for the other, all attempts until it was given up.
     let sent = gone.heard().len() + broken.heard().len();
     shows(&[&format!("trackside_webhook_attempts_total{{outcome=\"failed\"}} {sent}")]);
     assert!(sent > 2, "{sent}");

@@ -67,7 +67,7 @@ impl ArchivedRecords {
         self.chain.seq
     }
 
-    /// The same with its hash.
+    /// The last record's number and hash.
     pub fn end(&self) -> Chain {
         self.chain
     }

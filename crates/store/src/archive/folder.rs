@@ -82,7 +82,7 @@ impl Archive {
         Ok(trail)
     }
 
-    /// The same from archive files only. It ends at the first record that no file contains.
+    /// The trail from archive files only. It ends at the first record that no file contains.
     pub(super) fn trail_in_files(&self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
         let (mut trail, mut next): (Vec<Record>, u64) = (Vec::new(), from);
         let mut open: Option<ArchiveLines> = None;

@@ -19,9 +19,9 @@ const FEW: usize = 16;
 /// Payloads to drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PayloadDrops {
-    /// Of these records.
+    /// Drops the payloads of these records.
     pub seqs: BTreeSet<u64>,
-    /// Of every record of these entities before the given entry.
+    /// Drops the payloads of every record of these entities before the given entry.
     pub entities: BTreeMap<EntityKey, u64>,
 }
 
@@ -45,7 +45,7 @@ impl PayloadDrops {
         }
     }
 
-    /// True if none of it can be in this range.
+    /// Whether this range contains none of them.
     fn is_beyond(&self, first: u64, last: u64) -> bool {
         self.seqs.range(first..=last).next().is_none() && self.entities.values().all(|it| *it <= first)
     }

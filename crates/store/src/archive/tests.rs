@@ -1,4 +1,4 @@
-//! Archiving loses nothing and changes nothing.
+//! Archiving loses and changes no entry.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -83,7 +83,7 @@ fn problems(memory: &Memory, folder: &Path) -> Vec<AuditProblem> {
 }
 
 #[test]
-fn only_what_is_old_written_behind_and_done_may_go() {
+fn only_old_flushed_and_settled_entries_are_archived() {
     let last = |memory: &Memory, before: i64| {
         movable(&mut *memory.reader().unwrap(), Timestamp(before)).unwrap().map(|it| it.seq)
     };
@@ -109,7 +109,7 @@ fn only_what_is_old_written_behind_and_done_may_go() {
 }
 
 #[test]
-fn what_asks_for_an_effect_that_is_open_stays_at_hand_until_it_is_answered() {
+fn the_request_of_an_open_effect_stays_until_it_is_answered() {
     let (folder, entries) = (Folder::new(), written());
     let (memory, records) = filled(&entries, 28);
     let with = |position: u64, ids: &[u64]| {
@@ -128,7 +128,7 @@ fn what_asks_for_an_effect_that_is_open_stays_at_hand_until_it_is_answered() {
     assert_eq!(reader.stayed(&EntityKey::new("t.thing", "A")).unwrap(), [9, 15]);
     assert_eq!(reader.stayed(&EntityKey::new("t.thing", "B")).unwrap(), [0; 0]);
     assert_eq!(problems(&memory, &folder.0), [], "nor is the chain other than it was");
-    // One is answered: the next time it goes, whether anything else does or not.
+    // One effect is answered: the next archiving moves its request, even if it moves nothing else.
     with(30, &[15]);
     assert_eq!(moved(&memory, &folder.0, 20_500).unwrap(), None);
     assert_eq!((reader.record(9).unwrap(), reader.record(15).unwrap().is_some()), (None, true));
@@ -166,7 +166,7 @@ fn files_and_journal_are_the_whole_chain() {
 }
 
 #[test]
-fn a_trail_and_an_earlier_state_go_on_through_the_files() {
+fn a_trail_and_a_past_state_continue_in_archive_files() {
     let folder = Folder::new();
     let (memory, _) = filled(&written(), 30);
     moved(&memory, &folder.0, 8_500).unwrap();
@@ -200,7 +200,7 @@ fn a_trail_and_an_earlier_state_go_on_through_the_files() {
 }
 
 #[test]
-fn broken_off_before_the_cut_it_is_taken_up_again() {
+fn an_archiving_interrupted_before_the_cut_is_resumed() {
     let folder = Folder::new();
     let (memory, records) = filled(&written(), 30);
     let upto = Chain { seq: 10, hash: records[9].hash };
@@ -217,7 +217,7 @@ fn broken_off_before_the_cut_it_is_taken_up_again() {
 }
 
 #[test]
-fn a_file_that_is_not_what_was_written_deletes_nothing() {
+fn an_altered_archive_file_deletes_nothing() {
     let tampers: [fn(&str) -> String; 5] = [
         |text| text.replacen("ada", "eve", 7),
         |text| text.replace("the 4th", "no"),
@@ -251,7 +251,7 @@ fn a_file_of_another_journal_is_not_taken_for_ours() {
 }
 
 #[test]
-fn what_does_not_follow_is_not_archived() {
+fn a_gap_is_not_archived() {
     let folder = Folder::new();
     let (memory, _) = filled(&written(), 30);
     let wrong = Chain { seq: 10, hash: [7; 32] };
@@ -336,7 +336,7 @@ fn a_record_is_found_in_a_long_file_wherever_it_is() {
     }
     assert_eq!(archive.records(1_000, 5).unwrap(), records[1_000..1_005]);
     assert_eq!(archive.record(1_901).unwrap(), None);
-    // A line that says nothing of the kind is no reason to miss another one.
+    // A line with similar text does not hide the right one.
     let text = std::fs::read_to_string(&about.path).unwrap();
     std::fs::write(&about.path, text.replace("{\"seq\":", "{ \"seq\":")).unwrap();
     assert_eq!(archive.record(1_234).unwrap().as_ref(), Some(&records[1_233]));
@@ -364,7 +364,7 @@ impl Store for WithArchive<'_> {
 }
 
 #[test]
-fn the_whole_chain_is_read_as_one_and_says_where_it_is_not() {
+fn the_whole_chain_is_read_as_one_and_gaps_are_reported() {
     let folder = Folder::new();
     let (memory, records) = filled(&written(), 30);
     let first = moved(&memory, &folder.0, 8_500).unwrap().unwrap();

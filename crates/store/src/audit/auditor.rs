@@ -31,7 +31,7 @@ pub struct Auditor {
     made_from: u64,
     /// Entries without payloads, until a later entry explains it.
     bare: BTreeMap<EntityKey, Vec<u64>>,
-    /// Which rules came into force.
+    /// Installations of rules.
     in_force: Vec<InForce>,
 }
 
@@ -55,7 +55,7 @@ enum Drops {
     None,
     /// All before it, of its entity.
     Earlier,
-    /// Those of its entity with these numbers.
+    /// The entity's entries with these numbers.
     These(Vec<u64>),
 }
 
@@ -82,17 +82,17 @@ impl Auditor {
         self
     }
 
-    /// The last entry that was looked at.
+    /// The last audited entry.
     pub fn at(&self) -> Chain {
         self.audit.to
     }
 
-    /// Which rules came into force by the entries that were looked at.
+    /// Takes the installations of rules among the audited entries.
     pub(crate) fn in_force(&mut self) -> Vec<InForce> {
         std::mem::take(&mut self.in_force)
     }
 
-    /// Rules that are not those that came into force.
+    /// Adds findings for rules that differ from the installed ones.
     pub(crate) fn rules(&mut self, changed: Vec<ChangedRules>) {
         for it in changed {
             self.found(it.seq, AuditFinding::RulesChanged(it.to_string()));
@@ -253,7 +253,7 @@ impl Auditor {
         self.odd.is_some() || before.is_some_and(|it| it.shift != shift)
     }
 
-    /// It alone contains another entry. Beyond the listed ones, it is only counted.
+    /// Reports a record that contains another entry. Beyond the limit it is only counted.
     fn moves(&mut self, odd: Odd) {
         if self.moved.len() < LISTED {
             self.moved.push((odd.seq, odd.holds));

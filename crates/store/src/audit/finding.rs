@@ -1,4 +1,4 @@
-//! What an audit can find, each with its entry.
+//! The possible findings of an audit, each with its entry.
 
 use std::fmt;
 

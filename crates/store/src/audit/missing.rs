@@ -23,7 +23,7 @@ mod tests {
     use super::missing;
 
     #[test]
-    fn only_a_journal_that_ends_too_early_is_spoken_of() {
+    fn only_a_journal_that_ends_too_early_is_reported() {
         assert_eq!((missing(0, 0), missing(5, 5), missing(5, 9)), (None, None, None));
         assert!(
             missing(35, 14).is_some_and(|it| it.starts_with("it ends at 14, but state.db was built from 35"))

@@ -19,29 +19,29 @@ pub use missing::missing;
 /// Records read per query.
 const PIECE: usize = 1_000;
 
-/// What was found.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
-    /// How many entries were looked at.
+    /// The number of audited entries.
     pub entries: u64,
-    /// How many of them have lost their payload.
+    /// The number of entries without their payload.
     pub redacted: u64,
     /// The entries that explain why, in order; at most as many as problems are listed.
     pub dropped: Vec<Dropped>,
-    /// What is before the first of them.
+    /// The chain before the first audited entry.
     pub from: Chain,
     /// The last of them. Note it elsewhere to prove later that the journal was not rewritten as a whole.
     pub to: Chain,
     /// In the order of entries.
     pub problems: Vec<AuditProblem>,
-    /// How many more there are, beyond those that are listed.
+    /// Findings beyond the listed ones.
     pub more: u64,
 }
 
 /// Payloads that were dropped by an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// The entry that says so.
+    /// The entry that records the drop.
     pub by: u64,
     /// True if the whole entity was erased; false if some of its entries were redacted.
     pub erased: bool,

@@ -46,7 +46,7 @@ fn forged(after: &Record) -> Record {
 }
 
 #[test]
-fn what_nobody_touched_is_clean() {
+fn an_untouched_journal_is_clean() {
     let records = written();
     let audit = audited(&records);
     assert!(audit.is_clean(), "{:?}", audit.problems);
@@ -97,7 +97,7 @@ fn a_changed_payload_is_named() {
 }
 
 #[test]
-fn a_removed_entry_is_named_and_the_rest_is_looked_at() {
+fn a_removed_entry_is_named_and_the_rest_is_audited() {
     let removed = found(|it| drop(it.remove(4)));
     assert_eq!(removed, ["entry 5 was removed"]);
     let two = found(|it| {
@@ -155,7 +155,7 @@ fn swapped_entries_are_named() {
             renumber(it);
         });
         assert_eq!(whole, wanted);
-        // The same with the hashes left where they were.
+        // The same with the hashes left in their places.
         let content = found(|it| {
             let hashes: Vec<_> = it.iter().map(|it| it.hash).collect();
             it.swap(one, other);
@@ -175,7 +175,7 @@ fn a_copy_in_the_place_of_another_is_named() {
 }
 
 #[test]
-fn what_was_noted_elsewhere_finds_a_journal_that_was_written_anew() {
+fn a_noted_end_reveals_a_rewritten_journal() {
     let records = written();
     let note = |it: &Record| Chain { seq: it.seq, hash: it.hash };
     let mut forged: Vec<Entry> = entries(12, &["t.thing/A", "t.thing/B"]);
@@ -195,7 +195,7 @@ fn what_was_noted_elsewhere_finds_a_journal_that_was_written_anew() {
 }
 
 #[test]
-fn a_payload_that_is_gone_needs_an_entry_that_tells_why() {
+fn a_missing_payload_needs_an_entry_that_explains_it() {
     let mut all = entries(12, &["t.thing/A", "t.thing/B"]);
     all[8].event = Event::Erased { kept: Fields::default() };
     let mut records = Press::default().batch(&all).records;
@@ -217,7 +217,7 @@ fn a_payload_that_is_gone_needs_an_entry_that_tells_why() {
 }
 
 #[test]
-fn a_redaction_tells_of_the_entries_that_it_names() {
+fn a_redaction_explains_only_the_entries_it_names() {
     let mut all = entries(12, &["t.thing/A", "t.thing/B"]);
     all[8].event = Event::Redacted { entries: vec![3, 5, 4], changes: Changes::default() };
     let mut records = Press::default().batch(&all).records;
@@ -243,7 +243,7 @@ fn problems_without_end_are_counted() {
 }
 
 #[test]
-fn a_whole_store_is_gone_through_from_its_base() {
+fn a_whole_store_is_audited_from_its_base() {
     let memory = Memory::new();
     let mut journal = memory.journal().unwrap();
     let batch = Press::default().batch(&entries(2_500, &["t.thing/A", "t.thing/B"]));

@@ -1,4 +1,4 @@
-//! Groups: how many of them are in which state, and who.
+//! Groups: the counts per state, and the members.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ pub fn members_join_move_and_leave(make: Make<'_>) {
     assert_eq!(reader.counts(&parts).unwrap().position, 5);
 }
 
-pub fn what_joins_and_leaves_at_once_was_not_there(make: Make<'_>) {
+pub fn a_member_that_joins_and_leaves_in_one_projection_leaves_no_trace(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let mut projector = store.projector().unwrap();
@@ -86,7 +86,7 @@ pub fn what_joins_and_leaves_at_once_was_not_there(make: Make<'_>) {
     is(&mut *reader, &parts, 3, &[("NEW", &["t.part/A"])]);
 }
 
-pub fn groups_of_one_entity_are_apart(make: Make<'_>) {
+pub fn groups_of_one_entity_are_separate(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let (parts, wholes) = (group("t.thing/Z", "parts"), group("t.thing/Z", "wholes"));

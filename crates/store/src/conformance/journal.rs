@@ -10,7 +10,7 @@ use crate::{Batch, Chain, Head, Record, StoreError, rules};
 
 use trackside_lifecycle::time::Timestamp;
 
-pub fn what_is_appended_is_read_back(make: Make<'_>) {
+pub fn appended_records_are_read_back(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let mut press = Press::default();
@@ -46,7 +46,7 @@ pub fn a_store_that_is_new_is_empty(make: Make<'_>) {
     assert_eq!(reader.list(&Listing { most: 10, ..Listing::default() }).unwrap().value, []);
 }
 
-pub fn whoever_begins_gets_a_number_that_nobody_had(make: Make<'_>) {
+pub fn every_session_gets_a_new_number(make: Make<'_>) {
     let place = make();
     let mut given = Vec::new();
     for _ in 0..3 {
@@ -67,7 +67,7 @@ pub fn records_are_read_in_pieces(make: Make<'_>) {
     for some in all.chunks(3) {
         journal.append(&press.batch(some)).unwrap();
     }
-    // Nothing is no commit of its own.
+    // An empty batch is no commit.
     journal.append(&Batch::default()).unwrap();
     assert_eq!(journal.head().unwrap().chain, press.chain);
     let mut reader = store.reader().unwrap();
@@ -101,7 +101,7 @@ pub fn a_trail_leads_back_to_the_first_entry_of_an_entity(make: Make<'_>) {
     assert!(trail(9, 0).is_empty());
 }
 
-pub fn what_does_not_follow_is_not_appended(make: Make<'_>) {
+pub fn a_batch_with_a_gap_is_not_appended(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let mut press = Press::default();
@@ -120,7 +120,7 @@ pub fn what_does_not_follow_is_not_appended(make: Make<'_>) {
     };
     refused(&third, "something is missing between");
     refused(&first, "it is there already");
-    // The same numbers, from a journal that began otherwise.
+    // The same numbers, from a journal with another start.
     let mut other = Press::default();
     other.batch(&entries(2, &["t.thing/Z"]));
     refused(&other.batch(&all[2..4]), "it follows another entry");
@@ -176,7 +176,7 @@ pub fn texts_of_packs_come_with_the_commit(make: Make<'_>) {
     assert_eq!(found, all);
 }
 
-pub fn which_rules_came_into_force_is_known_after_a_cut(make: Make<'_>) {
+pub fn installations_are_known_after_a_cut(make: Make<'_>) {
     let place = make();
     let all = [definition("s", 1), definition("t", 1), definition("t", 2)];
     let mut press = Press::default();
@@ -215,7 +215,7 @@ pub fn which_rules_came_into_force_is_known_after_a_cut(make: Make<'_>) {
     assert!(audit.is_clean(), "{:?}", audit.problems);
 }
 
-pub fn what_was_written_is_there_when_opened_again(make: Make<'_>) {
+pub fn written_data_survives_a_reopen(make: Make<'_>) {
     let place = make();
     let mut press = Press::default();
     let all = entries(4, &["t.thing/A"]);
@@ -253,7 +253,7 @@ pub fn one_appends_and_one_projects(make: Make<'_>) {
     assert!(store.journal().is_ok() && store.projector().is_ok(), "after one comes another");
 }
 
-pub fn a_reader_sees_what_is_appended_after_it_came(make: Make<'_>) {
+pub fn a_reader_sees_later_appends(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let mut reader = store.reader().unwrap();
@@ -300,7 +300,7 @@ pub fn a_journal_that_was_cut_begins_at_its_base(make: Make<'_>) {
     assert_eq!(chain, press.chain);
 }
 
-pub fn what_is_to_stay_is_there_by_its_number(make: Make<'_>) {
+pub fn staying_records_are_found_by_number_after_a_cut(make: Make<'_>) {
     let place = make();
     let mut press = Press::default();
     let batch = press.batch(&entries(8, &["t.thing/A", "t.thing/B"]));
@@ -329,7 +329,7 @@ pub fn what_is_to_stay_is_there_by_its_number(make: Make<'_>) {
     assert_eq!((reader.record(2).unwrap(), reader.record(5).unwrap().is_some()), (None, true));
 }
 
-pub fn only_what_is_known_is_cut(make: Make<'_>) {
+pub fn a_cut_needs_an_existing_entry_before_the_newest(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let mut press = Press::default();

@@ -77,7 +77,7 @@ pub fn keys_expire_the_oldest_first(make: Make<'_>) {
     assert_eq!(projector.expire_keys(Timestamp(50), 100).unwrap(), 2, "5 came at that time, not before it");
     assert_eq!(left(), [5, 6]);
     assert_eq!(projector.position().unwrap(), 6, "the journal has not moved");
-    // Forgotten, it may be used again, and then lives as long as a new one.
+    // An expired key may be used again, and then lasts as long as a new one.
     let keys = vec![(7, Timestamp(70), key_record("ada", "k1"))];
     let again = Projection { keys, unique_values: BTreeMap::new(), ..projection(7, Vec::new()) };
     projector.project(&again).unwrap();

@@ -1,4 +1,4 @@
-//! Which entities there are.
+//! Lists of entities.
 
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;

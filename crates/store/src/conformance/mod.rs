@@ -1,4 +1,4 @@
-//! What every store does, as tests that each store runs.
+//! Tests that every store must pass.
 //!
 //! Implement [`Place`] for a store and put `conformance!(|| Box::new(MyPlace::new()))` into a test module.
 #![allow(
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::Store;
 
-/// Where a store lies while it is tested.
+/// The place of a store under test.
 pub trait Place {
     /// Opens it, or opens it again as another process would. Earlier handles have been dropped.
     fn open(&self) -> Arc<dyn Store>;
@@ -41,21 +41,21 @@ macro_rules! conformance {
     ($make:expr) => {
         $crate::conformance! { @cases $make;
             journal {
-                what_is_appended_is_read_back
+                appended_records_are_read_back
                 a_store_that_is_new_is_empty
-                whoever_begins_gets_a_number_that_nobody_had
+                every_session_gets_a_new_number
                 records_are_read_in_pieces
                 a_trail_leads_back_to_the_first_entry_of_an_entity
-                what_does_not_follow_is_not_appended
+                a_batch_with_a_gap_is_not_appended
                 a_dropped_payload_leaves_the_chain_whole_and_shows
                 texts_of_packs_come_with_the_commit
-                which_rules_came_into_force_is_known_after_a_cut
-                what_was_written_is_there_when_opened_again
+                installations_are_known_after_a_cut
+                written_data_survives_a_reopen
                 one_appends_and_one_projects
-                a_reader_sees_what_is_appended_after_it_came
+                a_reader_sees_later_appends
                 a_journal_that_was_cut_begins_at_its_base
-                what_is_to_stay_is_there_by_its_number
-                only_what_is_known_is_cut
+                staying_records_are_found_by_number_after_a_cut
+                a_cut_needs_an_existing_entry_before_the_newest
             }
             projections {
                 a_projection_goes_forward_or_is_refused
@@ -65,9 +65,9 @@ macro_rules! conformance {
                 timers_come_in_the_order_in_which_they_are_due
                 effects_are_there_until_they_are_settled
                 notices_are_found_by_their_kind
-                what_was_settled_is_not_found_any_more
+                resolved_alerts_are_not_listed_as_open
                 stays_add_up
-                what_is_waited_for_is_counted
+                open_work_is_counted
                 the_project_is_kept_until_it_changes
                 cleared_it_can_be_filled_again
             }
@@ -81,8 +81,8 @@ macro_rules! conformance {
             }
             groups {
                 members_join_move_and_leave
-                what_joins_and_leaves_at_once_was_not_there
-                groups_of_one_entity_are_apart
+                a_member_that_joins_and_leaves_in_one_projection_leaves_no_trace
+                groups_of_one_entity_are_separate
             }
             rankings {
                 places_are_taken_and_left
@@ -96,9 +96,9 @@ macro_rules! conformance {
             }
             replay {
                 stored_journals_replay_to_the_live_state_byte_for_byte
-                projections_are_the_same_however_they_are_cut_into_pieces
-                what_was_erased_replays_without_its_payloads
-                what_was_redacted_stands_in_a_closed_order_as_before
+                projections_do_not_depend_on_batch_boundaries
+                erased_entities_replay_without_payloads
+                a_redacted_entity_keeps_its_place_in_a_closed_order
             }
         }
     };

@@ -67,7 +67,7 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
     assert_eq!(reader.unique_holder(&name("t.thing"), &name("x")).unwrap(), Some(key("t.thing/A")));
 }
 
-/// One that has something of everything.
+/// An entity with every kind of content.
 fn rich(version: u64) -> EntityRow {
     row("t.thing/A@b:1", "OKAY").with(|it| {
         it.version = version;
@@ -225,7 +225,7 @@ pub fn notices_are_found_by_their_kind(make: Make<'_>) {
     assert!(reader.notices(&[], 0, 100).unwrap().is_empty());
 }
 
-pub fn what_was_settled_is_not_found_any_more(make: Make<'_>) {
+pub fn resolved_alerts_are_not_listed_as_open(make: Make<'_>) {
     let place = make();
     {
         let store = place.open();
@@ -269,7 +269,7 @@ pub fn stays_add_up(make: Make<'_>) {
     assert_eq!(found.value[&name("SHUT")].count, 2);
 }
 
-pub fn what_is_waited_for_is_counted(make: Make<'_>) {
+pub fn open_work_is_counted(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let (mut projector, mut reader) = (store.projector().unwrap(), store.reader().unwrap());

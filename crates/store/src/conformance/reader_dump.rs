@@ -1,4 +1,4 @@
-//! Everything that can be asked of projections, as lines: two stores that tell the same hold the same.
+//! Dumps all contents of projections as lines: two stores with equal dumps hold the same data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -90,7 +90,7 @@ pub fn dump(reader: &mut dyn Reader, law: &Law, entries: &[Entry]) -> Vec<String
     all
 }
 
-/// What projections tell that are made of these entries from the first on, in a store that knows nothing else.
+/// A dump of projections that are built from these entries in an empty store.
 pub fn rebuilt(law: &Law, entries: &[Entry]) -> Vec<String> {
     let store = Memory::new();
     let mut projector = store.projector().unwrap();

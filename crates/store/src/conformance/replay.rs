@@ -71,14 +71,15 @@ pub fn stored_journals_replay_to_the_live_state_byte_for_byte(make: Make<'_>) {
     assert!(kinds.len() > 15, "the packs know most kinds of events: {kinds:?}");
 }
 
-/// Groups, keys and values are equal; an order in which nothing is counts as none, so orders are compared by `told`.
+/// Checks that groups, keys and values are equal. Rankings are compared by their dumps, since an empty
+/// order counts as none.
 fn same_beside_rankings(view: &View, live: &View, what: &str) {
     let mut view = view.clone();
     view.rankings = live.rankings.clone();
     assert!(view == *live, "{what}: groups, keys or values differ");
 }
 
-pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>) {
+pub fn projections_do_not_depend_on_batch_boundaries(make: Make<'_>) {
     let (mut timers, mut groups) = (0, 0);
     for story in stories() {
         let kept = |every| {
@@ -107,7 +108,7 @@ pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>)
     assert!(timers > 20 && groups > 20, "{timers} timers, {groups} groups");
 }
 
-/// Some of the same, asked of the view that lived through it.
+/// A part of the same dump, from the live view.
 fn lived(story: &ConformanceStory) -> Vec<String> {
     let view = &story.view;
     let mut all = Vec::new();
@@ -217,7 +218,7 @@ fn fire(id: &str, event: &str) -> Ask {
     Command::fire(ada(), key(id), event, Fields::default()).ask
 }
 
-pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
+pub fn erased_entities_replay_without_payloads(make: Make<'_>) {
     let thing = |place: &str, weight, note: &str| {
         [("place", Value::text(place)), ("weight", Value::Int(weight)), ("note", Value::text(note))]
     };
@@ -276,7 +277,7 @@ pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
     }
 }
 
-pub fn what_was_redacted_stands_in_a_closed_order_as_before(make: Make<'_>) {
+pub fn a_redacted_entity_keeps_its_place_in_a_closed_order(make: Make<'_>) {
     let place = make();
     let world = {
         let store = place.open();

@@ -1,4 +1,4 @@
-//! Entries, records and rows that are made up.
+//! Sample entries, records and rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(crate) fn definition(pack: &str, version: u32) -> Definition {
     Definition { pack: name(pack), version, digest: digest_of(&files), files }
 }
 
-/// Entry number `seq`, by which a version came into force.
+/// Entry number `seq`, which installs a version.
 pub(crate) fn installation(seq: u64, definition: &Definition) -> Entry {
     let Definition { pack, version, digest, .. } = definition.clone();
     let event = Event::PackInstalled { pack, version, digest: digest.into() };
@@ -96,7 +96,7 @@ pub(crate) fn row(text: &str, state: &str) -> EntityRow {
 }
 
 impl EntityRow {
-    /// The same, changed.
+    /// A changed copy.
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Entity)) -> Self {
         change(Arc::make_mut(&mut self.entity));
         self

@@ -1,4 +1,4 @@
-//! The stores of this crate do what every store does.
+//! Runs the conformance tests for the stores of this crate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ impl Place for InMemory {
     }
 }
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed at the end of the test.
 struct InFolder(PathBuf);
 
 impl InFolder {
@@ -30,7 +30,7 @@ impl InFolder {
 
 impl Place for InFolder {
     fn open(&self) -> Arc<dyn Store> {
-        // What survives a power cut is shown elsewhere; here there are hundreds of folders.
+        // Power cuts are tested elsewhere; here there are hundreds of folders.
         let options = SqliteOptions::default().for_tests_without_durability();
         Arc::new(Sqlite::open(&self.0, options).unwrap())
     }

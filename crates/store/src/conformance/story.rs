@@ -20,7 +20,7 @@ pub(super) struct ConformanceStory {
     pub name: String,
     pub law: Arc<Law>,
     pub entries: Vec<Entry>,
-    /// What it came to.
+    /// The resulting view.
     pub view: View,
 }
 
@@ -91,7 +91,7 @@ fn yaml_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Lives through entries and makes projections of so many at a time.
+/// Applies entries, and builds projections of so many at a time.
 pub(super) fn projected(law: &Law, view: &mut View, entries: &[Entry], every: usize) -> Vec<Projection> {
     let mut all = Vec::new();
     for some in entries.chunks(every) {

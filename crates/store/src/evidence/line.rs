@@ -34,16 +34,16 @@ pub enum EvidenceLine {
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceHeader {
     pub format: u32,
-    /// As in `mission.task/T-1`.
+    /// The entity, such as `mission.task/T-1`.
     pub entity: String,
     /// Approval requests about it.
     pub approvals: Vec<String>,
-    /// When the file was created, and the actor who created it.
+    /// The time at which the file was created, and the actor who created it.
     pub at: String,
     pub by: String,
     /// The entry before the first included one.
     pub before: EvidenceEnd,
-    /// Where the journal ended.
+    /// The end of the journal.
     pub head: EvidenceEnd,
 }
 
@@ -122,9 +122,9 @@ pub struct ArtifactPiece {
 /// Bytes of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentChunk {
-    /// Of the whole.
+    /// The size of the whole artifact.
     pub size: u64,
-    /// Where this piece begins.
+    /// The offset of this piece.
     pub from: u64,
     pub base64: String,
 }

@@ -122,7 +122,7 @@ fn replaced(value: &mut Json, from: &str, to: &str) {
 }
 
 #[test]
-fn what_nobody_touched_is_intact_and_tells_all_of_it() {
+fn untouched_evidence_is_intact_and_complete() {
     let lines = file_of(written(), &wanted());
     let verdict = judged(&lines);
     assert_eq!(told(&verdict), [""; 0]);
@@ -137,7 +137,7 @@ fn what_nobody_touched_is_intact_and_tells_all_of_it() {
 }
 
 #[test]
-fn nothing_of_others_is_in_it() {
+fn evidence_contains_no_data_of_other_entities() {
     let text = text(&file_of(written(), &wanted()));
     assert!(text.contains("A title") && !text.contains("private") && !text.contains("t.other"), "{text}");
 }
@@ -211,7 +211,7 @@ fn an_entry_of_the_entity_cannot_pass_for_one_of_others() {
 }
 
 #[test]
-fn what_it_says_of_itself_is_held_against_its_entries() {
+fn the_header_is_checked_against_the_entries() {
     let entity = format!("the state given for {OWN} does not match its entries");
     let place_of = |it: &[Json]| it.iter().position(|it| it["entity"]["id"] == "A").unwrap();
     let cost = found(|it| {
@@ -248,7 +248,7 @@ fn artifacts_are_what_their_names_say() {
 }
 
 #[test]
-fn a_file_that_breaks_off_or_goes_on_is_not_whole() {
+fn a_truncated_or_extended_file_is_not_intact() {
     let lines = file_of(written(), &wanted());
     let whole = text(&lines);
     let short = &whole[..whole.len() - 4];
@@ -270,7 +270,7 @@ fn a_file_that_breaks_off_or_goes_on_is_not_whole() {
 }
 
 #[test]
-fn a_file_made_up_as_a_whole_does_not_fit_what_was_noted() {
+fn a_forged_file_does_not_match_the_noted_end() {
     let records = written();
     let noted = |seq: usize| Chain { seq: seq as u64, hash: records[seq - 1].hash };
     let mut story = story();
@@ -292,7 +292,7 @@ fn a_file_made_up_as_a_whole_does_not_fit_what_was_noted() {
 }
 
 #[test]
-fn what_was_redacted_is_said_to_be() {
+fn redacted_entries_are_reported() {
     let mut story = story();
     story[9] = Entry {
         event: Event::Redacted {
@@ -329,7 +329,7 @@ fn entries_of_the_first_format_are_shown_without_their_payload() {
 }
 
 #[test]
-fn long_stretches_of_others_are_told_in_pieces() {
+fn long_stretches_of_other_entries_are_split() {
     let mut press = Press::default();
     let mut all = vec![created(1, OWN)];
     all.extend((2..=2_500).map(|it| entry(it, OTHER)));

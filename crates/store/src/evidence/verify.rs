@@ -36,18 +36,18 @@ pub enum NoEvidence {
 #[derive(Clone, Debug)]
 pub struct EvidenceVerdict {
     pub about: EvidenceHeader,
-    /// Of the chain.
+    /// The audit of the chain.
     pub audit: Audit,
     /// The entities computed from the entries.
     pub entities: Vec<EntitySummary>,
-    /// How many entries are given only by digests.
+    /// The number of entries given only by digests.
     pub hidden: u64,
     /// Artifacts and their sizes.
     pub artifacts: BTreeMap<String, u64>,
     /// Ids of artifacts that were not stored when the file was created.
     pub absent: BTreeSet<String>,
     pub flaws: Vec<Flaw>,
-    /// How many more there are.
+    /// Findings beyond the listed ones.
     pub more: u64,
     /// Noted ends that lie outside the range of the file.
     pub outside: Vec<u64>,
@@ -86,7 +86,7 @@ pub fn verify(file: impl BufRead, known: &[Chain]) -> Result<EvidenceVerdict, No
     let head = about.head.chain().ok_or_else(no_hash)?;
     let (within, outside): (Vec<Chain>, Vec<Chain>) =
         known.iter().copied().partition(|it| before.seq <= it.seq && it.seq <= head.seq);
-    // The chain starts from zero, whatever the file declares.
+    // The chain starts from zero, even if the file declares otherwise.
     let ends: Vec<Chain> = within.into_iter().chain([Chain::default(), head]).collect();
     let mut checking = Checking::new(&about, Auditor::new(before, &ends));
     while let Some(line) = lines.next_line()? {

@@ -25,7 +25,7 @@ pub struct EvidenceRequest {
     pub newest: u64,
     /// Approval requests about it, each with its last entry.
     pub approvals: Vec<(EntityKey, u64)>,
-    /// The last entry that is looked at.
+    /// The last entry to read.
     pub upto: u64,
     pub at: String,
     pub by: String,
@@ -44,7 +44,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Collects everything that belongs to it.
+    /// Collects the data of the evidence.
     pub fn gather(
         reader: &mut dyn Reader,
         archive: &Archive,
@@ -146,7 +146,7 @@ impl Bundle {
 
 /// Entries of other entities that are collected into one line.
 struct Hidden {
-    /// The last entry that was looked at.
+    /// The last entry that was read.
     at: Chain,
     bodies: Vec<Hash>,
 }

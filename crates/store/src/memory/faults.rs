@@ -17,7 +17,7 @@ pub enum Call {
     Read,
 }
 
-/// How a call fails.
+/// The kind of a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreFault {
     /// Nothing was written.
@@ -30,7 +30,7 @@ pub enum StoreFault {
 pub trait Faults: Send {
     fn on(&mut self, call: Call) -> Option<StoreFault>;
 
-    /// How many of the last `unsaved` writes to the projections are gone after a crash.
+    /// The number of the last `unsaved` writes to the projections that a crash loses.
     fn lost(&mut self, unsaved: usize) -> usize {
         unsaved
     }

@@ -26,11 +26,11 @@ const UNSAVED: usize = 64;
 
 /// A project that exists as long as one handle to it.
 ///
-/// A clone is the same store. [`Memory::reopen`] is what a new process finds after a crash.
+/// A clone is the same store. [`Memory::reopen`] gives the store that a new process finds after a crash.
 #[derive(Clone)]
 pub struct Memory {
     disk: Arc<Mutex<Disk>>,
-    /// Which process it belongs to: handles from before the last crash return errors.
+    /// The process that owns it: handles from before the last crash return errors.
     process: u64,
 }
 
@@ -40,10 +40,10 @@ struct Disk {
     process: u64,
     base: Chain,
     records: BTreeMap<u64, Record>,
-    /// Of those that were cut off.
+    /// Records before `base` that stayed when the journal was cut.
     stayed: BTreeMap<u64, Record>,
     head: Head,
-    /// How many sessions were started.
+    /// The number of sessions that were started.
     begun: u64,
     definitions: BTreeMap<(Name, u32), Definition>,
     installed: Vec<Installed>,
@@ -182,7 +182,7 @@ impl Safe {
     }
 }
 
-/// When an entry was written.
+/// The time of an entry.
 fn time_of(record: &Record) -> Result<Timestamp, StoreError> {
     #[derive(serde::Deserialize)]
     struct Dated {

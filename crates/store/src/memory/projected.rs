@@ -32,7 +32,7 @@ pub(super) struct Projected {
     pub dwell_times: BTreeMap<Name, BTreeMap<Name, DwellTimes>>,
 }
 
-/// A group: how many, and who.
+/// A group: its counts and members.
 #[derive(Clone, Default)]
 pub(super) struct Kin {
     pub counts: Counts,
@@ -47,7 +47,7 @@ pub(super) enum Write {
 }
 
 impl Projected {
-    /// Writes all of it or nothing. How many keys were forgotten.
+    /// Writes all of it or nothing. Returns the number of expired keys.
     pub fn write(&mut self, write: &Write) -> Result<usize, StoreError> {
         match write {
             Write::Project(projection) => self.project(projection).map(|()| 0),

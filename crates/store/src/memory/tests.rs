@@ -1,4 +1,4 @@
-//! Crashes and faults. What every store does is in the conformance suite.
+//! Crashes and faults. The rules for every store are in the conformance suite.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ fn an_error_before_writes_nothing_and_one_after_writes_all() {
     assert_eq!(projector.position().unwrap(), 1);
 }
 
-/// Loses the last so many writes.
+/// Loses the last writes, this many.
 struct Loses(usize);
 
 impl Faults for Loses {

@@ -73,7 +73,7 @@ impl Chain {
         }
     }
 
-    /// The same for a record given only by its number and the digest of its body.
+    /// The hash for a record given only by its number and the digest of its body.
     pub fn covering_body(&self, seq: u64, body: &Hash) -> Hash {
         let mut hash = Sha256::new();
         hash.update(self.hash);

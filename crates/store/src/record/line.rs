@@ -1,4 +1,4 @@
-//! A record as JSON, with its hashes as text: what archive files, exports and evidence hold.
+//! A record as JSON, with its hashes as text: the format of archive files, exports and evidence.
 
 use serde::{Deserialize, Serialize};
 use trackside_lifecycle::hex;

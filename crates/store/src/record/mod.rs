@@ -53,7 +53,7 @@ impl Record {
         self.entry_with(UPCASTS)
     }
 
-    /// The same with other upcasters: for tests of them.
+    /// The entry, read with the given upcasters: for tests of them.
     pub fn entry_with(&self, upcasts: &[Upcast]) -> Result<Entry, StoreError> {
         let unreadable = |what: String| StoreError::Unreadable { seq: self.seq, what };
         let newest = upcast::newest(upcasts);

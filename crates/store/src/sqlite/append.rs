@@ -22,7 +22,7 @@ const ROW: usize = 96;
 #[derive(Debug)]
 pub(super) struct Appender {
     connection: Connection,
-    /// Where the journal ended at this process's last write or read; none after an error.
+    /// The end of the journal at this process's last write or read; none after an error.
     known: Option<Chain>,
     shared: Arc<Shared>,
 }

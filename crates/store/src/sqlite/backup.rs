@@ -100,7 +100,7 @@ impl Copy {
         Ok(Self { path: path.to_path_buf(), connection, pages })
     }
 
-    /// How many pages were copied.
+    /// Copies, and returns the number of pages.
     fn run(self, to: &Path, progress: &mut dyn FnMut(u64)) -> Result<u64, StoreError> {
         let failed = failed(to, "write the backup");
         let mut target = Connection::open(to).map_err(&failed)?;

@@ -18,7 +18,7 @@ use super::failure::failed;
 use super::options::{LogSize, SqliteOptions};
 use crate::StoreError;
 
-/// What the writer and the checkpointer share about one WAL.
+/// The state of one WAL that the writer and the checkpointer share.
 #[derive(Debug)]
 pub(super) struct WalState {
     size: LogSize,
@@ -81,12 +81,12 @@ impl WalSignals {
     }
 }
 
-/// Where a pass got to.
+/// The result of a pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CheckpointResult {
     /// Pages in the log.
     pub length: u64,
-    /// Of these, copied.
+    /// The number of them that were copied.
     pub copied: u64,
 }
 

@@ -10,7 +10,7 @@ use super::failure::{failed, read_only};
 use super::options::{Durability, SqliteOptions};
 use crate::StoreError;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionUse {
     /// Appending to `journal.db`.
@@ -22,7 +22,7 @@ pub(super) enum ConnectionUse {
     Read,
 }
 
-/// How long to wait for another program that uses the file.
+/// The time to wait for another program that uses the file.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Statements that a connection keeps ready.
@@ -43,7 +43,7 @@ pub(super) fn connect(
     open(path, options, purpose, flags)
 }
 
-/// The same, but creates a missing file. Used when the folder is opened.
+/// Opens the file, and creates it if it is missing. Used when the folder is opened.
 pub(super) fn make(
     path: &Path,
     options: &SqliteOptions,
@@ -131,7 +131,7 @@ pub(super) fn connect_to_still(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Whether something is in the log beside a file.
+/// Whether the WAL beside a file contains anything.
 pub(super) fn has_log(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");

@@ -6,7 +6,7 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::StoreError;
 
-/// Converts an error of SQLite. `doing` is what was tried, `path` the file.
+/// Converts an error of SQLite. `doing` names the operation, `path` the file.
 pub(super) fn failed<'a>(path: &'a Path, doing: &'a str) -> impl Fn(Error) -> StoreError + 'a {
     move |error| translate(path, doing, &error)
 }
@@ -107,12 +107,12 @@ pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The same back.
+/// Converts back.
 pub(super) fn number(int: i64) -> u64 {
     u64::try_from(int).unwrap_or(0)
 }
 
-/// How many at most, for `LIMIT`.
+/// The argument of `LIMIT`.
 pub(super) fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }

@@ -16,12 +16,12 @@ const NAMED: u32 = 20;
 pub struct FileHealth {
     pub path: PathBuf,
     pub bytes: u64,
-    /// Of the log beside it.
+    /// The size of the WAL beside it.
     pub log_bytes: u64,
     /// The version of its tables, and the one that this release writes.
     pub schema: u32,
     pub known: u32,
-    /// What SQLite finds wrong with its pages.
+    /// Errors that SQLite finds in its pages.
     pub problems: Vec<String>,
 }
 

@@ -65,7 +65,7 @@ pub(super) fn find_lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Resul
     transaction.commit().map_err(failed)
 }
 
-/// How many there were.
+/// The noted number of installations.
 fn noted(log: &JournalTable<'_>) -> Result<u64, StoreError> {
     let failed = failed(log.path, "count the entries that installed packs");
     let sql = "SELECT value FROM meta WHERE key = 'installed'";
@@ -73,7 +73,7 @@ fn noted(log: &JournalTable<'_>) -> Result<u64, StoreError> {
     Ok(noted.map_or(0, number))
 }
 
-/// How many there were that are not here any more.
+/// The number of installations that are missing.
 fn missing(log: &JournalTable<'_>) -> Result<u64, StoreError> {
     Ok(noted(log)?.saturating_sub(log.installed()?.len() as u64))
 }
@@ -88,7 +88,7 @@ pub(super) fn none_is_lost(log: &JournalTable<'_>) -> Result<(), StoreError> {
     Err(StoreError::Rules { path: log.path.to_path_buf(), changed })
 }
 
-/// Those of the archive.
+/// The installations in the archive.
 fn archived(folder: &Path, base: Chain) -> Result<Vec<Installed>, StoreError> {
     let mut found = Vec::new();
     let mut before = Chain::default();
@@ -138,7 +138,7 @@ impl JournalTable<'_> {
         self.check_rules_with(&[])
     }
 
-    /// The same, including entries that were found while reading the journal.
+    /// Checks the rules, including installations that were found while reading the journal.
     pub fn check_rules_with(&self, met: &[Installed]) -> Result<(), StoreError> {
         let base = self.base()?.seq;
         let kept = rules::together(self.installed()?, met);

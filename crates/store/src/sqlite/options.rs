@@ -30,12 +30,12 @@ pub struct LogSize {
     pub limit: u64,
 }
 
-/// What a commit waits for.
+/// The event that a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// Until the bytes are on the disk.
     Full,
-    /// Not at all: a power cut can undo commits.
+    /// Waits for nothing: a power cut can undo commits.
     OffForTests,
 }
 
@@ -55,7 +55,7 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The same with both WALs of this size.
+    /// Sets the sizes of both WALs.
     #[must_use]
     pub fn with_logs(self, step: u64, limit: u64) -> Self {
         let size = LogSize { step, limit };

@@ -11,7 +11,7 @@ use crate::StoreError;
 pub(super) const JOURNAL: &[&str] =
     &[include_str!("journal.sql"), include_str!("installed.sql"), include_str!("event_names.sql")];
 
-/// The same of `state.db`.
+/// The schema of `state.db`.
 pub(super) const STATE: &[&str] = &[
     include_str!("state.sql"),
     "-- Entities know their open alerts, and these are found: the tables are the same, what is in them is not.",

@@ -15,7 +15,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 use trackside_store::{Batch, Chain, EntityRow};
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed at the end of the test.
 pub struct Folder(PathBuf);
 
 impl Folder {

@@ -5,7 +5,7 @@ use crate::check::finding::ProblemSeverity;
 /// Declares every class once: its code, how much it matters, and one sentence about it.
 macro_rules! classes {
     ($($name:ident $code:literal $severity:ident $about:literal)*) => {
-        /// What kind of thing was found. Its code is stable.
+        /// The class of a finding. Its code is stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Class {
             $(#[doc = $about] $name,)*
@@ -19,7 +19,7 @@ macro_rules! classes {
                 match self { $(Self::$name => $code,)* }
             }
 
-            /// How much one of these usually matters.
+            /// The usual severity of such a finding.
             pub const fn severity(self) -> ProblemSeverity {
                 match self { $(Self::$name => ProblemSeverity::$severity,)* }
             }

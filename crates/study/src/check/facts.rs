@@ -10,7 +10,7 @@ use trackside_lifecycle::value::Value;
 use crate::check::values::{FieldValues, field_values};
 use crate::truth::{DefaultSettings, Partial};
 
-/// A lifecycle, its pack, and what its fields can hold.
+/// A lifecycle, its pack, and the possible values of its fields.
 #[derive(Debug)]
 pub struct Facts<'a> {
     pub pack: &'a Pack,
@@ -23,7 +23,7 @@ impl<'a> Facts<'a> {
         Self { pack, life, known: field_values(pack, life) }
     }
 
-    /// The field that a timer waits for, if nothing ever fills it.
+    /// The field that a timer waits for, if no rule or request sets it.
     pub fn waits_for_nothing<'t>(&self, timer: &'t Timer) -> Option<&'t Name> {
         match &timer.kind {
             TimerKind::At(field) => {

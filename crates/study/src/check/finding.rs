@@ -16,17 +16,17 @@ pub struct Finding {
     pub severity: ProblemSeverity,
     /// The lifecycle, by its full name, or the pack.
     pub of: Name,
-    /// Where in it.
+    /// The path within it.
     pub way: DefinitionPath,
     /// Why it is one, in plain words.
     pub message: String,
-    /// What to do about it.
+    /// The advice for fixing it.
     pub advice: String,
-    /// How one gets there, where that says something.
+    /// A route to the state, where that helps.
     pub route: Route,
 }
 
-/// The shortest way from creation to somewhere.
+/// The shortest path from creation to a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Route(pub Vec<Hop>);
 

@@ -16,17 +16,17 @@ use crate::truth::{Partial, RefState};
 #[derive(Clone, Debug)]
 pub struct EngineMove<'a> {
     pub rule: Firing<'a>,
-    /// What fires it, in a sentence: "the deadline of X".
+    /// The cause as a phrase: "the deadline of X".
     pub what: String,
     /// The states in which it would be fired.
     pub states: Vec<Name>,
-    /// The states are exact: nothing else moves the entity before.
+    /// Whether the states are exact: no other move comes before it.
     pub sure: bool,
-    /// It is fired whether or not the state can be left; else the others are passed over.
+    /// Whether it is fired even if no arm leaves the state; otherwise such entities are skipped.
     pub insists: bool,
-    /// The values it brings; none if they come from outside.
+    /// The fields it sends; none if they come from outside.
     pub brings: Option<Vec<Name>>,
-    /// It can bring a reason.
+    /// Whether it can send a reason.
     pub reasoned: bool,
 }
 
@@ -48,7 +48,7 @@ pub fn engine_moves<'a>(pack: &'a Pack, facts: &[Facts<'a>]) -> Vec<EngineMove<'
     all
 }
 
-/// Where a rule would be fired; none if it never is.
+/// The move that a rule fires, with its states; none if it is never fired.
 fn placed<'a>(facts: &Facts<'a>, rule: Firing<'a>) -> Option<EngineMove<'a>> {
     let life = facts.life;
     let within =
@@ -121,7 +121,7 @@ fn placed<'a>(facts: &Facts<'a>, rule: Firing<'a>) -> Option<EngineMove<'a>> {
             let what = format!("the {key} result of effect `{name}`");
             EngineMove { states: asked_in(facts, name), sure: false, brings: None, what, ..plain }
         }
-        // The caller who creates again asks for it.
+        // The caller of the second creation requests it.
         Cause::Again | Cause::Supervision | Cause::Warning(_) | Cause::Then | Cause::Always => return None,
     })
 }
@@ -130,7 +130,7 @@ fn names(with: &With) -> Vec<Name> {
     with.iter().map(|(name, _)| name.clone()).collect()
 }
 
-/// What fires it, in a sentence.
+/// The cause as a phrase.
 fn site_words(site: &Site<'_>) -> String {
     match site.origin {
         Origin::Create => "creating one".to_owned(),
@@ -143,7 +143,7 @@ fn site_words(site: &Site<'_>) -> String {
     }
 }
 
-/// States in which something may still move.
+/// States that some move leaves.
 pub fn open_states(pack: &Pack, lifecycle: &Name) -> Vec<Name> {
     let life = pack.lifecycles.iter().find(|it| it.name == *lifecycle);
     life.into_iter().flat_map(|it| &it.states).filter(|it| !it.last).map(|it| it.name.clone()).collect()
@@ -157,7 +157,7 @@ fn where_true(facts: &Facts<'_>, when: Option<&Guard>, states: &[Name]) -> Vec<N
     states.iter().filter(open).cloned().collect()
 }
 
-/// Where the entity is after the consequences of a site, and whether that is certain.
+/// The states of the entity after the consequences of a site, and whether they are certain.
 pub fn landing(facts: &Facts<'_>, site: &Site<'_>) -> (Vec<Name>, bool) {
     let life = facts.life;
     match site.origin {
@@ -188,7 +188,7 @@ pub fn landing(facts: &Facts<'_>, site: &Site<'_>) -> (Vec<Name>, bool) {
     }
 }
 
-/// Where an entity is after something has counted.
+/// The states of an entity after a count.
 fn counted_in(life: &Lifecycle, counter: &Name) -> Vec<Name> {
     let every = || life.states.iter().filter(|it| !it.last).map(|it| it.name.clone());
     if life.counter(counter).is_some_and(|it| it.on_moves) {
@@ -205,7 +205,8 @@ fn counted_in(life: &Lifecycle, counter: &Name) -> Vec<Name> {
     all
 }
 
-/// Where a lease can be held: where it is granted, and wherever one gets to without its release.
+/// The states in which a lease can be held: those where it is granted, and all that are reachable without
+/// its release.
 pub fn held_in(facts: &Facts<'_>, slot: &Name) -> Vec<Name> {
     let life = facts.life;
     let mut held: Vec<Name> = Vec::new();
@@ -248,7 +249,7 @@ pub fn keeps(
     if life.slot(slot).and_then(|it| it.lost.as_ref()) == Some(&arm.transition) {
         return false;
     }
-    // A condition that asks whether it is held knows what it does.
+    // A condition that reads whether the lease is held handles both cases.
     let asks = |guard: &Guard| {
         depends(life, guard, &|it| matches!(it, Read::Slot(name, SlotAttribute::Held) if name == slot))
     };
@@ -265,7 +266,7 @@ pub fn keeps(
     !all.into_iter().flatten().any(|it| it.release.contains(slot))
 }
 
-/// Where an entity is right after an effect was asked for.
+/// The states of an entity right after it requested an effect.
 pub fn asked_in(facts: &Facts<'_>, effect: &Name) -> Vec<Name> {
     let mut all: Vec<Name> = Vec::new();
     for site in sites(facts.life) {

@@ -18,11 +18,11 @@ use crate::graph::{self, Cause, ChoiceOracle};
 pub struct PossibleMove<'a> {
     pub from: usize,
     pub to: usize,
-    /// The transition; `always` for what moves on by itself.
+    /// The transition; `always` for a move without one.
     pub by: Name,
     pub arm: Option<&'a Arm>,
     pub choice: Option<&'a Choice>,
-    /// Who can make it.
+    /// The callers that can make it.
     pub who: Vec<CallerKind>,
 }
 
@@ -31,7 +31,7 @@ pub struct PossibleMove<'a> {
 pub struct MoveGraph<'a> {
     pub states: Vec<Name>,
     pub moves: Vec<PossibleMove<'a>>,
-    /// For each state the move by which it is first reached; those without one are not reached.
+    /// For each state the move by which it is first reached; none if it is not reached.
     first: Vec<Option<usize>>,
     initial: usize,
 }
@@ -135,7 +135,7 @@ impl<'a> MoveGraph<'a> {
     }
 }
 
-/// For each state that an arm leaves, who can take it there.
+/// For each state that an arm leaves, the callers that can take it there.
 fn who_can(facts: &Facts<'_>, arm: &Arm, firings: &[EngineMove<'_>]) -> Vec<Vec<CallerKind>> {
     let guards: Vec<&Guard> = std::iter::once(&arm.by).chain(arm.checks.iter().map(|it| &it.guard)).collect();
     let here = |it: &Read| matches!(it, Read::State);

@@ -5,9 +5,9 @@ use trackside_lifecycle::source::{FileId, Locator, Place, Problems, Sources};
 
 use crate::check::finding::{Finding, ProblemSeverity};
 
-/// Where a finding stands, if its lifecycle is among the files.
+/// The place of a finding, if its lifecycle is among the files.
 ///
-/// What a pack shares, such as a setting, may be declared in any of its files.
+/// A shared declaration, such as a setting, may be in any file of the pack.
 pub fn place(finding: &Finding, locator: &Locator) -> Option<Place> {
     let elsewhere = || locator.names().find(|it| locator.reaches(it, &finding.way));
     match locator.reaches(&finding.of, &finding.way) || finding.of.contains('.') {

@@ -1,7 +1,7 @@
 //! Finds mistakes in a definition without running it.
 //!
-//! Pure: a compiled pack in, findings out. [`check`] looks at everything that can be seen without running anything;
-//! [`locate()`] finds the places in the text.
+//! Pure: a compiled pack in, findings out. [`check`] runs all checks; [`locate()`] finds the places in the
+//! text.
 
 mod class;
 mod classes;

@@ -1,11 +1,11 @@
-//! What expressions read, through relations and computed fields.
+//! The reads of expressions, through relations and computed fields.
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Lifecycle, Read, TimerKind};
 
 use crate::graph::sites;
 
-/// Whether it reads something like this, directly or by way of a relation or a computed field.
+/// Whether it reads a wanted value, directly or through a relation or a computed field.
 pub fn depends(life: &Lifecycle, guard: &Guard, wanted: &dyn Fn(&Read) -> bool) -> bool {
     guard.reads().iter().filter_map(|it| life.reads.get(it.slot.0 as usize)).any(|read| {
         wanted(read)

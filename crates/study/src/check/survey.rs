@@ -1,4 +1,4 @@
-//! A pack looked at as a whole, and everything that is asked about it.
+//! The survey of a whole pack, and all checks on it.
 
 use trackside_lifecycle::model::{Lifecycle, Pack};
 use trackside_lifecycle::name::Name;
@@ -40,7 +40,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Everything that can be found in a pack without running it, lifecycle by lifecycle.
+/// Runs all checks of a pack, lifecycle by lifecycle.
 pub fn check(pack: &Pack) -> Vec<Finding> {
     let facts: Vec<Facts<'_>> = pack.lifecycles.iter().map(|it| Facts::new(pack, it)).collect();
     let firings = engine_moves(pack, &facts);

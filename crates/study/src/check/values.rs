@@ -1,4 +1,4 @@
-//! Which values a field can ever hold, as far as the rules that write it say so.
+//! The values that a field can ever have, according to the rules that write it.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::graph::sites;
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValues {
     Anything,
-    /// One of these, and nothing else.
+    /// Only these.
     Among(Vec<Value>),
     /// A list of no more than this many.
     AtMost(usize),
 }
 
-/// Every stored field of a lifecycle, with what it can hold.
+/// The possible values of every stored field of a lifecycle.
 pub fn field_values(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, FieldValues> {
     let mut all: BTreeMap<Name, FieldValues> = life
         .fields
@@ -38,7 +38,7 @@ pub fn field_values(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, FieldValues
             all.insert(field.clone(), FieldValues::Anything);
         }
     }
-    // What a rule creates may be furnished with any field.
+    // A rule that creates an entity may set any field.
     for other in &pack.lifecycles {
         for birth in sites(other).iter().flat_map(|it| &it.then.create) {
             if birth.lifecycle == life.name {
@@ -69,7 +69,7 @@ pub fn field_values(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, FieldValues
 }
 
 impl FieldValues {
-    /// Nothing ever fills it.
+    /// Whether no rule ever sets it.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Among(values) if values.iter().all(Value::is_null))
     }
@@ -110,7 +110,7 @@ fn length(value: &Value) -> Option<usize> {
     }
 }
 
-/// What an expression puts into a field.
+/// The values that an expression assigns to a field.
 fn worth(life: &Lifecycle, field: &Name, value: &Outline) -> FieldValues {
     match value {
         Outline::Constant(it) => FieldValues::Among(vec![it.clone()]),
@@ -120,7 +120,7 @@ fn worth(life: &Lifecycle, field: &Name, value: &Outline) -> FieldValues {
             either(worth(life, field, yes), worth(life, field, no))
         }
         Outline::Read(slot, members) if members.is_empty() => match life.reads.get(slot.0 as usize) {
-            // It keeps what it had.
+            // It keeps its value.
             Some(Read::Field(it) | Read::Was(it)) if it == field => FieldValues::Among(Vec::new()),
             _ => FieldValues::Anything,
         },

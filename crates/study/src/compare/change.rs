@@ -1,4 +1,4 @@
-//! One difference between two definitions, in words and for machines.
+//! One difference between two definitions, as text and for machines.
 
 use serde::Serialize;
 use trackside_lifecycle::name::Name;
@@ -8,14 +8,14 @@ use trackside_lifecycle::name::Name;
 pub struct Change {
     pub kind: ChangeKind,
     pub direction: Direction,
-    /// None: it is the pack's.
+    /// None: the change is in the pack's shared declarations.
     pub lifecycle: Option<Name>,
     /// Its subject: `state REVIEW`, `start from ASSIGNED`.
     pub subject: String,
     pub sentence: String,
     /// Only texts for people changed, not behaviour.
     pub wording: bool,
-    /// It is about where entities can be or go.
+    /// Whether it changes the states or moves of entities.
     #[serde(skip)]
     pub path: bool,
 }
@@ -28,11 +28,11 @@ pub enum ChangeKind {
     Changed,
 }
 
-/// What it means for those who live by it.
+/// The meaning of a change for running entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Less is possible, or more is asked for.
+    /// Less is possible, or more is required.
     Tighter,
     Looser,
     Longer,
@@ -75,7 +75,7 @@ impl Direction {
 }
 
 impl Change {
-    /// Its place in a list: what removes or tightens comes first, mere words last.
+    /// Its rank in a list: removals and restrictions first, texts last.
     pub fn weight(&self) -> u8 {
         match (self.wording, self.kind, self.direction) {
             (true, ..) => 9,
@@ -92,7 +92,7 @@ impl Change {
     }
 }
 
-/// The changes of each lifecycle, the pack's own first, each list with what matters most first.
+/// The changes of each lifecycle, the pack's own first, the most important first in each list.
 pub fn grouped(changes: &[Change]) -> Vec<(Option<Name>, Vec<&Change>)> {
     let mut groups: Vec<(Option<Name>, Vec<&Change>)> = Vec::new();
     for change in changes {

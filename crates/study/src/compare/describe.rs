@@ -8,19 +8,19 @@ use crate::compare::fits;
 use crate::compare::item::{DefinitionItem, Facet, Leaf, Sense};
 use crate::compare::pairs::pairs;
 
-/// How the facet is called that says who may do something.
+/// The name of the facet for `by`.
 pub const WHO: &str = "who may";
-/// How a target is called that is no move.
+/// The name of a target that is no move.
 pub const STAY: &str = "the same state";
 
-/// Where the sentences go.
+/// Collects the sentences.
 #[derive(Debug)]
 pub struct ChangeWriter {
     pub lifecycle: Option<Name>,
     pub changes: Vec<Change>,
 }
 
-/// The thing spoken of: its own name, and what it belongs to.
+/// The described item: its name, and its owner.
 #[derive(Clone, Debug)]
 struct About<'a> {
     subject: &'a str,
@@ -64,7 +64,7 @@ impl ChangeWriter {
         }
     }
 
-    /// What a thing does or has: its parts have no life of their own.
+    /// Compares the parts of a thing, which have no identity of their own.
     fn parts(&mut self, owner: &About<'_>, old: &[DefinitionItem], new: &[DefinitionItem]) {
         let pairs = pairs(old, new);
         for it in pairs.gone {
@@ -85,7 +85,7 @@ impl ChangeWriter {
 
     fn facets(&mut self, about: &About<'_>, before: &DefinitionItem, after: &DefinitionItem) {
         let flags = |of: &DefinitionItem| of.facets.iter().filter(|it| matches!(it.leaf, Leaf::Flag)).count();
-        // A message comes and goes with the demand it explains.
+        // A message is added and removed with the requirement it explains.
         let aside = |it: &Facet| {
             it.key.starts_with("order") || it.key.starts_with("message") && flags(before) != flags(after)
         };
@@ -276,7 +276,7 @@ fn wording_of(facet: &Facet) -> Facet {
     Facet { leaf: Leaf::Wording(String::new()), ..facet.clone() }
 }
 
-/// What it means that something is there which was not.
+/// The direction of an addition.
 fn presence(sense: Sense) -> Direction {
     match sense {
         Sense::Admits | Sense::Binds | Sense::Demands | Sense::Limits => Direction::Tighter,

@@ -1,4 +1,4 @@
-//! Expressions side by side: whether they say the same, and which of the two admits more.
+//! Compares expressions: whether they are equivalent, and which of the two admits more.
 
 use trackside_lifecycle::guard::{Guard, Outline};
 use trackside_lifecycle::model::{Read, Setting};
@@ -7,15 +7,15 @@ use trackside_lifecycle::value::Value;
 
 use crate::truth::{DefaultSettings, Partial};
 
-/// An expression made comparable: names instead of slots, formatting gone.
+/// An expression in comparable form: names instead of slots, without formatting.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// As it was written, on one line.
+    /// The source on one line.
     pub source: String,
     /// Equal for expressions that differ in formatting alone.
     pub text: String,
     pub term: Term,
-    /// Its value, where it depends on nothing but a setting's default.
+    /// Its value, if it reads only the defaults of settings.
     pub value: Option<Value>,
 }
 
@@ -28,7 +28,7 @@ pub enum Term {
     All(Vec<Term>),
     Any(Vec<Term>),
     Not(Box<Term>),
-    /// Something against a fixed value.
+    /// A comparison with a constant.
     Against(String, Op, Value),
     Other(String),
 }
@@ -60,7 +60,7 @@ impl Expression {
     }
 }
 
-/// What a name was written as, its members left out.
+/// The written form of a name, without its members.
 fn name_of(guard: &Guard, slot: trackside_lifecycle::guard::VarSlot, members: &[Name]) -> String {
     let tail: String = members.iter().map(|it| format!(".{it}")).collect();
     let found = guard.reads().iter().find(|it| it.slot == slot && it.path.ends_with(&tail));

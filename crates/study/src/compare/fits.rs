@@ -1,8 +1,8 @@
-//! Types side by side: whether one takes everything that the other takes.
+//! Compares types: whether one accepts all values of the other.
 
 use trackside_lifecycle::model::{FieldType, Fit};
 
-/// Whether every value of the first fits the second; False also if unknown.
+/// Whether every value of the first fits the second. False also if that is unknown.
 pub fn within(narrow: &FieldType, wide: &FieldType) -> bool {
     let fits =
         |a: Option<f64>, b: Option<f64>, c: Option<f64>, d: Option<f64>| at_least(a, c) && at_most(b, d);
@@ -45,7 +45,7 @@ fn at_most(narrow: Option<f64>, wide: Option<f64>) -> bool {
     wide.is_none_or(|wide| narrow.is_some_and(|it| it <= wide))
 }
 
-/// A type in words.
+/// A type as text.
 pub fn words(ty: &FieldType) -> String {
     let bounds = |min: Option<f64>, max: Option<f64>| match (min, max) {
         (None, None) => String::new(),

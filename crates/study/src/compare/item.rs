@@ -7,7 +7,7 @@ use trackside_lifecycle::value::Value;
 use crate::compare::expression::{Expression, constant};
 use crate::compare::fits;
 
-/// A part of a definition: a state, an arm, something that follows from it.
+/// A part of a definition: a state, an arm, a consequence.
 #[derive(Clone, Debug)]
 pub struct DefinitionItem {
     /// Only things of one group are compared with each other.
@@ -16,9 +16,9 @@ pub struct DefinitionItem {
     pub id: String,
     /// Its name; for a consequence, a verb phrase: `alerts "stuck"`.
     pub title: String,
-    /// What having it means.
+    /// The meaning of its presence.
     pub sense: Sense,
-    /// It is about where entities can be or go.
+    /// Whether it concerns the states or moves of entities.
     pub path: bool,
     pub facets: Vec<Facet>,
     pub parts: Vec<DefinitionItem>,
@@ -36,7 +36,7 @@ pub struct Facet {
 
 #[derive(Clone, Debug)]
 pub enum Leaf {
-    /// There is nothing more to say than that it is so.
+    /// It is only present or absent.
     Flag,
     Expression(Box<Expression>),
     /// Words for people.
@@ -47,10 +47,10 @@ pub enum Leaf {
     /// A name with its place in an order.
     Level(Name, usize),
     Names(Vec<Name>),
-    /// Names whose order counts.
+    /// Names whose order matters.
     Order(Vec<Name>),
     Type(FieldType),
-    /// The states that an arm leaves, where it goes, and who may.
+    /// The states that an arm leaves, its targets, and its actors.
     Edges {
         from: Vec<Name>,
         to: String,
@@ -58,7 +58,7 @@ pub enum Leaf {
     },
 }
 
-/// What more of it means for those who live by it.
+/// The meaning of an increase for running entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     Plain,
@@ -148,7 +148,7 @@ impl Leaf {
             (Self::Level(a, _), Self::Level(b, _)) => a == b,
             (Self::Names(a), Self::Names(b)) => a.len() == b.len() && a.iter().all(|it| b.contains(it)),
             (Self::Order(a), Self::Order(b)) => a == b,
-            // A type has no equality of its own; what it prints is all of it.
+            // Types have no equality; their debug output is complete.
             (Self::Type(a), Self::Type(b)) => format!("{a:?}") == format!("{b:?}"),
             (Self::Edges { from: a, to: b, .. }, Self::Edges { from: c, to: d, .. }) => {
                 b == d && a.len() == c.len() && a.iter().all(|it| c.contains(it))
@@ -157,7 +157,7 @@ impl Leaf {
         }
     }
 
-    /// How much two are alike, from 0 to 1.
+    /// The similarity of two items, from 0 to 1.
     pub fn likeness(&self, other: &Self) -> f64 {
         let (a, b) = match (self, other) {
             (Self::Names(a), Self::Names(b)) => (a, b),
@@ -200,7 +200,7 @@ impl Leaf {
         }
     }
 
-    /// As a number, where it is one.
+    /// Its value as a number, if it is one.
     pub fn amount(&self) -> Option<f64> {
         let number = |it: &Value| it.as_span().map(|it| it.0 as f64).or_else(|| it.as_float());
         match self {

@@ -20,7 +20,7 @@ pub use change::{Change, ChangeKind, Direction, grouped};
 
 use describe::ChangeWriter;
 
-/// What differs between two versions of a pack. Formatting is no difference.
+/// The differences between two versions of a pack. Formatting is no difference.
 pub fn compare(old: &Pack, new: &Pack) -> Vec<Change> {
     let mut teller = ChangeWriter::new(None);
     teller.things(&facts::pack(old), &facts::pack(new));
@@ -43,7 +43,7 @@ pub fn compare(old: &Pack, new: &Pack) -> Vec<Change> {
     changes
 }
 
-/// A lifecycle that came or went.
+/// The addition or removal of a lifecycle.
 fn whole(kind: ChangeKind, name: &Name) -> Change {
     let gone = kind == ChangeKind::Removed;
     Change {

@@ -1,8 +1,8 @@
-//! Which thing of the old definition is which of the new.
+//! Pairs the items of an old definition with those of a new one.
 
 use crate::compare::item::DefinitionItem;
 
-/// What became of the things of one list.
+/// The pairs, additions and removals of one list.
 #[derive(Debug, Default)]
 pub struct Pairs<'a> {
     pub both: Vec<(&'a DefinitionItem, &'a DefinitionItem)>,
@@ -38,7 +38,7 @@ fn one_id<'a>(mut old: Vec<&'a DefinitionItem>, mut new: Vec<&'a DefinitionItem>
         for (i, a) in old.iter().enumerate() {
             for (j, b) in new.iter().enumerate() {
                 let alike = likeness(a, b);
-                // Of equals the first, and those in the same place.
+                // Of equally similar ones the first, preferably in the same position.
                 if best.is_none_or(|(most, ..)| alike > most) {
                     best = Some((alike, i, j));
                 }

@@ -1,7 +1,7 @@
-//! A lifecycle in the notations of others: for people Mermaid and DOT, for state machines SCXML and XState.
+//! A lifecycle in other notations: Mermaid and DOT for people, SCXML and XState for state machines.
 //!
-//! All of them start from a [`Graph`](crate::draw::graph::Graph). Pictures bundle what leads from one state to another
-//! into one arrow; state machines keep every arm and choice apart.
+//! All of them start from a [`Graph`](crate::draw::graph::Graph). Pictures merge the moves from one state
+//! to another into one arrow; state machines keep every arm and choice separate.
 
 mod arrows;
 mod dot;

@@ -1,7 +1,7 @@
-//! A lifecycle as states and the ways between them: what every drawing and export starts from.
+//! A lifecycle as states and the moves between them: the start of every drawing and export.
 //!
-//! Every way in which a state can change is an edge. What depends on the moment (a state held by a field,
-//! or named by the caller) is spread over every state that it can be. Everything is in declared order.
+//! Every move is an edge. A target that is only known at run time (a state in a field, or named by the
+//! caller) becomes one edge per possible state. Everything is in declared order.
 
 mod build;
 mod defaults;
@@ -26,7 +26,7 @@ pub struct Graph {
     pub initial: Name,
     /// The declared order of states, if there is one.
     pub path: Vec<Name>,
-    /// Who may create one, in words.
+    /// Who may create one, as text.
     pub created_by: String,
     /// In declared order.
     pub nodes: Vec<StateNode>,
@@ -40,12 +40,12 @@ pub struct StateNode {
     pub name: Name,
     pub about: String,
     pub initial: bool,
-    /// Nothing leaves it, but being created again.
+    /// Whether only a second creation leaves it.
     pub last: bool,
     pub outcome: Option<Name>,
     /// Its place in the declared order.
     pub step: Option<usize>,
-    /// What runs while it is here.
+    /// The clocks that run in this state.
     pub clocks: Vec<StateTimer>,
     /// Leases that may be held here.
     pub leases: Vec<StateLease>,
@@ -58,22 +58,22 @@ pub struct StateNode {
 pub struct StateTimer {
     pub name: Name,
     pub kind: StateTimerKind,
-    /// When it is due: `4h`, `daily 09:00`, `at expiresAt`.
+    /// The time at which it is due: `4h`, `daily 09:00`, `at expiresAt`.
     pub span: String,
     /// Percentages, ascending.
     pub warn: Vec<u32>,
     /// The transition it fires.
     pub then: Option<Name>,
-    /// All of it: `4h, then escalate`.
+    /// The clock as text: `4h, then escalate`.
     pub words: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StateTimerKind {
-    /// Of this state alone: starts on every entry.
+    /// A clock of this state alone: starts on every entry.
     Deadline,
-    /// How long it stays before it is cleared away.
+    /// The time it stays before it is cleared away.
     Retain,
     /// Runs in several states, or starts by rules of its own.
     Timer,
@@ -105,29 +105,29 @@ pub struct Edge {
 pub enum OpenTarget {
     /// The caller names it.
     Asked,
-    /// It is the state in this field, or counted from it.
+    /// The state in this field, or computed from it.
     Field(Name),
 }
 
-/// The rule behind an edge, or behind what happens without a move.
+/// The rule behind an edge, or behind a change without a move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiagramRule {
-    /// None for `always`.
+    /// The transition; none for `always`.
     pub transition: Option<Name>,
-    /// Which rule of the transition, from zero; zero for `always`.
+    /// The index of the transition's rule; zero for `always`.
     pub arm: usize,
-    /// Which of several targets, from zero.
+    /// The index of the choice.
     pub choice: Option<usize>,
     pub kind: RuleKind,
-    /// The callers in words; `engine` if no caller can request it.
+    /// The callers as text; `engine` if no caller can request it.
     pub who: String,
-    /// The condition of the choice, in words: `reviewCycles ≥ 3`; `otherwise` for the last of several.
+    /// The condition of the choice as text: `reviewCycles ≥ 3`; `otherwise` for the last of several.
     pub when: Option<String>,
-    /// What it asks for beside, in the words of the definition.
+    /// Its further conditions, in the words of the definition.
     pub checks: Vec<String>,
-    /// Of a timed one: after how long.
+    /// The time after which it is taken, if it is timed.
     pub span: Option<String>,
-    /// What makes the engine fire it.
+    /// The causes for which the engine fires it.
     pub triggers: Vec<Trigger>,
     pub about: String,
 }
@@ -146,20 +146,20 @@ pub enum RuleKind {
     Asked,
     /// By time passing: a timer, a deadline, a lease that is lost.
     Timed,
-    /// By the engine, because of something else.
+    /// By the engine, because of another event.
     Engine,
 }
 
-/// Something that makes the engine fire a transition.
+/// A cause for which the engine fires a transition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trigger {
     pub cause: Cause,
-    /// Of the timer, counter, reaction, effect, slot, invariant, transition or state.
+    /// The name of the timer, counter, reaction, effect, slot, invariant, transition or state.
     pub name: Name,
 }
 
 impl Trigger {
-    /// What happened, in words.
+    /// The cause as text.
     pub fn words(&self) -> String {
         let name = &self.name;
         match self.cause {

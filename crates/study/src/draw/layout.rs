@@ -1,8 +1,9 @@
-//! Where things go: boxes in layers from top to bottom, lines between them, each with room for its label.
+//! The layout of a diagram: boxes in layers from top to bottom, lines between them, each with room for its
+//! label.
 //!
-//! The classic four steps: [`rank`] puts boxes into layers, [`order`] sorts each layer so that few lines cross,
-//! [`place`] and [`relax`] give everything its place across, [`route`] draws the lines. A line that passes through a layer has a
-//! place of its own in it, and so has its label: nothing can lie on anything else.
+//! The classic four steps: [`rank`] puts boxes into layers, [`order`] sorts each layer so that few lines
+//! cross, [`place`] and [`relax`] set the horizontal positions, [`route`] draws the lines. A line that
+//! passes through a layer has its own position in it, and so has its label, so nothing overlaps.
 
 mod order;
 mod padded_list;
@@ -30,9 +31,9 @@ pub struct LayoutBox {
     pub before: usize,
     /// The drawn part of its height, where lines end.
     pub drawn: f64,
-    /// An end: goes to the bottom, if nothing else says where.
+    /// Whether it goes to the bottom unless links place it elsewhere.
     pub sinks: bool,
-    /// Boxes that it should stand beside, if nothing else says where.
+    /// Boxes that it should be beside, unless links place it elsewhere.
     pub near: Vec<usize>,
 }
 
@@ -41,7 +42,7 @@ pub struct LayoutBox {
 pub struct LayoutLink {
     pub from: usize,
     pub to: usize,
-    /// Of its label; nothing if there is none.
+    /// The size of its label; zero if there is none.
     pub label: (f64, f64),
     /// Part of the way that the eye should follow.
     pub main: bool,
@@ -53,7 +54,7 @@ pub struct LayoutPoint {
     pub y: f64,
 }
 
-/// Where everything has gone.
+/// The positions of all boxes, lines and labels.
 #[derive(Clone, Debug, Default)]
 pub struct DiagramLayout {
     pub width: f64,
@@ -91,7 +92,7 @@ const ACROSS: f64 = 22.0;
 /// Free space between two lines side by side.
 const BESIDE_LINES: f64 = 16.0;
 
-/// Something in a layer: a box, or a piece of a link.
+/// An item of a layer: a box, or a piece of a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Item {
     left: f64,
@@ -208,7 +209,7 @@ impl Layers {
     }
 }
 
-/// Where a link's label goes: the emptiest layer between boxes, of equals the one nearest to the middle.
+/// The layer of a link's label: the emptiest layer between boxes; of equals the one nearest to the middle.
 fn label_layer(first: usize, last: usize, widths: &PaddedList<f64>) -> usize {
     let middle = (first + last) / 2;
     let candidates = (first + 1..last).step_by(2);

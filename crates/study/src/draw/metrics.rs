@@ -1,4 +1,4 @@
-//! How wide text is, without knowing the font that will be used: that of Helvetica, and some more.
+//! The width of text in an unknown font: that of Helvetica plus a margin.
 
 /// Widths of the printable ASCII characters, in thousandths of the size.
 const WIDTHS: [u16; 95] = [
@@ -9,7 +9,7 @@ const WIDTHS: [u16; 95] = [
     278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// Fonts that stand in for each other differ by about this much.
+/// Substitute fonts differ by about this factor.
 pub(crate) const ROOM: f64 = 1.1;
 
 /// The width of a text at a size, on the safe side.
@@ -23,7 +23,7 @@ pub(crate) fn width(text: &str, size: f64, bold: bool) -> f64 {
     sum / 1000.0 * size * ROOM * if bold { 1.08 } else { 1.0 }
 }
 
-/// A text cut to a width, with a mark where something is missing.
+/// A text cut to a width, with an ellipsis.
 pub(crate) fn cut(text: &str, size: f64, bold: bool, most: f64) -> String {
     if width(text, size, bold) <= most {
         return text.to_owned();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_wrapped_fits() {
+    fn cut_or_wrapped_text_fits() {
         let text = "Handed to the team of reviewers, who answer within a day or say why not";
         assert!(width(&cut(text, 11.0, false, 120.0), 11.0, false) <= 120.0);
         let lines = wrap(text, 11.0, 120.0, 2);

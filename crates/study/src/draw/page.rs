@@ -1,6 +1,6 @@
 //! Text for a terminal: lines of pieces, each with a tone that the terminal may show as a colour.
 
-/// What a piece of text is, so that it can be coloured.
+/// The role of a piece of text, by which it is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Plain,
@@ -28,7 +28,7 @@ impl Page {
         self.painted(|_, text| text.to_owned())
     }
 
-    /// With each piece as `paint` shows it. Nothing trails behind a line.
+    /// The page, with each piece as `paint` renders it and no trailing blanks.
     pub fn painted(&self, paint: impl Fn(Tone, &str) -> String) -> String {
         let mut out = String::new();
         for line in &self.lines {
@@ -73,7 +73,7 @@ impl LineWriter<'_> {
     }
 }
 
-/// How many columns a text takes.
+/// The number of columns of a text.
 pub(crate) fn columns_of(text: &str) -> usize {
     text.chars().map(|it| if wide(it) { 2 } else { 1 }).sum()
 }
@@ -83,7 +83,7 @@ fn wide(c: char) -> bool {
         | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1faff}')
 }
 
-/// In lines of at most so many columns; a longer word is broken.
+/// Wraps into lines of at most `columns`; a longer word is broken.
 pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! A scene with everything in its place.
+//! A scene with all positions.
 
 use crate::draw::graph::{Graph, RuleKind};
 use crate::draw::layout::{self, DiagramLayout, LayoutPoint, LinkPath, PathSegment};
@@ -14,7 +14,7 @@ pub struct Picture {
     pub(crate) blocks: Vec<(LayoutPoint, SceneBox)>,
     pub(crate) lines: Vec<Line>,
     pub(crate) loops: Vec<Line>,
-    /// Where the key to the drawing begins.
+    /// The top of the legend.
     pub(crate) key: f64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Line {
     pub label: SceneLabel,
 }
 
-/// A rectangle that something fills.
+/// An occupied rectangle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     pub what: String,
@@ -48,7 +48,7 @@ impl Area {
         }
     }
 
-    /// Whether two lie on each other.
+    /// Whether two rectangles overlap.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.left < other.right
             && other.left < self.right
@@ -59,7 +59,7 @@ impl Area {
 
 /// Around the whole.
 pub(crate) const MARGIN: f64 = 24.0;
-/// Of the text under the title.
+/// The size of the text under the title.
 pub(crate) const ABOUT: f64 = 12.5;
 /// The key needs this much.
 pub(crate) const KEY: (f64, f64) = (560.0, 30.0);
@@ -112,7 +112,7 @@ impl Picture {
         (self.width, self.height)
     }
 
-    /// Every box and every label. None lies on another, and all lie inside.
+    /// Every box and every label. None overlaps another, and all are inside the picture.
     pub fn areas(&self) -> Vec<Area> {
         let boxes = self.blocks.iter().map(|(at, it)| {
             let what = it.full.lines().next().unwrap_or_default();

@@ -1,7 +1,8 @@
-//! What a drawing shows of a graph: boxes with their lines of text, and lines with their labels.
+//! The contents of a drawing: boxes with their lines of text, and lines with their labels.
 //!
-//! Ways between the same two states share one line. Where most states lead to one by the same transition, or one
-//! leads anywhere, drawing each way would hide the rest: such ways share one small box that names the states.
+//! Moves between the same two states share one line. If most states lead to one by the same transition, or
+//! one leads to most, separate lines would hide the rest: such moves share one small box that names the
+//! states.
 
 mod fold;
 mod label;
@@ -13,7 +14,7 @@ use crate::draw::metrics;
 pub(crate) use label::{LabelEntry, Row, Style, label_entries};
 pub(crate) use main_way::Flow;
 
-/// Everything drawn, before it has a place.
+/// All drawn items, before they have positions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DiagramScene {
     pub boxes: Vec<SceneBox>,
@@ -32,13 +33,13 @@ pub(crate) struct SceneBox {
     pub full: String,
     /// Ways from it to itself.
     pub around: Option<SceneLabel>,
-    /// Boxes it speaks of.
+    /// Boxes that it describes.
     pub near: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BoxShape {
-    /// Where things begin.
+    /// The start of the lifecycle.
     Start,
     State {
         initial: bool,
@@ -98,7 +99,7 @@ impl DiagramScene {
             let Some(one) = place(&group.one) else { continue };
             let beside = scene.boxes.get(one).map_or(0, |it| it.before);
             let several = scene.boxes.len();
-            // Where it comes from stands above it, where it goes to below.
+            // Its sources are above it, its targets below.
             let before = if group.inwards { beside - 1 } else { beside + 1 };
             let near = group.others.iter().filter_map(|it| place(it)).collect();
             scene.boxes.push(SceneBox { near, ..self::several(group, graph, before) });

@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sequence {
     pub title: String,
-    /// Those that steps name but this does not are added at its end.
+    /// Participants that only the steps name are added at the end.
     pub participants: Vec<String>,
     pub steps: Vec<SequenceStep>,
 }
@@ -20,7 +20,7 @@ pub struct SequenceStep {
     pub from: String,
     pub to: String,
     pub label: String,
-    /// Said below it.
+    /// The text below it.
     pub note: Option<String>,
     pub kind: SequenceKind,
 }
@@ -28,9 +28,9 @@ pub struct SequenceStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SequenceKind {
-    /// Asked for, and done.
+    /// Requested and accepted.
     Ask,
-    /// Asked for, and refused.
+    /// Requested and refused.
     Refused,
     /// Time has passed.
     Timer,
@@ -41,7 +41,7 @@ pub enum SequenceKind {
 }
 
 impl Sequence {
-    /// Everyone who takes part, in order.
+    /// All participants, in order.
     fn everyone(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.participants.iter().map(String::as_str).collect();
         for name in self.steps.iter().flat_map(|it| [it.from.as_str(), it.to.as_str()]) {

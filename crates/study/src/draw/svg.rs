@@ -1,4 +1,4 @@
-//! Drawings as SVG: one file that needs nothing else, light and dark.
+//! Drawings as self-contained SVG files, light and dark.
 
 mod theme;
 
@@ -148,7 +148,7 @@ impl Svg {
             let base = y + row.height() / 2.0 + size * 0.35;
             let mark = row.pieces.iter().find(|it| it.style == Style::Mark).map_or(0.0, |it| it.width);
             if mark > 0.0 {
-                // Text is rarely as wide as it may be; the mark stands close to it.
+                // Text is usually narrower than its limit; the mark is close to it.
                 let text = (row.width() - mark) / ROOM;
                 self.clock(at.x + (mark - text) / 2.0 - 8.0, base - 3.8);
             }
@@ -175,7 +175,7 @@ impl Svg {
         ));
     }
 
-    /// What the lines mean.
+    /// The legend of the lines.
     fn key(&mut self, width: f64, y: f64) {
         let mut x = (width - KEY.0) / 2.0;
         let middle = y + KEY.1 / 2.0;

@@ -8,13 +8,13 @@ use crate::draw::scene::{Flow, LabelEntry, label_entries};
 pub const NARROWEST: usize = 40;
 /// Moves are set in this far.
 const INDENT: usize = 3;
-/// Room beside a target that is worth using.
+/// The least space beside a target that is used.
 const BESIDE: usize = 30;
 /// The number of engine triggers shown.
 const CAUSES: usize = 3;
 
 impl Graph {
-    /// The lifecycle in so many columns.
+    /// The lifecycle in `width` columns.
     pub fn text(&self, width: usize) -> Page {
         let flow = Flow::of(self);
         let order = order(&flow, self);
@@ -113,7 +113,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// How far down a state stands.
+    /// The vertical position of a state.
     fn place(&self, state: usize) -> usize {
         self.order.iter().position(|it| *it == state).unwrap_or(state)
     }
@@ -217,7 +217,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// The moves that leave a state: the main way first, then as declared. What differs only in the target is one move.
+    /// The moves that leave a state: the main path first, then as declared. Moves that differ only in the
+    /// target are listed as one.
     fn listed(&self, node: &StateNode, n: usize) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
         let mut pairs: Vec<(&str, Vec<&Edge>)> = Vec::new();
@@ -288,7 +289,7 @@ fn about(entry: &LabelEntry) -> Tone {
     }
 }
 
-/// Who, how soon, and on what condition.
+/// The actors, the time and the condition of a label.
 fn words(entry: &LabelEntry) -> String {
     let mut parts: Vec<String> = Vec::new();
     if !entry.spans.is_empty() {

@@ -8,7 +8,7 @@ use trackside_lifecycle::source::DefinitionPath;
 
 use super::sites::{Origin, Site, sites, timer_way};
 
-/// What makes the engine fire a transition.
+/// The cause for which the engine fires a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
@@ -51,15 +51,15 @@ pub struct Firing<'a> {
     pub when: Option<&'a Guard>,
     /// The states to which the rule is limited.
     pub within: Option<&'a StateSet>,
-    /// The values it brings; none if they come from outside.
+    /// The fields it sends; none if they come from outside.
     pub with: Option<&'a With>,
-    /// Where the rule is written, if among consequences.
+    /// The consequences that contain the rule, if any.
     pub site: Option<Site<'a>>,
     pub timer: Option<&'a Timer>,
     pub also: Option<&'a Also>,
 }
 
-/// The rules of one lifecycle, those that move entities of other lifecycles (`also`) included.
+/// The rules of one lifecycle, including those that move entities of other lifecycles (`also`).
 pub fn firings(life: &Lifecycle) -> Vec<Firing<'_>> {
     let mut all = Vec::new();
     let base = |cause: Cause, name: &Name, way: DefinitionPath, fire: &Name| {
@@ -155,7 +155,7 @@ pub fn firings(life: &Lifecycle) -> Vec<Firing<'_>> {
     all
 }
 
-/// What supervision fires when it gives up on a role.
+/// The transitions that supervision fires when it gives up on a role.
 pub fn supervision(pack: &Pack) -> Vec<Firing<'_>> {
     let gives_up = pack.supervise.iter().filter_map(|(role, rules)| Some((role, rules.gives_up.as_ref()?)));
     let firing = |(role, up): (&Name, &'_ GiveUp)| Firing {

@@ -1,4 +1,4 @@
-//! How a lifecycle can change: its moves, and the rules by which the engine makes moves itself.
+//! The graph of a lifecycle: its moves, and the rules by which the engine makes moves itself.
 //!
 //! Read from the definition alone. Findings, diagrams and comparisons start from it.
 

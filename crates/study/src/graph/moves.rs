@@ -14,9 +14,9 @@ pub trait ChoiceOracle {
 #[derive(Clone, Debug)]
 pub struct Move<'a> {
     pub from: &'a Name,
-    /// None: the entity stays.
+    /// None: the entity stays in its state.
     pub to: Option<Name>,
-    /// None: `always` of the state.
+    /// None: an `always` of the state.
     pub arm: Option<&'a Arm>,
     pub choice: Option<(usize, &'a Choice)>,
     pub aim: &'a Aim,
@@ -26,8 +26,8 @@ pub struct Move<'a> {
 
 /// Every move of the arms, by arm, state and target in declared order; then those of `always`.
 ///
-/// A choice is left out where its condition never holds, or where an earlier one always does. `reach` says where an aim
-/// can lead.
+/// A choice is left out where its condition never holds, or where an earlier one always does. `reach` gives
+/// the possible states of an aim.
 pub fn moves<'a>(life: &'a Lifecycle, oracle: &dyn ChoiceOracle, reach: &Reach<'_>) -> Vec<Move<'a>> {
     let mut all = Vec::new();
     for arm in life.arms() {
@@ -71,7 +71,7 @@ fn open_choices<'a>(
     all
 }
 
-/// One move per state that the aim can mean.
+/// One move per possible state of the aim.
 fn spread<'a>(one: &Move<'a>, reach: &Reach<'_>) -> Vec<Move<'a>> {
     if *one.aim == Aim::Stay {
         return vec![one.clone()];

@@ -4,7 +4,7 @@ use trackside_lifecycle::model::{Aim, Arm, Choice, Consequences, Lifecycle, Targ
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
 
-/// Where consequences are written.
+/// The place of consequences in a definition.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin<'a> {
     Create,

@@ -9,7 +9,7 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 use super::handle::Handle;
 use crate::state::Answer;
 
-/// What SQLite makes room for when it opens a file: the part it knows, and ours behind it.
+/// The memory that SQLite allocates when it opens a file: its own part, and ours behind it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct OpenFile {
@@ -167,7 +167,7 @@ unsafe extern "C" fn control(file: *mut sqlite3_file, what: c_int, argument: *mu
     ffi::SQLITE_OK
 }
 
-/// What SQLite's VFS for Unix says.
+/// The value of SQLite's Unix VFS.
 unsafe extern "C" fn sector_size(_file: *mut sqlite3_file) -> c_int {
     4096
 }

@@ -71,7 +71,7 @@ impl Handle {
         Ok(self.shared.state().file(self.opened.inode)?.locks.reserved())
     }
 
-    /// Where a region of the shared memory is, or null; and what to say of it.
+    /// The address of a region of the shared memory, or null, and the result code.
     pub fn map(&self, index: c_int, size: c_int, make: bool) -> Answer<(*mut u64, c_int)> {
         let (index, size) = (unsigned(index)?, unsigned(size)?);
         let mut state = self.shared.state();

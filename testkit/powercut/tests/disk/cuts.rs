@@ -1,4 +1,5 @@
-//! SQLite keeps what it answered through a power cut at every boundary of a run; without syncs it does not, and we see it.
+//! SQLite keeps answered transactions through a power cut at every boundary of a run; without syncs it does
+//! not, and the test detects that.
 
 use trackside_powercut::{Act, Disk, Unsynced};
 
@@ -6,7 +7,7 @@ use crate::story::{DATABASE, Settings, check, open, promised, run, tell};
 
 const WAL: Settings = Settings { journal: "wal", synchronous: "full" };
 
-/// Everything that went wrong, over all boundaries and so many torn ways.
+/// All failures, over all boundaries and `torn` torn ways.
 fn failures(disk: &Disk, settings: Settings, answered: &[u64], torn: u64) -> Vec<String> {
     let operations = disk.operations();
     let mut failures = Vec::new();
@@ -20,7 +21,7 @@ fn failures(disk: &Disk, settings: Settings, answered: &[u64], torn: u64) -> Vec
     failures
 }
 
-/// The run is one worth cutting: it has checkpoints, a WAL that restarts and one that is removed.
+/// Checks that the run is worth cutting: it has checkpoints, a WAL that restarts and one that is removed.
 fn has_checkpoints(disk: &Disk) {
     let operations = disk.operations();
     let synced =
@@ -55,7 +56,7 @@ fn with_a_rollback_journal_nothing_that_was_answered_is_lost() {
 }
 
 #[test]
-fn a_disk_that_ignores_syncs_is_found_out() {
+fn a_disk_that_ignores_syncs_is_detected() {
     let disk = Disk::new();
     disk.ignore_syncs(true);
     let answered = run(&disk, WAL, 6);
@@ -66,7 +67,7 @@ fn a_disk_that_ignores_syncs_is_found_out() {
 }
 
 #[test]
-fn a_database_that_does_not_sync_is_found_out() {
+fn a_database_that_does_not_sync_is_detected() {
     for journal in ["wal", "delete"] {
         let disk = Disk::new();
         let settings = Settings { journal, synchronous: "off" };

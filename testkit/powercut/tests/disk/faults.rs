@@ -1,4 +1,4 @@
-//! Each fault gives SQLite's own error for it, loses nothing that was answered, and is over when it is lifted.
+//! Each fault gives SQLite's own error for it, loses no answered transaction, and ends when it is lifted.
 
 use rusqlite::{Connection, OpenFlags, ffi};
 use trackside_powercut::{Act, Disk, Fault, Unsynced};
@@ -39,7 +39,7 @@ fn strikes(settings: Settings, fault: Fault, expected: i32) {
 }
 
 #[test]
-fn what_strikes_a_commit_has_its_own_code_and_the_connection_recovers() {
+fn each_commit_fault_has_its_code_and_the_connection_recovers() {
     for journal in ["wal", "delete"] {
         let settings = Settings { journal, synchronous: "full" };
         strikes(settings, Fault::Full, ffi::SQLITE_FULL);
@@ -124,7 +124,8 @@ fn a_page_that_was_changed_on_the_disk_is_noticed() {
     assert!(check(image, WAL, 3).is_err());
 }
 
-/// One operation fails, each in its turn; the transaction it struck is tried again. Power may fail right after each answer.
+/// One operation fails, each in its turn; the affected transaction is tried again. Power may fail right
+/// after each answer.
 #[test]
 fn a_fault_at_any_one_operation_loses_nothing() {
     let (disk, mut db) = begun(WAL);

@@ -1,4 +1,4 @@
-//! What a disk does under SQLite: as a disk like any other, when power fails, and when it fails itself.
+//! The disk under SQLite: in normal use, when power fails, and when the disk fails.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 mod cuts;

@@ -110,7 +110,7 @@ fn readers_and_a_writer_share_a_wal() {
 }
 
 #[test]
-fn a_reader_keeps_its_snapshot_while_the_rest_goes_on() {
+fn a_reader_keeps_its_snapshot_during_writes() {
     let disk = Disk::new();
     let mut writer = open(&disk, WAL);
     create(&writer);
@@ -153,7 +153,7 @@ fn writers_take_turns() {
 }
 
 #[test]
-fn a_second_writer_is_told_that_there_is_one() {
+fn a_second_writer_gets_busy() {
     for journal in ["wal", "delete"] {
         let disk = Disk::new();
         let first = open(&disk, Settings { journal, synchronous: "full" });

@@ -1,4 +1,4 @@
-//! Transactions of which one can tell afterwards whether they are there, and there as a whole.
+//! Transactions whose presence and completeness can be checked afterwards.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use trackside_powercut::{Disk, Image};
@@ -7,7 +7,7 @@ pub const DATABASE: &str = "folder/story.db";
 /// Rows of each transaction.
 const ROWS: i64 = 3;
 
-/// How a database keeps its promises, or does not.
+/// The durability settings of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     pub journal: &'static str,
@@ -42,7 +42,8 @@ pub fn tell(db: &mut Connection, number: i64) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Where each transaction was answered: the tables, then as many as asked for, with a new start after two thirds of them.
+/// The boundary at which each transaction was answered: first the tables, then as many as requested, with a
+/// restart after two thirds of them.
 pub fn run(disk: &Disk, settings: Settings, transactions: i64) -> Vec<u64> {
     let mut db = open(disk, settings);
     create(&db);
@@ -58,7 +59,7 @@ pub fn run(disk: &Disk, settings: Settings, transactions: i64) -> Vec<u64> {
     answered
 }
 
-/// How many of the answers were given before a boundary.
+/// The number of answers before a boundary.
 pub fn promised(answered: &[u64], boundary: u64) -> i64 {
     answered.iter().filter(|it| **it <= boundary).count() as i64
 }
@@ -77,7 +78,7 @@ pub fn check(image: Image, settings: Settings, promised: i64) -> Result<(), Stri
     Ok(())
 }
 
-/// How many transactions are there, if they are all whole.
+/// The number of transactions, if all of them are complete.
 fn recount(disk: &Disk) -> rusqlite::Result<Result<i64, String>> {
     let db = disk.open(DATABASE)?;
     let sound: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;

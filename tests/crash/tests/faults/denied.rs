@@ -1,4 +1,4 @@
-//! A user who may not read or write the folder, or something in it.
+//! A user without permission to read or write the folder, or a file in it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,7 +24,7 @@ fn somebody_tries() {
     println!("\nread: {}", read.map_or_else(|it| it.to_string(), |it| format!("up to {}", it.chain.seq)));
 }
 
-/// How to become a user without rights; nothing if we are one.
+/// The command prefix that drops root rights; empty if we are not root.
 fn becoming() -> Option<Vec<String>> {
     let said = |command: &str, args: &[&str]| {
         let output = Command::new(command).args(args).output().ok().filter(|it| it.status.success())?;
@@ -45,7 +45,7 @@ fn becoming() -> Option<Vec<String>> {
     Some(way.iter().map(|it| (*it).to_owned()).collect())
 }
 
-/// This program where everybody may run it.
+/// A copy of this program that any user may run.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<(Folder, PathBuf)> = OnceLock::new();
     let (_, path) = PROGRAM.get_or_init(|| {
@@ -91,8 +91,8 @@ fn image(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|it| (it.clone(), std::fs::read(&it).unwrap())).collect()
 }
 
-/// The files that must not change. The lock says who had the folder last; SQLite leaves an empty log and its index if
-/// it may not remove them.
+/// The files that must not change. The lock names the last owner; SQLite leaves an empty WAL and its index
+/// if it may not remove them.
 fn kept(mut files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     files.retain(|path, bytes| {
         let name = path.to_string_lossy();
@@ -128,32 +128,32 @@ fn a_folder_that_may_not_be_written_can_be_read_and_says_what_to_do() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_entered_is_told() {
+fn a_folder_that_may_not_be_entered_is_reported() {
     let words = ["cannot be opened", "may not read its folder", "for this user"];
     denied("denied-entry", ".", 0o000, &["cannot be written", "this user"], &words);
 }
 
 #[test]
-fn a_journal_that_may_not_be_written_is_told() {
+fn a_journal_that_may_not_be_written_is_reported() {
     let words = ["journal.db", "cannot be written", "writable for this user"];
     denied("denied-journal-write", "journal.db", 0o444, &words, &["up to"]);
 }
 
 #[test]
-fn a_journal_that_may_not_be_read_is_told() {
+fn a_journal_that_may_not_be_read_is_reported() {
     let words = ["journal.db", "may not open it", "readable and writable"];
     denied("denied-journal", "journal.db", 0o000, &words, &words);
 }
 
 #[test]
-fn a_state_that_may_not_be_used_is_told_and_not_taken_for_a_damaged_one() {
+fn a_state_db_without_permission_is_not_taken_for_a_damaged_one() {
     let words = ["state.db", "may not open it", "readable and writable"];
     denied("denied-state", "state.db", 0o000, &words, &words);
     denied("denied-state-write", "state.db", 0o444, &["state.db", "cannot be written"], &["up to"]);
 }
 
 #[test]
-fn a_lock_that_is_somebody_elses_is_told() {
+fn a_lock_of_another_user_is_reported() {
     denied(
         "denied-lock",
         "lock",
@@ -164,7 +164,7 @@ fn a_lock_that_is_somebody_elses_is_told() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let parent = Folder::new("denied-parent");
     std::fs::create_dir_all(parent.path()).unwrap();
     mode(parent.path(), 0o555);

@@ -53,7 +53,7 @@ impl Project {
         self.runtime.as_ref().unwrap()
     }
 
-    /// Asks for the next step.
+    /// Submits the next step.
     fn ask(&mut self) -> Result<(), Failure> {
         let answer = self.runtime().gateway().unwrap().ask(command(self.next))?;
         self.answered.extend(written(&answer).map(|it| (self.next.to_string(), it)));
@@ -131,7 +131,7 @@ fn refused(dir: &Path) -> StoreError {
 }
 
 #[test]
-fn every_fault_of_a_disk_is_told_and_survived() {
+fn every_disk_fault_is_reported_and_survived() {
     let faults = [
         (Fault::Full, vec!["journal.db", "disk is full", "Free some space"]),
         (Fault::FullAfter { bytes: 20_000 }, vec!["disk is full", "Free some space"]),
@@ -170,7 +170,7 @@ fn every_fault_of_a_disk_is_told_and_survived() {
     }
 }
 
-/// A small file system of its own, unmounted in the end; none where this user may not mount.
+/// A small file system, unmounted at the end; none if this user may not mount.
 struct Small(Folder);
 
 impl Small {
@@ -204,7 +204,7 @@ impl Drop for Small {
 }
 
 #[test]
-fn a_file_system_that_is_really_full_or_really_read_only_is_told_and_survived() {
+fn a_full_or_read_only_file_system_is_reported_and_survived() {
     let Some(small) = Small::mount("3m") else { return };
     let dir = small.0.path().join("data");
     let mut project = Project::open(&dir, sqlite());
@@ -228,7 +228,7 @@ fn a_file_system_that_is_really_full_or_really_read_only_is_told_and_survived() 
 }
 
 #[test]
-fn a_second_owner_is_told_who_the_first_is() {
+fn a_second_owner_learns_who_the_first_is() {
     let folder = Folder::new("two");
     let mut project =
         Project::open(folder.path(), SqliteOptions { owner: Some("the server".into()), ..sqlite() });
@@ -259,7 +259,7 @@ fn scribble(path: &Path, page: usize) {
 }
 
 #[test]
-fn a_state_that_makes_no_sense_is_set_aside_and_made_anew() {
+fn an_invalid_state_db_is_set_aside_and_rebuilt() {
     for page in [0, 1] {
         let (folder, answered) = worked_in("state", 30);
         let path = folder.path().join("state.db");
@@ -278,7 +278,7 @@ fn a_state_that_makes_no_sense_is_set_aside_and_made_anew() {
 }
 
 #[test]
-fn a_damaged_page_that_is_met_later_says_what_to_do_and_doing_it_helps() {
+fn a_damaged_page_found_later_names_the_repair_and_the_repair_works() {
     let (folder, answered) = worked_in("deep", 60);
     let path = folder.path().join("state.db");
     let pages = std::fs::metadata(&path).unwrap().len() as usize / 4096;
@@ -315,7 +315,7 @@ fn a_damaged_page_that_is_met_later_says_what_to_do_and_doing_it_helps() {
     panic!("no damaged page was met among {pages}");
 }
 
-/// Spoils the record of the entity whose timer is due first; which that is.
+/// Damages the row of the entity whose timer is due first. Returns its key.
 fn spoil_first(dir: &Path, also: &str) -> EntityKey {
     let file = rusqlite::Connection::open(dir.join("state.db")).unwrap();
     let first = "SELECT lifecycle, id FROM timer ORDER BY due, lifecycle, id LIMIT 1";
@@ -342,8 +342,8 @@ fn late(runtime: &Runtime, store: &Sqlite, now: Timestamp) -> Vec<DueAt> {
 }
 
 #[test]
-fn one_record_that_makes_no_sense_keeps_no_other_timer_waiting() {
-    // Where the record does not even say which entry was its last one it cannot be mended.
+fn an_invalid_row_delays_no_other_timer() {
+    // A record that does not even name its last entry cannot be mended.
     for (also, is_mended) in [("", true), (", seq = 0", false)] {
         let (folder, _) = worked_in("timer", 60);
         let spoiled = spoil_first(folder.path(), also);
@@ -368,7 +368,7 @@ fn one_record_that_makes_no_sense_keeps_no_other_timer_waiting() {
         }
         runtime.stop();
         drop(store);
-        // What to do was said.
+        // The advice of the error message.
         Sqlite::set_state_aside(folder.path()).unwrap();
         let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
         let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
@@ -425,7 +425,7 @@ fn a_damaged_journal_is_refused_and_left_alone() {
 
 /// A log that was cut off, by a file system that lost its end or by a copy that left it out.
 #[test]
-fn a_log_that_was_cut_off_is_told_and_what_proves_it_stays() {
+fn a_truncated_wal_is_reported_and_the_evidence_stays() {
     let folder = Folder::new("wal");
     let mut project = Project::open(folder.path(), SqliteOptions::default());
     project.asks(30);
@@ -508,7 +508,7 @@ fn writes_beside(dir: &Path, sealed: bool) -> u64 {
 }
 
 #[test]
-fn what_another_program_writes_to_the_journal_is_not_gone_on_with() {
+fn a_journal_written_by_another_program_is_not_continued() {
     for sealed in [false, true] {
         let folder = Folder::new("foreign");
         let mut project = Project::open(folder.path(), sqlite());
@@ -542,10 +542,10 @@ fn what_another_program_writes_to_the_journal_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_journal_that_does_not_follow_is_not_caught_up_with() {
+fn a_journal_with_a_gap_is_not_caught_up_with() {
     let (folder, _) = worked_in("follows", 40);
     let file = rusqlite::Connection::open(folder.path().join("journal.db")).unwrap();
-    // Far from the end, which is looked at when the folder is opened.
+    // Far from the end, which is checked when the folder is opened.
     let changed = "UPDATE journal SET header = replace(header, 'bob', 'eve') WHERE seq = \
                    (SELECT min(seq) FROM journal WHERE header LIKE '%bob%')";
     assert_eq!(file.execute(changed, []).unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Those who look, and the end: everything is answered, written, and as it should be.
+//! Readers, and the end of a run: everything is answered, written, and as expected.
 
 use super::*;
 
@@ -23,7 +23,7 @@ impl Run<'_> {
         self.handed_out(stepper)
     }
 
-    /// The open effects are those requested and not answered.
+    /// Checks that the open effects are those requested and not answered.
     fn handed_out(&self, stepper: &Stepper) -> Result<(), Broken> {
         let Ok(open) = stepper.outbox().open(None, 0, usize::MAX >> 1) else { return Ok(()) };
         let handed: Vec<_> = open.into_iter().map(|it| (it.id, it.effect, it.entity)).collect();
@@ -47,7 +47,7 @@ impl Run<'_> {
         self.listeners[who].listen(stepper, &self.model.world.journal)
     }
 
-    /// The store works again: everything is answered, written, and as it should be.
+    /// The store works again: everything is answered, written, and as expected.
     pub(super) fn end(&mut self) -> Result<(), Broken> {
         self.story.tell("from here on nothing fails");
         self.disk.calm();
@@ -82,7 +82,7 @@ impl Run<'_> {
         }
         self.swept()?;
         self.last_look()?;
-        // And once more, as a new process finds it.
+        // Once more, as a new process finds it.
         self.crash()?;
         for _ in 0..200 {
             self.turn()?;

@@ -1,4 +1,5 @@
-//! One simulation: who takes the next step is drawn, and after every step all that was promised is looked at.
+//! One simulation: the worker of the next step is drawn at random, and after every step all promises are
+//! checked.
 
 mod ending;
 mod requests;
@@ -43,7 +44,7 @@ use crate::{holds, openings, orders};
 const GAP: Span = Span(10_000);
 /// Most requests that are not answered.
 const OPEN: usize = 12;
-/// How often a caller tries.
+/// The number of attempts of a caller.
 const ATTEMPTS: usize = 6;
 
 /// The settings of a simulation.
@@ -51,9 +52,9 @@ const ATTEMPTS: usize = 6;
 pub struct Scene {
     ground: Arc<Ground>,
     packs: Packs,
-    /// The same in a second version beside the first.
+    /// The same packs, with a second version beside the first.
     both: Packs,
-    /// Whether versions change, words are taken out and the sweep comes by itself.
+    /// Whether versions change, payloads are redacted and the sweep runs by schedule.
     pub upkeep: bool,
     pub steps: usize,
     pub bug: Option<Failpoint>,
@@ -81,7 +82,7 @@ impl Scene {
     }
 }
 
-/// How much was simulated.
+/// The amount of simulated work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     pub steps: usize,
@@ -114,7 +115,7 @@ impl Figures {
     }
 }
 
-/// A promise that was broken, and how it came to that.
+/// A broken promise, and the steps that led to it.
 #[derive(Debug)]
 pub struct Failed {
     pub promise: &'static str,
@@ -128,7 +129,7 @@ pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
     let mut run = Run::new(scene, seed);
     let done = run.all();
     enable(None);
-    // They hold each other: nothing of a run would ever be freed.
+    // They refer to each other: without this, nothing of a run would be freed.
     run.meddler.move_now(None);
     match done {
         Ok(()) => Ok(run.figures),
@@ -136,7 +137,7 @@ pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
     }
 }
 
-/// A turn that was decided, and those who wait for it.
+/// A decided turn, and its waiting callers.
 #[derive(Debug)]
 struct Decided {
     turn: Turn,
@@ -152,7 +153,7 @@ struct Run<'a> {
     meddler: Meddler,
     store: Memory,
     options: Options,
-    /// What the machine's clock says, where it is not moved by hand.
+    /// The time of the machine's clock, unless the clock is manual.
     clock: Arc<AtomicI64>,
     stepper: Option<Stepper>,
     model: Model,
@@ -175,7 +176,7 @@ struct Run<'a> {
     again: Option<Command>,
     corrected: bool,
     installed: bool,
-    /// The second version was asked for.
+    /// Whether the second version was requested.
     renewed: bool,
     step: usize,
     story: Story,
@@ -317,7 +318,7 @@ impl<'a> Run<'a> {
             }
             Err(why) => {
                 self.story.tell(format!("it does not start: {why}"));
-                // Nothing of it is left.
+                // Nothing in memory survives.
                 self.store = self.store.reopen();
             }
         }

@@ -1,4 +1,4 @@
-//! Those who ask: what they think of, and how it travels.
+//! The callers' requests, and their transport.
 
 use trackside_random::Random;
 
@@ -120,7 +120,7 @@ impl Run<'_> {
         self.send(number);
     }
 
-    /// Puts a request on its way; it may be lost, come late, or come twice.
+    /// Sends a request; it may be lost, delayed or duplicated.
     pub(super) fn send(&mut self, number: usize) {
         let request = &mut self.requests[number];
         if request.over {
@@ -170,7 +170,7 @@ impl Run<'_> {
         }
     }
 
-    /// The caller does not know what became of it, and asks again if that does no harm.
+    /// The caller does not know the outcome, and sends again if that does no harm.
     pub(super) fn retry(&mut self, number: usize) {
         let request = &mut self.requests[number];
         if request.over {

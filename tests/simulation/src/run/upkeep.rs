@@ -1,5 +1,5 @@
-//! What people do to a project that runs: a new version of its pack, moves to it and back, words taken out; and the sweep,
-//! which comes by itself or when it is asked for.
+//! Maintenance of a running project: a new version of its pack, migrations to it and back, redactions, and
+//! the sweep, scheduled or requested.
 
 use trackside_engine::Decision;
 use trackside_engine::command::{Migrate, Redact};
@@ -9,7 +9,7 @@ use trackside_engine::fields::Fields;
 
 use super::*;
 
-/// How often the sweep comes.
+/// The interval of the sweep.
 pub(super) const SWEEP: Span = Span(5 * 60_000);
 /// Turns after which a pass must be over.
 const TURNS: usize = 400;
@@ -107,7 +107,7 @@ impl Run<'_> {
         Err(Broken::new("the sweep looks at everything", format!("and does not end in {TURNS} turns")))
     }
 
-    /// The sweep comes until it finds nothing more; then there is nothing.
+    /// Sweeps until there are no more findings.
     pub(super) fn swept(&mut self) -> Result<(), Broken> {
         if !self.scene.upkeep {
             return Ok(());
@@ -115,7 +115,7 @@ impl Run<'_> {
         for _ in 0..8 {
             let before = self.model.seq();
             if self.options.sweep_every.is_some() {
-                // The clock may have gone back behind the time that it is.
+                // The clock may be behind the project's time.
                 let now = self.model.world.now.0.max(self.clock_now().0);
                 self.clock.store(now + SWEEP.0 + 1, Ordering::Release);
             } else {

@@ -47,13 +47,13 @@ impl Run<'_> {
         self.pass_weightless()
     }
 
-    /// Turns that came to nothing need no commit.
+    /// Turns without entries need no commit.
     pub(super) fn pass_weightless(&mut self) -> Result<(), Broken> {
         while self.decided.front().is_some_and(|it| !it.weighs) {
             let Some(mut decided) = self.decided.pop_front() else { break };
             let known = self.model.world.view.len();
             self.explain(&decided.turn)?;
-            // Only those who asked for a sweep were heard and have no answer yet.
+            // Only callers that requested a sweep were taken and have no answer yet.
             decided.attempts.iter_mut().for_each(|it| it.known = known);
             self.journeys.append(&mut decided.attempts);
         }
@@ -120,7 +120,7 @@ impl Run<'_> {
         self.journeys.iter().chain(decided).any(|it| matches!(*self.requests[it.request].wish, Wish::Sweep))
     }
 
-    /// Moves of the clock and sweeps that have come to their end.
+    /// Completed moves of the clock and sweeps.
     pub(super) fn arrivals(&mut self) -> Result<(), Broken> {
         for mut attempt in std::mem::take(&mut self.journeys) {
             match attempt.promise.take() {

@@ -9,8 +9,8 @@ use super::log;
 use crate::Trouble;
 use crate::load::Pace;
 
-/// Runs the server until its own input ends, which it does when we end, however we end; then stops
-/// the server and removes what it wrote.
+/// Runs the server until its own input ends, which happens when we end in any way; then stops the server
+/// and removes its files.
 const GUARD: &str = r#"
 trap '' INT TERM HUP
 "$1/postgres" -D "$2/cluster" -k "$2" -c listen_addresses= -p 5432 >"$2/server.log" 2>&1 &
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server with a database of its own, reached by a socket in its folder.
 ///
-/// Everything is as PostgreSQL comes, but for the network, which it does not listen to.
+/// All settings are the defaults of PostgreSQL, except that it does not listen on the network.
 pub(super) struct Cluster {
     installation: Installation,
     folder: PathBuf,
@@ -57,7 +57,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Where it is, if that is not where it was to be.
+    /// Its folder, if that is not the intended one.
     pub(super) fn elsewhere(&self) -> Option<&Path> {
         (self.folder != self.wanted).then_some(self.folder.as_path())
     }
@@ -93,7 +93,7 @@ impl Cluster {
         output(&mut psql).map(drop)
     }
 
-    /// What `pgbench` makes of a script.
+    /// The result of `pgbench` for a script.
     pub(super) fn bench(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Where PostgreSQL is, if it is installed.
+//! Finds PostgreSQL, if it is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::Trouble;
 /// All of these are needed.
 const PROGRAMS: [&str; 5] = ["postgres", "initdb", "psql", "pgbench", "pg_isready"];
 
-/// The programs of one PostgreSQL, and who may run them.
+/// The programs of one PostgreSQL, and the user that may run them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
     bin: PathBuf,
@@ -32,12 +32,12 @@ impl Installation {
         &self.bin
     }
 
-    /// One of its programs, run by who may.
+    /// One of its programs, run by that user.
     pub(super) fn program(&self, name: &str) -> Command {
         self.as_user(self.bin.join(name))
     }
 
-    /// Any program, run by who may.
+    /// Any program, run by that user.
     pub(super) fn as_user(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         match self.user {
             None => Command::new(program),
@@ -49,7 +49,7 @@ impl Installation {
         }
     }
 
-    /// Gives a folder to who runs the programs.
+    /// Gives a folder to that user.
     pub(super) fn hand_over(&self, folder: &Path) -> Result<(), Trouble> {
         match self.user {
             None => Ok(()),
@@ -72,7 +72,7 @@ fn complete(bin: &Path) -> bool {
     PROGRAMS.iter().all(|it| bin.join(it).is_file())
 }
 
-/// What a program prints, if it succeeds.
+/// The output of a program, if it succeeds.
 pub(super) fn output(command: &mut Command) -> Result<String, Trouble> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |said: String| Trouble::Program { program: program.clone(), said };

@@ -1,4 +1,4 @@
-//! What `pgbench` writes.
+//! The output of `pgbench`.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_and_other_texts_are_told() {
+    fn failures_and_unknown_output_are_reported() {
         let failing = REPORT.replace("transactions: 0 (0.000%)", "transactions: 3 (0.007%)");
         assert!(report(&failing).unwrap_err().to_string().contains("3 transactions failed"));
         assert!(report("pgbench: error: no").unwrap_err().to_string().contains("not understood"));

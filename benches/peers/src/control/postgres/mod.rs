@@ -19,13 +19,13 @@ const SCRIPTS: [(&str, &str); 2] = [
     ("one statement", include_str!("../../../sql/statement.sql")),
     ("round trips", include_str!("../../../sql/round_trips.sql")),
 ];
-/// How many clients are tried.
+/// The numbers of clients.
 pub const CLIENTS: [u32; 3] = [1, 16, 64];
 
 /// The note when PostgreSQL is not installed.
 pub const NOT_INSTALLED: &str = "not installed (apt-get install postgresql)";
 
-/// One way with so many clients.
+/// One variant with this many clients.
 #[derive(Clone, Debug)]
 pub struct Tried {
     pub script: &'static str,
@@ -33,12 +33,12 @@ pub struct Tried {
     pub pace: Pace,
 }
 
-/// What PostgreSQL did.
+/// The result of PostgreSQL.
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub version: String,
     pub tried: Vec<Tried>,
-    /// It could not use the folder that the others used.
+    /// The folder it used, if it could not use that of the others.
     pub elsewhere: Option<String>,
 }
 
@@ -49,7 +49,8 @@ impl Measured {
     }
 }
 
-/// Makes a cluster of its own in `folder`, tries every way with so many clients for so long each, and takes the cluster away.
+/// Creates a cluster in `folder`, measures every variant with these numbers of clients for `time` each, and
+/// removes the cluster.
 pub fn measure(
     installation: &Installation,
     folder: &Path,
@@ -71,7 +72,7 @@ pub fn measure(
         let before = cluster.count("journal")?;
         let pace = cluster.bench("script.sql", entities, clients, each)?;
         let moved = cluster.count("journal")?.saturating_sub(before);
-        // A script that no longer moves anything would be very fast.
+        // A script that no longer moves entities would be very fast.
         if (moved as f64) < pace.commands * 0.999 {
             let said = format!("{moved} moves in {:.0} transactions of \"{script}\"", pace.commands);
             return Err(Trouble::Program { program: "pgbench".to_owned(), said });

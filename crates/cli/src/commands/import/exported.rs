@@ -1,4 +1,4 @@
-//! What `trackside export` wrote: looked at as a whole, then taken in.
+//! Imports a file of `trackside export`: checked as a whole, then imported.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,7 +29,7 @@ use crate::{exit, files, print};
 
 /// Most bytes of a line.
 const LONGEST: u64 = 64 * 1024 * 1024;
-/// Most problems that are looked for: beyond them it is another file.
+/// Most problems to collect; a file with more is of another kind.
 const ENOUGH: usize = 1_000;
 
 pub(super) fn run(args: &ImportArgs) -> u8 {
@@ -56,7 +56,7 @@ pub(super) struct ExportSummary {
     pub(super) definitions: Vec<Definition>,
     pub(super) end: Chain,
     pub(super) artifacts: u64,
-    /// Where its clock stood, if that was moved by hand.
+    /// The time of its clock, if that is manual.
     pub(super) clock: Option<Timestamp>,
     /// The first entry's hash: no two projects have the same.
     first: String,
@@ -72,7 +72,7 @@ impl ExportSummary {
     }
 }
 
-/// Goes through all of it: every line, the whole chain, and whether the packs are there that its entities live by.
+/// Checks the whole file: every line, the whole chain, and the packs of its entities.
 fn read_export(path: &Path) -> Result<ExportSummary, Vec<ImportProblem>> {
     let mut looking = Looking::default();
     let read = each_line(path, &mut |n, line| {
@@ -210,7 +210,7 @@ pub(super) fn each_line(path: &Path, show: &mut dyn FnMut(usize, &str) -> bool) 
     }
 }
 
-/// Its entities come into a project, as they are at the end.
+/// Imports its entities into a project, in their last state.
 fn into_project(args: &ImportArgs, looked: &ExportSummary, door: &ProjectAccess) -> Result<u8, RequestError> {
     let file = args.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let project = looked.first.get(..8).unwrap_or_default();

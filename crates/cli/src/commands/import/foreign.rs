@@ -1,4 +1,4 @@
-//! What another tool keeps comes in, mapped to a lifecycle.
+//! Imports the tasks of another tool, mapped to a lifecycle.
 
 use serde_json::{Value as Json, json};
 use trackside_protocol::{ImportEntity, Unmet};

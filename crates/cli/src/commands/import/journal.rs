@@ -102,7 +102,7 @@ fn wrong(path: &Path, why: &str) -> CliError {
     CliError { why: format!("{}: {why}", path.display()), code: exit::REFUSED }
 }
 
-/// The packs that are to be in force, and the rows that keep them.
+/// The packs to put into force, and their stored rows.
 fn installed(args: &ImportArgs) -> Result<(Law, Vec<Definition>), CliError> {
     let sources = match args.packs.is_empty() {
         true => builtin::all(),
@@ -163,7 +163,7 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
     Ok(entries)
 }
 
-/// What makes a new project this one.
+/// The change that gives a new project these settings, people and zone.
 fn changed(project: Project) -> ProjectChange {
     let mut settings = Vec::new();
     for (pack, of_pack) in project.settings {

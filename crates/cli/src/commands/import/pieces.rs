@@ -9,7 +9,7 @@ use crate::print::ProgressBar;
 use crate::project_access::ProjectAccess;
 use crate::server_lookup::RequestError;
 
-/// Most entities, and about so many bytes, that go in at once.
+/// Most entities, and about the most bytes, per request.
 const MOST: usize = 1_000;
 const BYTES: usize = 12 * 1024 * 1024;
 
@@ -17,11 +17,11 @@ const BYTES: usize = 12 * 1024 * 1024;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
     pub(super) imported: u64,
-    /// What an earlier import brought.
+    /// Entities that an earlier import brought.
     pub(super) already: Vec<String>,
 }
 
-/// What to do about something that is wrong with an entity, if that is known.
+/// The advice for a problem with an entity, if there is one.
 pub(super) type ToDo<'a> = dyn Fn(&ImportEntity, &Unmet) -> Option<String> + 'a;
 
 /// Imports the entities, each with its place in the file; or returns every problem and imports none.
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_are_told_by_their_line() {
+    fn problems_are_reported_with_their_line() {
         let mut problem = Problem::new(Code::CannotImport, "x");
         let first = problem.errors[0].clone();
         problem.errors = ["entities.1.fields.size", "entities.0", "entities.9.id", "entities.0.state"]

@@ -37,7 +37,7 @@ fn restore(args: &ImportArgs, data: &Path, looked: &ExportSummary) -> Result<(),
     if args.dry_run {
         return Ok(());
     }
-    // There as a whole or not at all: it gets its name when everything is written.
+    // Written beside the target and renamed at the end, so that the folder is complete or absent.
     let beside = beside(data);
     let written = write(args, looked, &beside).and_then(|()| {
         let unmoved =

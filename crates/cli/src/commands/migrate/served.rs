@@ -12,7 +12,7 @@ use crate::time_format::{list, text};
 use crate::url::ApiPath;
 use crate::values;
 
-/// Entities that are asked for at a time.
+/// Entities per request.
 const PAGE: u64 = 500;
 
 pub(super) fn run(command: &MigrateCommand, server: &ServerConnection) -> Result<Moves, RequestError> {
@@ -41,7 +41,7 @@ pub(super) fn run(command: &MigrateCommand, server: &ServerConnection) -> Result
     Ok(Moves { lifecycle: Name::new(lifecycle), verb, code, all })
 }
 
-/// Asks page by page until all are done, with a bar.
+/// Requests page by page until all are done, with a progress bar.
 fn every_page(
     server: &ServerConnection,
     lifecycle: &str,

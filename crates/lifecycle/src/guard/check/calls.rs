@@ -128,7 +128,7 @@ impl<'c> Checker<'c, '_> {
         typed
     }
 
-    /// A length of time, a moment or a number written out wrongly is a mistake wherever it stands.
+    /// Reports a literal span, moment or number that cannot be parsed, wherever it occurs.
     fn literal_is_readable(&mut self, node: &IdedExpr, builtin: Builtin, typed: &Typed, constant: bool) {
         let reads =
             matches!(builtin, Builtin::Duration | Builtin::Timestamp | Builtin::Int | Builtin::Double);
@@ -160,7 +160,7 @@ impl<'c> Checker<'c, '_> {
     }
 }
 
-/// What the types alone do not tell.
+/// Refines the result type beyond the types of the arguments.
 fn refined(builtin: Builtin, ty: Type, types: &[Type], arguments: &[Ir]) -> (Builtin, Type) {
     match (builtin, types, arguments) {
         (Builtin::Sum, _, _) if ty == Type::Span => (Builtin::SumSpans, ty),

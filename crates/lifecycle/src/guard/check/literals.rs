@@ -76,7 +76,7 @@ impl<'c> Checker<'c, '_> {
         Self::folded(Ir::Map(items.into()), ty, constant)
     }
 
-    /// Reports constant text, also within a list or behind a `?`, that is none of the words asked for.
+    /// Reports constant text, also within a list or behind a `?`, that is none of the expected words.
     pub(super) fn choices(&mut self, node: &IdedExpr, ir: &Ir, expected: &Type) {
         let mut wrong = Vec::new();
         strangers(ir, expected, &mut wrong);

@@ -1,4 +1,4 @@
-//! `all`, `exists`, `exists_one`, `map`, `filter`: calls that bring a variable along.
+//! `all`, `exists`, `exists_one`, `map`, `filter`: calls that bind a variable.
 
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, Expr};

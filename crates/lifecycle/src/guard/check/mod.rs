@@ -17,7 +17,7 @@ use super::parse::Parsed;
 use super::{Fault, GuardError, Names, Scope, Type, VarSlot, VariableUse, limits};
 use crate::value::Value;
 
-/// A checked expression and what it reads.
+/// A checked expression and its reads.
 pub(super) struct Checked {
     pub(super) ir: Ir,
     pub(super) ty: Type,
@@ -55,7 +55,8 @@ impl Typed {
         Self { ir, ty }
     }
 
-    /// In place of something that was already reported: fits everywhere, so that it causes no echoes.
+    /// Replaces an expression that was already reported: fits everywhere, so that it causes no further
+    /// errors.
     fn unknown() -> Self {
         Self { ir: Ir::Constant(Value::Null), ty: Type::Any }
     }
@@ -113,7 +114,7 @@ impl<'c> Checker<'c, '_> {
         Typed::unknown()
     }
 
-    /// Said once, however many branches reach that deep.
+    /// Reports it once, even if many branches are too deep.
     fn too_deep(&mut self) -> Typed {
         let message = format!("the expression is nested deeper than {} levels", limits::DEPTH);
         if !self.errors.iter().any(|it| it.message == message) {
@@ -123,8 +124,8 @@ impl<'c> Checker<'c, '_> {
         Typed::unknown()
     }
 
-    /// Works out what does not depend on anything. What fails is left to fail when it runs,
-    /// because it may never be reached.
+    /// Evaluates constant expressions. One that fails is kept to fail at run time, because it may never be
+    /// reached.
     fn folded(ir: Ir, ty: Type, parts_are_constant: bool) -> Typed {
         if parts_are_constant && let Ok(value) = Evaluator::new(&Nothing, limits::FOLDING).value(&ir) {
             return Typed::new(Ir::Constant(value), ty);
@@ -132,7 +133,7 @@ impl<'c> Checker<'c, '_> {
         Typed::new(ir, ty)
     }
 
-    /// Reports a type that is not the one asked for.
+    /// Reports a type that is not the expected one.
     fn expect(&mut self, node: &IdedExpr, ir: &Ir, ty: &Type, expected: &Type) {
         let at = self.parsed.range(node);
         if !ty.fits(expected) {
@@ -154,7 +155,7 @@ impl<'c> Checker<'c, '_> {
     }
 }
 
-/// Where constants are worked out there is nothing to read.
+/// The empty scope in which constants are evaluated.
 struct Nothing;
 
 impl Scope for Nothing {

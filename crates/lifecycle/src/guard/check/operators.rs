@@ -29,7 +29,7 @@ pub(super) fn arithmetic(operator: &str) -> Option<Arithmetic> {
 }
 
 impl<'c> Checker<'c, '_> {
-    /// Something that must be true or false.
+    /// Checks an expression that must be true or false.
     pub(super) fn condition(&mut self, node: &'c IdedExpr) -> Ir {
         let it = self.node(node);
         if it.ty == Type::Null {
@@ -192,7 +192,7 @@ impl<'c> Checker<'c, '_> {
     }
 }
 
-/// What an operation gives for two types, if it knows them.
+/// The result type of an operation on two types, if it supports them.
 fn result(operation: Arithmetic, a: &Type, b: &Type) -> Option<Type> {
     use Arithmetic::{Add, Divide, Multiply, Remainder, Subtract};
     Some(match (operation, a, b) {

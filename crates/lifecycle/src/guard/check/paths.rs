@@ -12,7 +12,7 @@ use crate::name::Name;
 use crate::value::Value;
 
 impl<'c> Checker<'c, '_> {
-    /// A name with members, or members of something else.
+    /// A name with members, or members of another expression.
     pub(super) fn path(&mut self, node: &'c IdedExpr) -> Typed {
         // Gathered from the end, in a loop: a long path is a deep tree.
         let mut nodes = vec![node];
@@ -49,7 +49,7 @@ impl<'c> Checker<'c, '_> {
         }
     }
 
-    /// Notes what the expression depends on, once.
+    /// Records a read of the expression, once.
     pub(super) fn read(&mut self, path: &str, slot: VarSlot) {
         if !self.reads.iter().any(|it| it.slot == slot && it.path == *path) {
             self.reads.push(VariableUse { path: Name::new(path), slot });
@@ -62,7 +62,7 @@ impl<'c> Checker<'c, '_> {
         Some(Typed::new(Ir::Local(outwards), ty.clone()))
     }
 
-    /// Where the segment is that was not found; all of the path if it is named otherwise.
+    /// The range of the unknown segment; the whole path if it does not contain the name.
     fn segment_range(&self, nodes: &[&IdedExpr], name: &str) -> Range<usize> {
         let found = nodes.iter().find(|it| segment(it) == Some(name));
         match (found, nodes.last()) {
@@ -143,7 +143,7 @@ impl<'c> Checker<'c, '_> {
         Self::folded(Ir::Index(Box::new([of.ir, with.ir])), ty, constant)
     }
 
-    /// `name[key]`, where the name alone would mean only one entry.
+    /// `name[key]`, where `name` alone means one entry.
     fn indexed(&mut self, container: &IdedExpr) -> Option<Typed> {
         let Expr::Ident(name) = &container.expr else { return None };
         if self.local(name).is_some() {

@@ -7,7 +7,7 @@ fn mistake(source: &str, expected: &[&str]) {
 }
 
 #[test]
-fn unknown_names_are_all_reported_with_what_was_meant() {
+fn all_unknown_names_are_reported_with_suggestions() {
     mistake(
         "revewCycles < 3 && titel == 'é' && whatever",
         &[
@@ -58,7 +58,7 @@ fn types_that_do_not_go_together() {
     mistake("1u + 2", &["there are no unsigned numbers @ 1u (write it without the `u`)"]);
     mistake("b'x' == null", &["there are no bytes, only text @ b'x' (write it without the `b`)"]);
     mistake("Some{a: 1}", &["this form is not supported @ {a: 1}"]);
-    // Null goes with everything.
+    // Null is compatible with every type.
     mistake("title == null && null != numbers && open == null", &[]);
     mistake("reviewCycles == 2.5 && extra == 1 && 'a' == extra", &[]);
 }

@@ -7,7 +7,7 @@ use crate::guard::ir::Comparison;
 use crate::guard::limits::Budget;
 use crate::value::Value;
 
-/// Numbers are equal by what they count, whole or not; values of different kinds are not equal.
+/// Numbers are equal by value, whole or not; values of different kinds are not equal.
 #[inline]
 pub(in crate::guard) fn equal(a: &Value, b: &Value, budget: &Budget) -> Result<bool, Fault> {
     Ok(match (a, b) {

@@ -29,7 +29,7 @@ pub(super) struct Frame<'a> {
     outer: Option<&'a Frame<'a>>,
 }
 
-/// Boxed, so that what almost never happens takes no room in what always does.
+/// Boxed, so that the rare error does not enlarge the common result.
 type Outcome<T> = Result<T, Box<Fault>>;
 type Yield<'e> = Outcome<Cow<'e, Value>>;
 
@@ -192,7 +192,7 @@ impl<'a> Evaluator<'a> {
         let Some(text) = it.as_str() else {
             return Err(Fault::failed(format!("`matches` needs text, not {}", it.kind())).into());
         };
-        // A pattern may cost many times more per byte than anything else does.
+        // A pattern may cost much more per byte than other functions.
         self.budget.items(text.len())?;
         Ok(pattern.is_match(text))
     }
@@ -257,7 +257,7 @@ fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
             })
         }
         (Value::Null, _) => Ok(&NULL),
-        // No entry stands under nothing.
+        // Null is no key.
         (Value::Map(_), Value::Null) => Ok(&NULL),
         (Value::Map(_), _) => Err(Fault::failed(format!("a key of a map is text, not {}", key.kind()))),
         _ => Err(Fault::failed(format!("{} cannot be indexed", of.kind()))),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_null() {
+    fn missing_values_are_null() {
         yields("oldPlan.bullets == null", true);
         yields("oldPlan.bullets", Value::Null);
         yields("labels.nope == null && labels['nope'] == null", true);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_overrules_what_failed() {
+    fn a_deciding_operand_overrules_a_failed_one() {
         for (source, expected) in [
             ("broken || open", Ok(true)),
             ("open || broken", Ok(true)),
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_that_is_not_needed() {
+    fn only_needed_values_are_read() {
         for (source, reads) in
             [("!open && title == 'x'", 1), ("open ? title : reviewer", 2), ("[1, 2][0]", 0)]
         {

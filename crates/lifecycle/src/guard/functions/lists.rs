@@ -1,4 +1,4 @@
-//! Functions over lists. They take null for an empty list: a field that was never set holds nothing.
+//! Functions over lists. Null counts as an empty list: it is the value of a field that was never set.
 
 use super::needs;
 use crate::guard::Fault;
@@ -6,7 +6,7 @@ use crate::guard::eval::{equal, whole};
 use crate::guard::limits::Budget;
 use crate::value::Value;
 
-/// Where an equal item is.
+/// The index of an equal item.
 pub(in crate::guard) fn position(
     items: &[Value],
     item: &Value,

@@ -1,4 +1,4 @@
-//! The built-in functions: their names, what they take, what they do.
+//! The built-in functions: names, arguments and behaviour.
 
 mod lists;
 mod numbers;
@@ -41,7 +41,7 @@ pub(super) enum Builtin {
     Min,
     Max,
     Sum,
-    /// The sum of lengths of time, which is one even where there are none.
+    /// The sum of spans, which is a span even for an empty list.
     SumSpans,
     Add,
     Append,
@@ -59,7 +59,7 @@ pub(super) enum Builtin {
     Seconds,
 }
 
-/// How a function is called.
+/// A built-in function: its name and usage.
 pub(super) struct FunctionEntry {
     pub(super) name: &'static str,
     pub(super) builtin: Builtin,

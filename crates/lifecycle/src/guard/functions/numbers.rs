@@ -113,7 +113,7 @@ pub(super) fn sum(list: &Value, zero: Value, budget: &Budget) -> Result<Value, F
         _ => return Err(needs("sum", "a list", list)),
     };
     let Some((first, rest)) = items.split_first() else { return Ok(zero) };
-    // Text and lists can be added as well, but that is not what a sum is.
+    // Texts and lists can be added as well, but have no sum.
     if !matches!(first, Value::Int(_) | Value::Float(_) | Value::Span(_)) {
         return Err(Fault::failed(format!("`sum` needs numbers, not {}", first.kind())));
     }

@@ -1,4 +1,4 @@
-//! What the built-in functions take and give, checked when the file is loaded.
+//! The parameter and result types of the built-in functions, checked when the file is loaded.
 
 use super::Builtin;
 use crate::guard::Type;

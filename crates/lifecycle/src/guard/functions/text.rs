@@ -106,7 +106,7 @@ pub(super) fn string(it: &Value, budget: &Budget) -> Result<Value, Fault> {
             show(it, &mut text, budget)?;
             Ok(Value::Text(Name::from(text)))
         }
-        // As JSON: to look for words anywhere in it.
+        // As JSON, to search for words anywhere in it.
         Value::List(_) | Value::Map(_) => {
             let text = it.to_json().to_string();
             budget.text(text.len())?;

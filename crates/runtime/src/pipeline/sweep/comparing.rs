@@ -31,9 +31,9 @@ pub(super) struct EntityReplay {
     /// The newest first.
     records: Vec<Record>,
     view: View,
-    /// It cannot be trusted as it is kept.
+    /// Whether its stored row cannot be trusted.
     odd: bool,
-    /// It is to be inspected afterwards.
+    /// Whether it is inspected afterwards.
     inspected: bool,
     /// A difference that is known already.
     found: Option<String>,
@@ -54,7 +54,7 @@ impl EntityReplay {
         Self { key, newest, next: newest, records, view, odd: false, inspected: false, found: None }
     }
 
-    /// As one of all of them: it is inspected afterwards.
+    /// Marks it as part of a full pass: it is inspected afterwards.
     pub fn of_a_pass(self, odd: bool) -> Self {
         Self { odd, inspected: true, ..self }
     }
@@ -124,7 +124,7 @@ impl Decider {
                 },
             };
             if let Some(found) = found {
-                // It may have moved on since it was begun with.
+                // The entity may have moved since the comparison began.
                 match self.newest_of(key, None)?.filter(|it| *it > trial.newest) {
                     Some(newest) => {
                         let again = EntityReplay::of(key.clone(), newest);
@@ -187,7 +187,8 @@ impl Decider {
         Ok(None)
     }
 
-    /// It cannot be compared. Rows that may be wrong are left alone, the entity is inspected as it is.
+    /// The entity cannot be compared. Rows that may be wrong are left alone, and the entity is inspected as
+    /// stored.
     fn unchecked(
         &mut self,
         trial: &EntityReplay,
@@ -201,7 +202,7 @@ impl Decider {
         Ok(None)
     }
 
-    /// How the stored rows of an entity differ from the expected ones.
+    /// The difference of an entity's stored rows from the expected ones.
     fn difference(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
         let life = self.memory.law.definition(&entity.key.lifecycle, entity.definition);
         let row = match life {
@@ -221,7 +222,7 @@ impl Decider {
         self.repair_record_without(entity, found, Vec::new())
     }
 
-    /// The same, and removes places of entities that do not exist.
+    /// Mends the rows, and removes places of entities that do not exist.
     fn repair_record_without(
         &mut self,
         entity: Arc<Entity>,
@@ -234,14 +235,14 @@ impl Decider {
         self.timers.bring_back();
         let outcome = self.answer(&Command::new(Actor::engine(), ask));
         if let Some(entity) = self.memory.view.image(&key) {
-            // Those that were not kept were never heard of.
+            // Timers whose rows were missing are not scheduled yet.
             self.timers.know(&entity);
             self.forget_groups_of(&entity);
         }
         outcome
     }
 
-    /// Whether an entity moved so lately that its row is about to be replaced.
+    /// Whether the entity's last move is not written yet, so that its row is about to be replaced.
     pub(super) fn is_unwritten(&mut self, key: &EntityKey) -> Result<bool, StoreError> {
         let Some(seq) = self.memory.view.get(key).map(|it| it.seq) else { return Ok(false) };
         // A number that there is not yet is no number of an entry.
@@ -266,7 +267,7 @@ impl Decider {
             let mut whole = FullJournal::new(self.sweep.store.as_ref(), self.memory.reader());
             match whole.record(seq) {
                 Ok(Some(record)) if record.entity().as_ref() == Some(key) => return Ok(Some(seq)),
-                // It was archived: that is found out on the way back.
+                // An archived entry: the replay finds out whether its file is there.
                 Err(StoreError::NotArchived { .. }) => return Ok(Some(seq)),
                 Ok(_) => {}
                 Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! The sweep: goes through every entity, a few at a time, looks for violations, and compares stored rows with the
+//! The sweep: visits every entity, a few at a time, finds violations, and compares stored rows with the
 //! journal.
 
 mod comparing;
@@ -30,10 +30,10 @@ use comparing::EntityReplay;
 use searching::Search;
 use together::Together;
 
-/// What a turn may spend on it.
+/// The budget of a turn for the sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SweepBudget {
-    /// Entities looked at.
+    /// Entities to visit.
     pub entities: usize,
     /// Records of the journal read.
     pub records: usize,
@@ -48,18 +48,18 @@ const PAGE: usize = 512;
 /// Records that a scheduled pass may read; the next pass continues where it ended.
 const WINDOW: usize = 1_000;
 
-/// Turns that a pass waits until what it put right is written.
+/// Turns that a pass waits for its repairs to be flushed.
 const PATIENCE: u32 = 2_000;
 
-/// What a sweep came to.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     pub looked_at: u64,
     /// Violations that were not known before.
     pub found: u64,
-    /// Violations that are none any more.
+    /// Violations that have ended.
     pub cleared: u64,
-    /// Moves that repaired something.
+    /// Repairing moves.
     pub repaired: u64,
     /// Entities whose stored rows were compared with the journal.
     pub compared: u64,
@@ -71,7 +71,7 @@ pub struct SweepReport {
     pub forged: u64,
 }
 
-/// How far a sweep that was asked for goes.
+/// The depth of a requested sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// All entities, each compared with its entries.
@@ -80,11 +80,11 @@ pub enum Depth {
     Journal,
 }
 
-/// When the next pass begins, and how far the present one is.
+/// The schedule of passes, and the progress of the present one.
 pub(super) struct Sweep {
     /// For entries that were archived.
     store: Arc<dyn Store>,
-    /// It found journal entries that were altered.
+    /// Whether it found altered journal entries.
     forged: bool,
     every: Option<Span>,
     next: Option<Timestamp>,
@@ -93,11 +93,11 @@ pub(super) struct Sweep {
     asked: Vec<(Responder<SweepReport>, Depth)>,
     /// The last entity that scheduled passes have compared.
     compared: Option<EntityKey>,
-    /// How far scheduled passes came with groups and rankings.
+    /// The progress of scheduled passes over groups and rankings.
     together: Option<Box<Together>>,
 }
 
-/// One way through all of them, in the order of their keys.
+/// One pass over all entities, in key order.
 #[derive(Debug, Default)]
 pub(super) struct SweepPass {
     after: Option<EntityKey>,
@@ -113,10 +113,10 @@ pub(super) struct SweepPass {
     /// Rows in each state, counted at one position.
     counted: Option<Counted>,
     is_counted: bool,
-    /// Entities whose last entry must be looked for in the whole journal.
+    /// Entities whose last entry must be searched in the whole journal.
     pub lost: BTreeSet<EntityKey>,
     search: Option<Search>,
-    /// Those that were found, with their last entry.
+    /// Entities to mend, with their last entry.
     pub to_mend: Vec<(EntityKey, u64, Option<String>)>,
     /// Places of entities that do not exist, by ranking: the next rebuild removes them.
     pub without: Vec<(Name, EntityKey)>,
@@ -131,7 +131,7 @@ pub(super) struct SweepPass {
     miscounted: Vec<(EntityKey, String)>,
 }
 
-/// How many rows there are, seen at one position.
+/// The number of rows at one position.
 #[derive(Debug, Default)]
 struct Counted {
     position: u64,
@@ -181,7 +181,7 @@ impl Sweep {
         again.chain(std::mem::take(&mut self.asked)).collect()
     }
 
-    /// Rules have changed under everybody: they are looked at without waiting for the next time.
+    /// The rules have changed: the next pass begins at once.
     pub fn begin_soon(&mut self) {
         self.next = self.every.and(Some(Timestamp(i64::MIN)));
     }
@@ -194,7 +194,7 @@ impl Sweep {
         self.next
     }
 
-    /// Begins a pass if one is due or was asked for.
+    /// Begins a pass if one is due or requested.
     pub fn begin(&mut self, now: Timestamp) {
         let due = self.next.is_some_and(|it| it <= now);
         if self.pass.is_some() || (!due && self.asked.is_empty()) {
@@ -327,7 +327,7 @@ impl Decider {
     /// Compares an entity with the journal if it is due or suspicious, then inspects it.
     fn look_at(&mut self, pass: &mut SweepPass, kept: &StoredEntity) -> Result<(), StoreError> {
         let key = &kept.key;
-        // One that cannot be read, or is in a state that there is not, may be so only here.
+        // An unreadable row, or one in an unknown state, may be wrong only in the projections.
         let odd = self.memory.load(Need::Entity(key.clone())).is_err() || !self.is_in_a_known_state(key);
         let due = odd || self.sweep.compares(pass, key);
         if !due || self.is_unwritten(key)? {
@@ -348,14 +348,14 @@ impl Decider {
         life.is_none_or(|it| it.state(&entity.state).is_some())
     }
 
-    /// Notes how far comparison came in this pass.
+    /// Records the progress of the comparison in this pass.
     pub(super) fn compared(&mut self, key: &EntityKey, pass: &SweepPass) {
         if pass.depth.is_none() {
             self.sweep.compared = Some(key.clone());
         }
     }
 
-    /// Looks for violations.
+    /// Checks an entity for violations.
     pub(super) fn inspect(&mut self, key: &EntityKey, pass: &mut SweepPass) -> Result<(), StoreError> {
         let actor = Actor::engine();
         let command = Command::new(actor, Ask::Inspect { entity: key.clone() });
@@ -371,7 +371,7 @@ impl Decider {
                 Ok(())
             }
             Ok(_) => Ok(()),
-            // Something that it refers to cannot be read: that one's turn comes, too.
+            // An entity it refers to cannot be read; that one has its own turn.
             Err(StoreError::Damaged { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -441,7 +441,7 @@ impl SweepPass {
     }
 }
 
-/// How the reason of a repair begins.
+/// The start of the reason of a repair.
 const REPAIR: &str = "Repair: ";
 
 fn count(entry: &Entry, report: &mut SweepReport) {
@@ -453,7 +453,7 @@ fn count(entry: &Entry, report: &mut SweepReport) {
         Event::FieldsChanged { .. } if entry.reason.as_ref().is_some_and(|it| it.starts_with(REPAIR)) => {
             report.repaired += 1;
         }
-        // Nothing of it changed but where it stands.
+        // Only its place in a ranking changed.
         Event::FieldsChanged { .. } if !entry.reranked.is_empty() => report.repaired += 1,
         _ => {}
     }

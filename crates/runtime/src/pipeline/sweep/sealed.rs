@@ -1,4 +1,4 @@
-//! Whether the entries of an entity are unaltered: nothing is rebuilt from altered entries.
+//! Checks that the entries of an entity are unaltered: nothing is rebuilt from altered entries.
 
 use trackside_store::archive::FullJournal;
 use trackside_store::{Chain, Record, StoreError};
@@ -9,8 +9,8 @@ use crate::pipeline::decider::Decider;
 const CHUNK: usize = 64;
 
 impl Decider {
-    /// Holds every entry of an entity, from its newest back, against its hash and that of the entry before it. None where
-    /// one of them is not here.
+    /// Checks every entry of an entity, from its newest back, against its hash and that of the entry before
+    /// it. None if one of them is missing.
     pub(super) fn is_sealed(&mut self, newest: u64) -> Result<Option<bool>, StoreError> {
         let mut whole = FullJournal::new(self.sweep.store.as_ref(), self.memory.reader());
         match seals_hold(&mut whole, newest) {
@@ -36,7 +36,7 @@ fn seals_hold(whole: &mut FullJournal<'_>, newest: u64) -> Result<Option<bool>, 
     Ok(Some(true))
 }
 
-/// Where the journal ended before a record.
+/// The end of the journal before a record.
 fn before(whole: &mut FullJournal<'_>, record: &Record) -> Result<Option<Chain>, StoreError> {
     let seq = record.seq.saturating_sub(1);
     let base = whole.reader().base()?;

@@ -10,11 +10,11 @@ use trackside_store::archive::FullJournal;
 use super::{SweepBudget, SweepPass, SweepReport};
 use crate::pipeline::decider::Decider;
 
-/// How far it is, and who is missing so far.
+/// The progress of the search, and the missing entities so far.
 #[derive(Debug)]
 pub(super) struct Search {
     after: u64,
-    /// Up to here everybody must be kept.
+    /// Every entity with an entry up to this one must have a row.
     upto: u64,
     /// With the last entry that was seen.
     missing: BTreeMap<EntityKey, u64>,

@@ -23,16 +23,16 @@ use crate::pipeline::decider::Decider;
 
 /// Rows read at a time.
 const PAGE: usize = 64;
-/// How often a group is started over when its rows change meanwhile.
+/// Attempts to compare a group whose rows change meanwhile.
 const TRIES: u32 = 3;
 
-/// How far it is.
+/// The progress of the comparison.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     stage: Stage,
     /// The group that is counted.
     tally: Option<RunTotals>,
-    /// The last group, place and order that was looked at.
+    /// The last group, place and order that were checked.
     group: u64,
     place: Option<(RankingKey, Name)>,
     order: Option<(RankingKey, Within)>,
@@ -98,7 +98,7 @@ impl Decider {
             None => at.stage = Stage::Places,
             Some((row, key)) => {
                 at.group = row;
-                // One that moves is looked at another time.
+                // A group that is moving is checked another time.
                 if !self.memory.unflushed().moves(&key) {
                     at.tally = Some(RunTotals::of(key, found.position, 0));
                 }
@@ -107,7 +107,7 @@ impl Decider {
         Ok(())
     }
 
-    /// Counts some more members; none when it is done with them.
+    /// Counts some more members; none when it is done.
     fn count_on(
         &mut self,
         mut tally: RunTotals,
@@ -130,7 +130,7 @@ impl Decider {
                 let told = format!("it was kept as one of {} of {}", tally.key.name, tally.key.of);
                 self.memory.source.stale.push((u64::MAX, tally.key.clone()));
                 self.blame(key, told, pass)?;
-                // The rest of it shows when this is put right.
+                // The repair of this one reveals the rest.
                 return Ok(None);
             }
         }
@@ -157,7 +157,7 @@ impl Decider {
         Ok(None)
     }
 
-    /// Whether an entity is one of a group by what it says itself. An unreadable row is taken as stored.
+    /// Whether an entity belongs to a group by its own fields. An unreadable row is taken as stored.
     fn belongs(&mut self, key: &EntityKey, group: &GroupKey) -> Result<bool, StoreError> {
         let entity = match self.memory.reader().entity(key) {
             Ok(Some(entity)) => entity,
@@ -168,7 +168,7 @@ impl Decider {
         Ok(life.is_none_or(|it| groups_of(it, &entity).contains(group)))
     }
 
-    /// Looks for places of entities that there are not, and for orders without their row.
+    /// Finds places of entities that do not exist, and orders without their row.
     fn next_places(
         &mut self,
         at: &mut Together,
@@ -230,7 +230,7 @@ impl Decider {
         }
         at.order = found.value.last().map(|it| (it.ranking.clone(), it.within.clone())).or(at.order.take());
         for OrderRow { ranking, within, n, closed } in found.value {
-            // One that moves is looked at another time.
+            // A ranking that is changing is checked another time.
             if self.memory.unflushed().reranks(&ranking, found.position) {
                 continue;
             }
@@ -281,7 +281,7 @@ impl Decider {
         Ok(())
     }
 
-    /// What should be kept of an entity among others, and is not: that it is one of a group, and where it stands.
+    /// The first row about an entity that is missing: its membership in a group, or its place in a ranking.
     pub(super) fn apart(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
         let key = &entity.key;
         let Some(life) = self.memory.law.definition(&key.lifecycle, entity.definition).cloned() else {

@@ -1,4 +1,4 @@
-//! A record that makes no sense, met while deciding: what it should be is in the journal.
+//! Repairs an unreadable row that was met while deciding, from the journal.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::answer::CommandAnswer;
 use crate::pipeline::decider::Decider;
 
 impl Decider {
-    /// Rebuilds an entity whose record cannot be read from the journal; the repair is journalled as a correction.
-    /// False where that is no use: it is another record that cannot be read, or the journal does not have all of it.
+    /// Rebuilds an entity with an unreadable row from the journal; the repair is journalled as a
+    /// correction. Returns false if that does not help: another row is unreadable, or the journal is
+    /// incomplete.
     pub(in crate::pipeline) fn mend_unreadable(&mut self, key: &EntityKey, error: &StoreError) -> bool {
         let is_here = self.memory.view.get(key).is_some() || self.memory.reader().entity(key).is_ok();
         if is_here {
@@ -27,7 +28,7 @@ impl Decider {
         }
     }
 
-    /// The entity as its entries tell it; none where some of them are not in the journal.
+    /// The entity by its entries; none if some of them are not in the journal.
     fn as_journalled(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
         let Some(last) = self.memory.reader().last_entry(key)? else { return Ok(None) };
         let records = self.memory.reader().trail(last, usize::MAX)?;

@@ -1,5 +1,5 @@
-//! How many timers wait makes no difference to what a command costs: counted, not timed. Also: many timers of one
-//! moment, and timers without an entity.
+//! The number of waiting timers does not change the cost of a command (counted, not timed). Also: many
+//! timers of one moment, and timers without an entity.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use trackside_store::{Chain, Definition, Memory, Reader, Record, Store as _};
 use super::*;
 use crate::memory::Limits;
 
-/// One timer is due every ten seconds, for as many as there are.
+/// One timer is due every ten seconds.
 const EVERY: i64 = 10_000;
 
-/// A store in which so many timers wait, and how much was read of it.
+/// A store with many waiting timers that counts the reads.
 struct Waiting {
     inner: Box<dyn Reader>,
     pending: i64,
@@ -124,8 +124,8 @@ fn started(now: Timestamp) -> (Entity, Entry) {
     (entity, entry)
 }
 
-/// What 2,000 commands cost, one a second: questions to the store, rows read, most timers in memory at a time; and how
-/// many timers struck meanwhile.
+/// The cost of 2,000 commands, one a second: store queries, rows read, most timers in memory at a time, and
+/// the number of timers that fired meanwhile.
 fn cost(pending: i64) -> (usize, usize, usize, usize) {
     let inner = Memory::new().reader().unwrap();
     let (asked, rows) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -153,7 +153,7 @@ fn cost(pending: i64) -> (usize, usize, usize, usize) {
 }
 
 #[test]
-fn a_million_timers_cost_a_command_what_a_few_do() {
+fn a_command_costs_the_same_with_a_million_timers() {
     let few = cost(250);
     let many = cost(1_000_000);
     assert_eq!(many, few);
@@ -171,7 +171,7 @@ fn with_most(most: usize) -> Timers {
 }
 
 #[test]
-fn many_of_one_moment_are_not_gone_through_for_each_of_them() {
+fn many_timers_of_one_moment_are_not_rescanned_for_each() {
     let mut timers = with_most(10);
     let mut tries = 0;
     for number in 0..10_000 {
@@ -190,7 +190,7 @@ fn many_of_one_moment_are_not_gone_through_for_each_of_them() {
 }
 
 #[test]
-fn those_that_were_set_aside_are_told_and_come_back() {
+fn timers_set_aside_are_reported_and_return() {
     let mut timers = with_most(10);
     timers.near.extend([timer(1, 1), timer(2, 2), timer(3, 3)]);
     timers.set_aside(timer(1, 1), "it makes no sense".to_owned());

@@ -1,4 +1,4 @@
-//! An empty queue and a caller who may claim nothing are two things.
+//! An empty queue and a caller who may claim nothing have different answers.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{NEWEST, Speaker};
 use crate::ground::{Ground, refused};
 
 #[test]
-fn whoever_may_claim_nothing_is_told_so_and_does_not_see_an_empty_queue() {
+fn a_caller_that_may_claim_nothing_gets_a_refusal_and_not_an_empty_queue() {
     let ground = Ground::new();
     let token = ground.minted(json!({ "actor": "sam", "kind": "agent", "roles": ["mission:specialist"] }));
     let (owner, sam) = (&ground.owner, ground.client(&token));
@@ -38,7 +38,7 @@ fn whoever_may_claim_nothing_is_told_so_and_does_not_see_an_empty_queue() {
     told("resume");
     assert_eq!(claim().unwrap().body["entity"]["id"], "T-1");
     assert_eq!(claim().unwrap().status, 204, "there is none any more");
-    // Whom no rule admits is told so at every door, too.
+    // A caller whom no rule admits learns that on every route.
     let token = ground.minted(json!({ "actor": "ina", "kind": "agent", "roles": ["mission:intern"] }));
     let over_http = refused(ground.client(&token).post("/v1/entities/mission.task/claim", &json!({})));
     assert_eq!((over_http.status, over_http.code.as_str()), (403, "not-permitted"));

@@ -1,4 +1,4 @@
-//! Who comes in, as whom, and with how much.
+//! Access, identity and size limits.
 
 use serde_json::json;
 use trackside_server::ServerLimits;
@@ -7,7 +7,7 @@ use super::{NEWEST, OLDER, Speaker, on, park, yard};
 use crate::ground::Ground;
 
 #[test]
-fn nobody_comes_in_without_a_token() {
+fn a_call_without_a_token_is_rejected() {
     let ground = yard();
     for shown in ["", "\r\nAuthorization: Bearer ts_000000000000_00", "\r\nAuthorization: Basic eDp5"] {
         for version in [OLDER, NEWEST] {
@@ -27,13 +27,13 @@ fn nobody_comes_in_without_a_token() {
 }
 
 #[test]
-fn an_actor_is_who_its_token_says() {
+fn the_token_determines_the_actor() {
     let ground = yard();
     park(&ground, "W-1");
     let (ada, eve) = (Speaker::agent(&ground, "ada"), Speaker::agent(&ground, "eve"));
     let fence =
         ada.given("claim", json!({ "lifecycle": "yard.wagon" }))["entity"]["leases"][0]["fence"].clone();
-    // Another agent cannot finish it, keep its lease, or speak for its holder.
+    // Another agent cannot finish it, renew its lease, or act for its holder.
     let done = json!({ "lifecycle": "yard.wagon", "id": "W-1", "event": "done", "fence": fence });
     let refused = eve.refused("fire", done.clone());
     assert_eq!((&refused["status"], &refused["code"]), (&json!(403), &json!("not-permitted")));
@@ -50,7 +50,7 @@ fn an_actor_is_who_its_token_says() {
     pretends.shown.push_str("\r\nTrackside-For: ada");
     let answer = pretends.sent("tools/call", json!({ "name": "fire", "arguments": done }));
     assert_eq!(answer.status, 403, "{}", answer.head);
-    // What is somebody else's to see is not there, for every tool.
+    // No tool shows an entity that only another actor may see.
     let chest = json!({ "id": "C-1", "fields": { "holder": "ada", "secret": "the-combination" } });
     ground.owner.post("/v1/entities/yard.chest", &chest).unwrap();
     let one = json!({ "lifecycle": "yard.chest", "id": "C-1" });
@@ -71,7 +71,7 @@ fn an_actor_is_who_its_token_says() {
 }
 
 #[test]
-fn a_supervisor_acts_for_its_agents_and_the_journal_keeps_both() {
+fn the_journal_records_a_supervisor_and_its_agent() {
     let ground = yard();
     park(&ground, "W-1");
     let token = ground.minted(json!({ "actor": "boss", "kind": "agent", "for": ["fitter-*"] }));
@@ -90,7 +90,7 @@ fn a_supervisor_acts_for_its_agents_and_the_journal_keeps_both() {
 }
 
 #[test]
-fn what_is_too_much_or_from_elsewhere_is_turned_down() {
+fn oversized_and_cross_site_calls_are_rejected() {
     let ground =
         on(Ground::with(ServerLimits { body: 4 * 1024, depth: 16, streams: 0, ..ServerLimits::default() }));
     let mut ada = Speaker::agent(&ground, "ada");

@@ -14,7 +14,7 @@ use crate::ground::{Answered, Ground};
 const OLDER: &str = "2025-11-25";
 const NEWEST: &str = "2026-07-28";
 
-/// Wagons that are claimed, checked, reported on, and asked for.
+/// Wagons that are claimed, checked, reported on, and approved.
 const WAGON: &str = "\
 lifecycle: yard.wagon
 about: A wagon in the yard.
@@ -40,7 +40,7 @@ transitions:
   note: { from: any, by: agent || human, takes: { text: { type: string, required: Say something } }, post: { kind: NOTE, text: '{text}' } }
 ";
 
-/// What only its holder and admins see.
+/// A lifecycle that only its holder and admins see.
 const CHEST: &str = "\
 lifecycle: yard.chest
 about: A chest.
@@ -71,13 +71,13 @@ fn park(ground: &Ground, id: &str) {
     ground.owner.post("/v1/entities/yard.wagon", &json!({ "id": id, "fields": fields })).unwrap();
 }
 
-/// Somebody who speaks MCP.
+/// A client that speaks MCP.
 struct Speaker<'a> {
     ground: &'a Ground,
     /// Further headers, each with a line break before it.
     shown: String,
     version: &'static str,
-    /// What the client says that it can.
+    /// The capabilities that the client declares.
     capabilities: Json,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Speaker<'a> {
         self.result("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// What a tool gave.
+    /// The result of a tool.
     fn given(&self, tool: &str, arguments: Json) -> Json {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");

@@ -1,4 +1,4 @@
-//! What the tools do, and what they say when they do not.
+//! The tools: their results, and their errors.
 
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ fn plan() -> Json {
     json!({ "bullets": ["read", "write", "check"], "estimatedCost": 0.5, "estimatedDuration": "2h" })
 }
 
-/// A task that is assigned to somebody.
+/// Creates a task and assigns it.
 fn assigned(ground: &Ground, id: &str, to: &str) {
     let owner = &ground.owner;
     owner.post("/v1/entities/mission.task", &json!({ "id": id, "fields": { "title": "Write it" } })).unwrap();
@@ -22,7 +22,7 @@ fn assigned(ground: &Ground, id: &str, to: &str) {
 }
 
 #[test]
-fn a_refusal_is_the_same_as_over_http_and_is_set_right_in_one_step() {
+fn a_refusal_equals_that_over_http_and_names_the_fix() {
     let ground = yard();
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent", "roles": ["mission:specialist"] }));
     for (version, id) in [(OLDER, "T-1"), (NEWEST, "T-2")] {
@@ -49,7 +49,7 @@ fn a_refusal_is_the_same_as_over_http_and_is_set_right_in_one_step() {
 }
 
 #[test]
-fn my_work_tells_what_is_mine_what_i_may_claim_and_what_waits_for_me() {
+fn my_work_lists_own_claimable_and_waiting_work() {
     let ground = yard();
     let (ada, mia) = (Speaker::agent(&ground, "ada"), Speaker::agent(&ground, "mia"));
     let nothing = ada.given("my_work", json!({ "lifecycle": "yard.wagon" }));
@@ -61,7 +61,7 @@ fn my_work_tells_what_is_mine_what_i_may_claim_and_what_waits_for_me() {
     assert_eq!(names(&work["claimable"]), ["W-1"], "{work}");
     assert_eq!(names(&work["open"]), ["W-1", "W-2"]);
     assert_eq!(names(&work["yours"]), Vec::<&str>::new());
-    // A dry look takes nothing.
+    // Listing takes nothing.
     let claimed = ada.given("claim", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(claimed["entity"]["id"], "W-1");
     let work = ada.given("my_work", json!({}));
@@ -71,7 +71,7 @@ fn my_work_tells_what_is_mine_what_i_may_claim_and_what_waits_for_me() {
     assert_eq!(mine["leases"][0]["holder"], "ada");
     assert_eq!(mine["fields"]["load"], "coal");
     assert_eq!(names(&work["claimable"]), ["W-2"]);
-    // The one who is to check is named by a relation, and waits for it.
+    // The checker is named by a relation, and the work waits for that person.
     let work = mia.given("my_work", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(names(&work["yours"]).len(), 2);
     assert_eq!(work["yours"][0]["as"], json!(["checker"]));
@@ -90,7 +90,7 @@ fn my_work_tells_what_is_mine_what_i_may_claim_and_what_waits_for_me() {
 }
 
 #[test]
-fn people_are_told_what_they_may_decide() {
+fn my_work_lists_decisions_for_people() {
     let ground = yard();
     let owner = &ground.owner;
     let arguments = json!({ "command": "fly destroy", "where": ["here"] });
@@ -103,7 +103,7 @@ fn people_are_told_what_they_may_decide() {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let work = Speaker::new(&ground, token.trim(), NEWEST).given("my_work", json!({}));
     assert_eq!(names(&work["decisions"]), ["A-1"], "{work}");
-    // Whoever decides sees what is decided.
+    // The deciding person sees the full arguments.
     assert_eq!(work["decisions"][0]["fields"]["payload"]["arguments"], arguments, "{work}");
     assert_eq!(work["decisions"][0]["leftOut"], json!(["rollbackPlan"]), "{work}");
     assert_eq!(
@@ -145,7 +145,7 @@ fn work_is_claimed_kept_and_finished_under_its_lease() {
 }
 
 #[test]
-fn a_report_moves_nothing_and_says_which_ones_there_are() {
+fn a_report_moves_nothing_and_lists_the_possible_ones() {
     let ground = yard();
     park(&ground, "W-1");
     let ada = Speaker::agent(&ground, "ada");
@@ -187,7 +187,7 @@ fn things_are_created_listed_and_explained() {
     let told = ada.given("explain", json!({ "lifecycle": "yard.wagon", "id": "W-1" }));
     assert!(told["summary"].as_str().unwrap().contains("yard.wagon/W-1 is PARKED"), "{told}");
     assert!(told["ready"].as_array().unwrap().contains(&json!("fix")), "{told}");
-    // What has the wrong shape is told to whoever can set it right.
+    // An invalid shape is reported to the model, which can correct it.
     for arguments in [
         json!({ "lifecycle": "yard.wagon" }),
         json!({ "lifecycle": "yard.wagon", "id": 7 }),

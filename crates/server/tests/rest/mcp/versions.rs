@@ -1,4 +1,4 @@
-//! Both protocols: the one that begins with a handshake, and the one without.
+//! Both protocols: the one with a handshake, and the one without.
 
 use serde_json::json;
 
@@ -18,20 +18,20 @@ fn the_older_protocol_begins_with_a_handshake() {
     assert!(agreed["capabilities"]["tools"].is_object(), "{agreed}");
     assert!(agreed["instructions"].as_str().unwrap().contains("my_work"));
     assert_eq!(ada.result("ping", json!({})), json!({}));
-    // Somebody who wants a version that nobody knows is offered one that we do.
+    // A client with an unknown version is offered one that the server supports.
     let strange = json!({ "protocolVersion": "2031-01-01", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
     assert_eq!(ada.result("initialize", strange)["protocolVersion"], OLDER);
 }
 
 #[test]
-fn the_newest_has_none_and_says_who_it_is_in_every_request() {
+fn the_newest_protocol_has_no_handshake() {
     let ground = yard();
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
     let ada = Speaker::new(&ground, &token, NEWEST);
     let found = ada.result("server/discover", json!({}));
     let versions = found["supportedVersions"].as_array().unwrap_or_else(|| panic!("{found}"));
     assert!(versions.contains(&json!(NEWEST)) && versions.contains(&json!(OLDER)), "{found}");
-    // Without its headers the newest protocol is not spoken.
+    // Without its headers the newest protocol is not used.
     let bare = Speaker { version: OLDER, ..Speaker::new(&ground, &token, OLDER) };
     let params = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": NEWEST } });
     let answer = bare.sent("tools/list", params);
@@ -44,7 +44,7 @@ fn the_newest_has_none_and_says_who_it_is_in_every_request() {
 }
 
 #[test]
-fn what_is_not_offered_is_not_there() {
+fn unsupported_methods_are_unknown() {
     let ground = yard();
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
     for version in [OLDER, NEWEST] {
@@ -77,7 +77,7 @@ fn every_tool_is_described_in_both() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_of_the_protocol() {
+fn unknown_tools_and_prompts_are_protocol_errors() {
     let ground = yard();
     let ada = Speaker::agent(&ground, "ada");
     let unknown = ada.heard("tools/call", json!({ "name": "fly", "arguments": {} })).pop().unwrap();

@@ -19,7 +19,7 @@ fn decide(ground: &Ground, id: &str, decision: &str) {
     ground.owner.post(&format!("/v1/approvals/{id}/decision"), &decided).unwrap();
 }
 
-/// Does something once somebody waits, as far as can be seen from here.
+/// Does `work` once `wait` is probably waiting.
 fn meanwhile<T: Send>(work: impl FnOnce() + Send, wait: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -39,7 +39,7 @@ fn a_call_waits_until_people_have_decided() {
     let waited = meanwhile(|| decide(&ground, "A-1", "approve"), || ada.given("wait", wait));
     assert_eq!(waited["happened"], true);
     assert_eq!(waited["entity"]["state"], "APPROVED");
-    // What has left the state is told at once.
+    // An entity that has left the state already is reported at once.
     let again = ada.given(
         "wait",
         json!({ "lifecycle": "mission.approval", "id": "A-1", "state": "PENDING", "seconds": 60 }),
@@ -51,7 +51,7 @@ fn a_call_waits_until_people_have_decided() {
 }
 
 #[test]
-fn nobody_goes_on_waiting_with_a_token_that_is_gone() {
+fn a_wait_ends_with_its_token() {
     let ground = yard();
     ask(&ground, "A-1");
     let made = ground.owner.post("/v1/tokens", &json!({ "actor": "ada", "kind": "agent" })).unwrap().body;
@@ -66,7 +66,7 @@ fn nobody_goes_on_waiting_with_a_token_that_is_gone() {
 }
 
 #[test]
-fn a_call_that_waits_in_vain_says_so_and_hears_of_progress() {
+fn a_wait_that_times_out_says_so_and_reports_progress() {
     let ground = yard();
     ask(&ground, "A-1");
     for (version, id) in [(OLDER, 1), (NEWEST, 2)] {
@@ -84,7 +84,7 @@ fn a_call_that_waits_in_vain_says_so_and_hears_of_progress() {
 }
 
 #[test]
-fn whoever_looks_for_work_waits_until_there_is_some() {
+fn a_wait_for_work_ends_when_there_is_some() {
     let ground = yard();
     let ada = Speaker::agent(&ground, "ada");
     let wait = json!({ "lifecycle": "yard.wagon", "seconds": 60 });
@@ -127,14 +127,14 @@ fn a_client_that_knows_tasks_gets_one_that_outlives_the_server() {
     let waited = &done["result"]["structuredContent"];
     assert_eq!((&waited["happened"], &waited["entity"]["state"]), (&json!(true), &json!("DENIED")));
     assert_eq!(done["result"]["isError"], false);
-    // There is nothing to wait for any more: no task is made of it.
+    // There is nothing left to wait for, so no task is created.
     let mut at_once = wait;
     at_once["state"] = json!("PENDING");
     assert_eq!(ada.given("wait", at_once)["happened"], true);
 }
 
 #[test]
-fn a_task_ends_with_its_time_and_is_given_up_by_who_has_it_alone() {
+fn a_task_expires_and_only_its_owner_may_cancel_it() {
     let ground = yard();
     ask(&ground, "A-1");
     let (ada, eve) = (modern(&ground, "ada"), modern(&ground, "eve"));
@@ -156,7 +156,7 @@ fn a_task_ends_with_its_time_and_is_given_up_by_who_has_it_alone() {
         let told = ada.heard("tasks/get", json!({ "taskId": strange })).pop().unwrap();
         assert_eq!(told["error"]["code"], -32602, "{told}");
     }
-    // Whoever may not see what is waited for learns nothing from a task of somebody else.
+    // A caller that may not see the entity learns nothing from another actor's task.
     let chest = json!({ "id": "C-1", "fields": { "holder": "ada", "secret": "the-combination" } });
     ground.owner.post("/v1/entities/yard.chest", &chest).unwrap();
     let id = ada.call("wait", json!({ "lifecycle": "yard.chest", "id": "C-1" }))["taskId"]
@@ -166,7 +166,7 @@ fn a_task_ends_with_its_time_and_is_given_up_by_who_has_it_alone() {
     let told = task(&eve, &id);
     assert_eq!(told["result"]["structuredContent"]["status"], 404, "{told}");
     assert!(!told.to_string().contains("the-combination"));
-    // A client that does not know tasks cannot ask for them.
+    // A client without support for tasks cannot request them.
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
     let told =
         Speaker::new(&ground, &token, NEWEST).heard("tasks/get", json!({ "taskId": id })).pop().unwrap();

@@ -72,7 +72,7 @@ impl WriteTxn<'_> {
     }
 }
 
-/// How much there is.
+/// The numbers of stored rows.
 pub(in crate::sqlite) fn census(connection: &Connection) -> Result<Census> {
     match stored(connection)? {
         Some(known) => Ok(known.into()),

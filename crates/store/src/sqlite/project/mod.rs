@@ -55,7 +55,7 @@ const PAGES: u64 = 4;
 #[derive(Debug)]
 pub(in crate::sqlite) struct SqliteProjector {
     connection: Connection,
-    /// Of the journal, to store the hash of the entry at the position.
+    /// A connection to the journal, to store the hash of the entry at the position.
     journal: Connection,
     names: NameTable,
     shared: Arc<Shared>,

@@ -26,7 +26,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a state is what an approval is about.
+/// Whether a state is the verdict of an approval.
 fn is_verdict(life: &Lifecycle, state: &Name) -> bool {
     let outcome = life.state(state).and_then(|it| it.outcome.as_ref());
     let asked = life.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE);
@@ -38,7 +38,7 @@ pub fn decides(life: &Lifecycle, arm: &Arm) -> bool {
     arm.from.0.iter().flat_map(|it| after(life, arm, it)).any(|it| is_verdict(life, &it))
 }
 
-/// Who may, and under which conditions, taken together.
+/// Checks `by` and the conditions of an arm together.
 fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
     let life = study.life();
     let given = Assumptions { states: &arm.from.0, who: None, takes: &arm.takes };

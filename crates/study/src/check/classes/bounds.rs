@@ -11,17 +11,17 @@ use trackside_lifecycle::name::Name;
 use crate::check::graph::PossibleMove;
 use crate::check::reads::{depends, expressions};
 
-/// What limits how often a move can be made.
+/// The limit on how often a move can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MoveLimit {
-    /// Nothing but these counters, if any.
+    /// Only these counters, if any.
     Counters(BTreeSet<Name>),
     /// A condition on a number, a size or the time; or a field that counts.
     Otherwise,
 }
 
 impl MoveLimit {
-    /// Whether none but these counters limit it.
+    /// Whether these counters alone limit it.
     pub fn is_by(&self, counters: &[Name]) -> bool {
         matches!(self, Self::Counters(all) if all.iter().all(|it| counters.contains(it)))
     }
@@ -93,14 +93,14 @@ pub fn resets(life: &Lifecycle, it: &PossibleMove<'_>) -> Vec<Name> {
     life.counters.iter().filter(back).map(|it| it.name.clone()).collect()
 }
 
-/// A field that is set to something made of itself counts, if it is a number.
+/// Whether an assignment counts: a number that is computed from itself.
 fn by_hand(life: &Lifecycle, assign: &Assign) -> bool {
     let AssignTarget::Field(name) = &assign.target else { return false };
     let own = |read: &Read| matches!(read, Read::Field(it) if it == name) && measures(life, read);
     depends(life, &assign.value, &own)
 }
 
-/// Asks how many there are of something.
+/// Whether an expression reads the size of a list.
 fn sizes(guard: &Guard) -> bool {
     let mut found = false;
     guard.outline().walk(&mut |it| found |= matches!(it, Outline::Call(name, _) if name == "Size"));

@@ -1,4 +1,4 @@
-//! Who may, and who could ever be one of them.
+//! Conditions on the caller that no actor can ever meet.
 
 use trackside_lifecycle::model::Read;
 use trackside_lifecycle::name::Name;
@@ -79,7 +79,7 @@ fn circles(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Roles that no rule asks for.
+/// Roles that no rule requires.
 fn unused(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     let pack = survey.pack;
     let reads = || pack.lifecycles.iter().flat_map(|it| &it.reads);

@@ -46,7 +46,7 @@ fn misfits(
     }
 }
 
-/// The same for values sent by timers, counters and reactions.
+/// Checks the values that timers, counters and reactions send.
 fn fired(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let timers = life.timers.iter().map(|it| (timer_way(life, it).key("then"), it.then.as_ref()));
@@ -75,7 +75,7 @@ fn brought(
     for (name, value) in with {
         let takes = arms.into_iter().flatten().flat_map(|it| &it.takes).filter(|it| it.name == *name);
         let takes: Vec<&FieldType> = takes.map(|it| &it.fits).collect();
-        // Of several arms one that takes it is enough.
+        // One of several arms that takes it is enough.
         if let [fits] = takes.as_slice() {
             misfit(study, name, fits, value, way.clone().key("with").key(name), found);
         }
@@ -139,7 +139,7 @@ fn keeps(life: &Lifecycle, field: &Name, value: &Outline) -> bool {
         Outline::Read(slot, members) if members.is_empty() => {
             matches!(life.reads.get(slot.0 as usize), Some(Read::Field(it) | Read::Was(it)) if it == field)
         }
-        // Under some condition it is kept.
+        // The field keeps its value under some condition.
         Outline::If(parts) => parts.iter().skip(1).any(|it| keeps(life, field, it)),
         _ => false,
     }

@@ -32,7 +32,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// A claim that changes nothing hands the same entity to everybody.
+/// Claims that change nothing, and so hand the same entity to every caller.
 fn shared(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
     let life = study.life();
     let Some(claims) = ranking.claims.as_ref().and_then(|it| life.transition(it)) else { return };
@@ -58,7 +58,7 @@ fn shared(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether an arm changes what the ranking looks at.
+/// Whether an arm changes a value that the ranking reads.
 fn leaves(life: &Lifecycle, ranking: &Ranking, arm: &Arm) -> bool {
     let consequences = || std::iter::once(&arm.then).chain(arm.target.choices().iter().map(|it| &it.then));
     let set = consequences().flat_map(|it| &it.set).filter_map(|it| match &it.target {
@@ -164,7 +164,7 @@ fn covers(study: &Study<'_>, first: &Arm, late: &Arm) -> bool {
             trackside_lifecycle::model::Aim::State(_) | trackside_lifecycle::model::Aim::Stay
         )
     );
-    // What the first does not take makes it refuse, and the next is tried.
+    // A field that the first arm does not take makes it refuse, and the next arm is tried.
     let takes_as_much = late.takes.iter().all(|it| first.takes.iter().any(|other| other.name == it.name));
     let calm = first.then.set.is_empty() && first.keep.is_empty() && first.then.lease.is_none();
     let given = Assumptions { states: &late.from.0, who: None, takes: &[] };

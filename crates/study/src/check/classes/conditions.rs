@@ -35,7 +35,7 @@ struct ConditionSite<'a> {
     /// The consequence if it is never true.
     never: &'static str,
     severity: ProblemSeverity,
-    /// Whether being always true is odd.
+    /// Whether it is suspicious if the condition is always true.
     always: bool,
 }
 
@@ -126,7 +126,7 @@ fn ask_alone(study: &Study<'_>, arm: &Arm, guard: &Guard) -> Satisfiability {
     satisfiability(study.facts, &[guard], Assumptions { states: &arm.from.0, who: None, takes: &arm.takes })
 }
 
-/// Conditions each of which can be true, but not together with who may.
+/// Conditions that can be true alone, but not together with `by`.
 fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
     let guards: Vec<&Guard> = std::iter::once(&arm.by).chain(arm.checks.iter().map(|it| &it.guard)).collect();
     let given = Assumptions { states: &arm.from.0, who: None, takes: &arm.takes };
@@ -155,7 +155,7 @@ fn follows<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
         let takes: &[Take] = match part.origin {
             Origin::Arm(arm) | Origin::Choice(arm, ..) => &arm.takes,
             Origin::Create => &life.create.takes,
-            // What brought it there may have taken anything.
+            // The transition that led here may have taken any field.
             _ => &[],
         };
         let then = part.then;
@@ -201,7 +201,7 @@ fn follows<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
     }
 }
 
-/// The conditions of rules that stand by themselves.
+/// The conditions of rules outside transitions.
 fn rules<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
     let life = study.life();
     for gate in &life.gates {
@@ -239,7 +239,7 @@ fn rules<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
         };
         let states = invariant.within.as_ref().map(|it| it.0.clone()).unwrap_or_default();
         let site = ConditionSite::new(&invariant.holds, way, "every transition to it is refused");
-        // That it always holds is what an invariant is for.
+        // An invariant is meant to hold always.
         conditions.push(ConditionSite { states, severity: ProblemSeverity::Error, always: false, ..site });
     }
     for ranking in &life.rankings {

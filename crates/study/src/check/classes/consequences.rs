@@ -30,7 +30,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bar {
     NoArm,
-    /// Who may, as it is written.
+    /// The `by` of the arm, as it is written.
     NotAdmitted(String),
     /// The conditions contradict each other for the engine.
     Checks,
@@ -65,7 +65,7 @@ impl Bar {
     }
 }
 
-/// Whether the engine can fire this in a state; if not, why.
+/// The reason why the engine cannot fire this in a state; none if it can.
 pub fn bar(facts: &Facts<'_>, firing: &EngineMove<'_>, state: &Name) -> Option<Bar> {
     let life = facts.life;
     let arms = life.transition(&firing.rule.fire).map(|it| it.arms.as_slice()).unwrap_or_default();
@@ -137,11 +137,12 @@ fn fired(study: &Study<'_>, firing: &EngineMove<'_>, found: &mut Vec<Finding>) {
         return;
     }
     if !all && !firing.sure {
-        // Where another is, is not known here; but an arm that is there and keeps the engine out refuses the whole.
+        // The state of the other entity is not known here, but an arm that does not admit the engine
+        // refuses the whole move.
         bars.retain(|(_, it)| firing.rule.cause == Cause::Also && matches!(it, Bar::NotAdmitted(_)));
     }
     let Some((first, why)) = bars.first() else { return };
-    // Of several reasons the most telling, with its states.
+    // Of several reasons the most specific one, with its states.
     let same: Vec<&str> = bars.iter().filter(|(_, it)| it == why).map(|(state, _)| state.as_str()).collect();
     let reason = why.says(&firing.rule.fire, &listed(&same));
     let home = if firing.rule.lifecycle == firing.rule.of {
@@ -163,7 +164,7 @@ fn fired(study: &Study<'_>, firing: &EngineMove<'_>, found: &mut Vec<Finding>) {
         message,
         why.advice(&firing.rule.fire),
     );
-    // Another's route says nothing here.
+    // A route of another lifecycle does not help here.
     let route = if firing.rule.lifecycle == firing.rule.of { route } else { Default::default() };
     found.push(finding.weighing(severity).by_way_of(route));
 }
@@ -217,7 +218,7 @@ fn sets(then: &trackside_lifecycle::model::Consequences, name: &Name) -> bool {
     )
 }
 
-/// Clocks that run out and nothing happens.
+/// Clocks that end without a consequence.
 fn silent(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let watched = life.reads.iter().any(|it| matches!(it, Read::Overdue));

@@ -1,4 +1,4 @@
-//! Effects and what becomes of their results.
+//! Effects and their results.
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
@@ -39,7 +39,7 @@ fn homeless(study: &Study<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Transitions that cannot bring a result home from where it was asked for.
+/// Transitions that cannot be taken in the state in which the effect's result arrives.
 fn homes(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     let of_effects = |it: &&crate::check::firing::EngineMove<'_>| {
         it.rule.cause == Cause::Effect && it.rule.lifecycle == *study.name()
@@ -68,7 +68,7 @@ fn homes(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// States that only a result can end, without a clock for the case that it never comes.
+/// States that only a result can end, without a clock for a missing result.
 fn waits(study: &Study<'_>, found: &mut Vec<Finding>) {
     let (life, graph) = (study.life(), &study.graph);
     for effect in &life.effects {

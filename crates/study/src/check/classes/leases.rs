@@ -16,7 +16,7 @@ use crate::check::satisfy::CallerKind;
 use crate::check::survey::{Study, Survey};
 use crate::graph::{arm_way, sites};
 
-/// A setting with this word in its name says how often holders are heard of.
+/// A setting with this word in its name gives the heartbeat interval of holders.
 const RHYTHM: &str = "heartbeat";
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
@@ -68,7 +68,7 @@ fn short(study: &Study<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether an expression has to do with both the setting and the lease: a name alone says nothing.
+/// Whether an expression reads both the setting and the lease. A similar name alone proves nothing.
 fn is_about(life: &Lifecycle, slot: &Slot, setting: usize) -> bool {
     let reads = |it: &Read| matches!(it, Read::Setting(n) if *n == setting);
     let lease = |it: &Read| match it {
@@ -131,7 +131,7 @@ fn stuck(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>
     }
 }
 
-/// Whether it can be had again without leaving the state.
+/// Whether the lease can be granted again without leaving the state.
 fn is_granted_in(life: &Lifecycle, slot: &Slot, state: &Name) -> bool {
     let mut arms = life.arms().filter(|it| it.from.has(state));
     arms.any(|arm| {

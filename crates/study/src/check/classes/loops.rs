@@ -54,12 +54,12 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Those for which no person is needed.
+/// The moves that need no person.
 fn alone<'m, 'a>(moves: &[&'m PossibleMove<'a>]) -> Vec<&'m PossibleMove<'a>> {
     moves.iter().filter(|it| it.who.iter().any(|it| *it != CallerKind::Human)).copied().collect()
 }
 
-/// A round whose counters are set back on every turn.
+/// A cycle whose counters are reset in every round.
 fn begun_anew(
     study: &Study<'_>,
     (back, counters): (&PossibleMove<'_>, &[Name]),
@@ -71,7 +71,7 @@ fn begun_anew(
     if !moves.iter().any(|it| std::ptr::eq(*it, back)) {
         return;
     }
-    // The round begins with the one that sets back.
+    // The cycle begins with the resetting move.
     let others = moves.iter().filter(|it| it.from != back.from || std::ptr::eq(**it, back));
     let Some(round) = round(back.from, &others.copied().collect::<Vec<_>>()).filter(|it| !timed(study, it))
     else {
@@ -168,7 +168,7 @@ fn goes_on(life: &Lifecycle, it: &PossibleMove<'_>) -> bool {
     it.arm.is_some() && life.states.get(it.from).is_some_and(|it| !it.last)
 }
 
-/// Whether a clock runs through the whole round that ends it.
+/// Whether a clock that ends the cycle runs through all of it.
 fn timed(study: &Study<'_>, round: &[&PossibleMove<'_>]) -> bool {
     study.life().timers.iter().any(|timer| {
         timer.then.is_some()

@@ -1,4 +1,4 @@
-//! One file per question that is asked about a pack.
+//! The checks of a pack, one file per topic.
 
 mod approvals;
 mod bounds;
@@ -20,7 +20,7 @@ mod unused;
 use crate::check::finding::Finding;
 use crate::check::survey::Survey;
 
-/// Looks for findings of a few classes.
+/// Finds findings of a few classes.
 pub type Question = fn(&Survey<'_>, &mut Vec<Finding>);
 
 /// All questions.

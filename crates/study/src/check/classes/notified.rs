@@ -28,7 +28,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
             if !(people || is_open_to_anyone(study, n)) || clocked(study, n) || tells(&state.enter) {
                 continue;
             }
-            // The actor who brought it there may be the one who moves it on.
+            // The actor that brought it there may be the one that continues.
             let unseen = |it: &&PossibleMove<'_>| people || is_by_itself(survey, study, it);
             let mut silent: Vec<String> = graph
                 .entering(n)

@@ -95,7 +95,7 @@ fn circles(study: &Study<'_>, found: &mut Vec<Finding>) {
             graph.is_reached(*it) && !leads.get(*it).copied().unwrap_or(true) && !is_trap(study, *it)
         })
         .collect();
-    // Those that end in a trap are explained by the trap.
+    // Findings that end in a trap are explained by the trap.
     let traps: Vec<usize> = (0..graph.states.len()).filter(|it| is_trap(study, *it)).collect();
     let trapped = graph.leading_to(&traps);
     let lost: Vec<usize> =

@@ -24,7 +24,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Fields that rules give to what they create.
+/// Fields that rules set on entities they create.
 fn furnished(survey: &Survey<'_>, lifecycle: &Name) -> BTreeSet<Name> {
     let mut all = BTreeSet::new();
     for other in &survey.pack.lifecycles {
@@ -118,7 +118,7 @@ fn moved(
     fields
 }
 
-/// Whether a caller may send it; where only the engine moves, a rule must.
+/// Whether a caller may send the field. If only the engine moves the entity, a rule must send it.
 fn is_brought(life: &Lifecycle, it: &PossibleMove<'_>, field: &Name, firings: &[EngineMove<'_>]) -> bool {
     let fires = |firing: &&EngineMove<'_>| firing.rule.lifecycle == life.name && firing.rule.fire == it.by;
     it.who.iter().any(|it| *it != CallerKind::Engine)

@@ -1,8 +1,8 @@
-//! Moves of the engine that could set each other off without end.
+//! Moves of the engine that could trigger each other without end.
 //!
-//! A step is a transition fired by the engine in a state. Engine moves that trigger each other in a cycle, until the
-//! engine's limit refuses the command. A round is passed over if a condition on it reads what the round itself
-//! changes: then it may well end.
+//! A step is a transition fired by the engine in a state. Steps that trigger each other form a cycle, which
+//! runs until the engine's limit refuses the command. A cycle is skipped if a condition on it reads a value
+//! that the cycle itself changes: then it may end.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -39,11 +39,11 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Link<'a> {
     to: Step,
-    /// The conditions it hangs on; each with the lifecycle whose names it uses.
+    /// Its conditions, each with the lifecycle whose names it uses.
     when: Vec<(usize, &'a Guard)>,
-    /// What the first step changes.
+    /// The fields that the first step changes.
     sets: BTreeSet<Name>,
-    /// It reaches another entity, and which that is, only the entities know.
+    /// Whether it moves another entity, which only the running project knows.
     others: bool,
     way: DefinitionPath,
 }
@@ -103,7 +103,8 @@ fn spoken(survey: &Survey<'_>, step: &Step) -> String {
     }
 }
 
-/// Whether a condition on the round reads what the round changes, or the conditions exclude each other.
+/// Whether a condition on the cycle reads a value that the cycle changes, or the conditions exclude each
+/// other.
 fn ends_by_itself(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
     let mut changed: BTreeMap<usize, BTreeSet<&Name>> = BTreeMap::new();
     for (step, link) in round {
@@ -118,7 +119,7 @@ fn ends_by_itself(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
                 own.is_some_and(|it| it.contains(name))
             }
             Read::Setting(_) => false,
-            // What others hold may change with the round, if it moves others.
+            // Values of other entities may change with the cycle if it moves others.
             Read::Ref(..) | Read::Group(..) | Read::Me(_) | Read::Taken(_) | Read::PreviousState => {
                 several || round.len() > 1 || matches!(read, Read::Taken(_))
             }
@@ -132,7 +133,7 @@ fn ends_by_itself(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
     excluded(survey, round)
 }
 
-/// Conditions of one lifecycle that do not speak of the state must be possible together.
+/// Whether conditions of one lifecycle that do not read the state exclude each other.
 fn excluded(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
     let Some(study) = round.first().and_then(|(step, _)| survey.studies.get(step.life)) else { return false };
     let stateless = |guard: &Guard| !depends(study.life(), guard, &|it| matches!(it, Read::State));
@@ -178,7 +179,7 @@ fn round<'l, 'a>(start: &'l Step, links: &'l BTreeMap<Step, Vec<Link<'a>>>) -> O
     None
 }
 
-/// What each arm that the engine can take sets off.
+/// The moves that each arm causes if the engine can take it.
 fn moves<'a>(survey: &Survey<'a>, n: usize, study: &Study<'a>, links: &mut BTreeMap<Step, Vec<Link<'a>>>) {
     let life = study.life();
     for arm in life.arms() {
@@ -249,7 +250,7 @@ fn put(then: &Consequences, all: &mut BTreeSet<Name>) {
     }));
 }
 
-/// Where a step leads, and under which conditions.
+/// The next steps of a step, and their conditions.
 struct Follow<'s, 'a> {
     survey: &'s Survey<'a>,
     n: usize,
@@ -292,7 +293,7 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// A ref that is given at creation, to one that must be there already, never leads back.
+    /// Whether a ref never leads back: it is set at creation, to an existing entity.
     fn is_tree(&self, on: &Name) -> bool {
         let life = self.study.life();
         let Some(field) = life.reference(on).filter(|it| it.to == life.name).and_then(|it| it.by.as_ref())
@@ -319,7 +320,7 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// What counters fire once their limit is reached.
+    /// The moves that counters fire at their limit.
     fn limits(&self, arm: &Arm, out: &mut Vec<Link<'a>>) {
         let life = self.study.life();
         for counter in life.counters.iter().filter(|it| arm.count.contains(&it.name)) {
@@ -386,7 +387,7 @@ fn reactions<'a>(n: usize, study: &Study<'a>, links: &mut BTreeMap<Step, Vec<Lin
             for arm in arms.iter().filter(|it| it.from.has(state)) {
                 for (choice, aim) in aims(arm) {
                     let choice = choice.and_then(|it| arm.target.choices().get(it));
-                    // What it entails beyond itself may change anything.
+                    // Its further consequences may change anything.
                     if entails(&arm.then) || choice.is_some_and(|it| entails(&it.then)) {
                         continue;
                     }

@@ -24,7 +24,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     unread(survey, found);
 }
 
-/// Rules that come to nothing with the values as they are.
+/// Rules that have no effect with the present values.
 fn senseless(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let mut add = |guard: &Guard, way: DefinitionPath, what: String, advice: &str| {
@@ -115,7 +115,7 @@ fn shares(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a rule takes it by the hundred: a name alone says nothing.
+/// Whether a rule divides it by a hundred. A name alone proves nothing.
 fn is_share(life: &Lifecycle, setting: &Name) -> bool {
     let is_it = |outline: &Outline| {
         let Outline::Read(slot, _) = outline else { return false };

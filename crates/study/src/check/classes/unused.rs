@@ -30,7 +30,7 @@ fn add(
     found.push(Finding::new(class, of, way, message, advice));
 }
 
-/// Fields that nothing ever fills.
+/// Fields that no rule or request sets.
 fn unwritten(study: &Study<'_>, found: &mut Vec<Finding>) {
     for (name, known) in &study.facts.known {
         if known.is_empty() {
@@ -48,7 +48,7 @@ fn unwritten(study: &Study<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Counters that nothing counts, slots that nothing grants.
+/// Counters that no rule counts, slots that no rule grants.
 fn uncounted(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let arms = || life.arms();
@@ -83,7 +83,7 @@ fn uncounted(study: &Study<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Effects that nothing asks for.
+/// Effects that no rule requests.
 fn unasked(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     for effect in &life.effects {

@@ -1,11 +1,11 @@
-//! Who may ask: the kinds of actors, and the roles they could hold.
+//! Possible callers: the kinds of actors, and the roles they could have.
 
 use std::collections::BTreeSet;
 
 use trackside_lifecycle::model::Read;
 use trackside_lifecycle::name::Name;
 
-/// Who asks.
+/// The kind of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallerKind {
     Human,
@@ -17,7 +17,7 @@ pub enum CallerKind {
 
 impl CallerKind {
     pub const ALL: [Self; 4] = [Self::Human, Self::Agent, Self::System, Self::Engine];
-    /// Those who ask from outside.
+    /// Callers from outside the engine.
     pub const OUTSIDE: [Self; 3] = [Self::Human, Self::Agent, Self::System];
 }
 
@@ -36,7 +36,7 @@ const ROLES: usize = 6;
 
 /// The actors to try, given the reads; none if there are too many.
 ///
-/// `straight`: to hold a role more never makes the answer false.
+/// `straight`: a further role never makes the answer false.
 pub fn actors(reads: &[&Read], only: Option<CallerKind>, straight: bool) -> Option<Vec<TrialActor>> {
     let mut roles: BTreeSet<Name> = BTreeSet::new();
     let (mut kind, mut admin) = (false, false);

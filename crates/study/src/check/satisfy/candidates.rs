@@ -1,4 +1,4 @@
-//! A handful of values that stand for all a read may yield.
+//! A handful of values that represent all values of a read.
 
 use trackside_lifecycle::model::{EntityAttribute, FieldType, Fit, Lifecycle, Read, SlotAttribute};
 use trackside_lifecycle::name::Name;
@@ -10,7 +10,7 @@ use super::{Assumptions, CallerKind};
 use crate::check::facts::Facts;
 use crate::check::values::FieldValues;
 
-/// What an actor's kind may be called.
+/// The names of the kinds of actors.
 const KINDS: [&str; 4] = ["human", "agent", "system", "timeout"];
 
 /// The values to try for a read, or none if nothing can be assumed about it.

@@ -1,4 +1,4 @@
-//! What kind of value an expression yields, as far as a comparison must know.
+//! The kind of value that an expression yields, as far as a comparison needs it.
 
 use trackside_lifecycle::guard::Outline;
 use trackside_lifecycle::model::{EntityAttribute, FieldType, Fit, Lifecycle, Read, SlotAttribute};
@@ -6,7 +6,7 @@ use trackside_lifecycle::value::Value;
 
 use crate::check::facts::Facts;
 
-/// How far computed fields are followed.
+/// The depth to which computed fields are followed.
 const DEEPEST: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl ValueKind {
         matches!(self, Self::Whole | Self::Number)
     }
 
-    /// One value, of which equality says all.
+    /// Whether values of this kind matter only by equality.
     pub const fn is_single(self) -> bool {
         !matches!(self, Self::List | Self::Null | Self::Other)
     }
@@ -152,7 +152,7 @@ fn read(facts: &Facts<'_>, read: &Read, left: usize) -> ValueKind {
     }
 }
 
-/// What requests bring under a name, if all mean the same by it.
+/// The kind of a value that requests send under a name, if all transitions agree on it.
 fn taken(life: &Lifecycle, name: &str) -> ValueKind {
     let arms = life.arms().flat_map(|it| &it.takes);
     let all = arms.chain(&life.create.takes).chain(life.gates.iter().flat_map(|it| &it.takes));

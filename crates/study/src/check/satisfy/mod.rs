@@ -1,8 +1,8 @@
-//! Whether a condition can ever be true, or ever be false, found by trying.
+//! Finds by trying whether a condition can ever be true, or ever be false.
 //!
-//! Each read gets a handful of values that stand for all it may yield, and the real expression is run over their
-//! combinations. A read without assumptions is unknown; an expression may be decided without it. So the answer is
-//! either certain or open.
+//! Each read gets a handful of representative values, and the real expression is evaluated for their
+//! combinations. A read without assumptions is unknown; an expression may be decided without it. So the
+//! answer is either certain or open.
 
 mod actors;
 mod candidates;
@@ -23,7 +23,7 @@ use trackside_lifecycle::value::Value;
 use crate::check::facts::Facts;
 use crate::truth::{KnownReads, Partial};
 
-/// Most combinations tried; beyond it nothing is said.
+/// Most combinations to try; beyond that the answer is unknown.
 const MOST: usize = 20_000;
 
 /// Whether several conditions can hold together.
@@ -38,10 +38,10 @@ pub enum Satisfiability {
 /// The assumptions under which a condition is evaluated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assumptions<'a> {
-    /// The entity is in one of these states; none: in any.
+    /// The possible states of the entity; empty means any.
     pub states: &'a [Name],
     pub who: Option<CallerKind>,
-    /// What the request may bring.
+    /// The fields that the request may send.
     pub takes: &'a [Take],
 }
 
@@ -76,8 +76,8 @@ pub fn implies(facts: &Facts<'_>, first: &Guard, second: &Guard, given: Assumpti
     })
 }
 
-/// Tries every combination until `go_on` says no; false if it did, or if there are too many.
-/// `straight`: it is only asked whether all hold.
+/// Tries every combination until `go_on` returns false. Returns false then, or if there are too many.
+/// `straight`: the question is only whether all conditions hold.
 fn try_all(
     facts: &Facts<'_>,
     guards: &[&Guard],

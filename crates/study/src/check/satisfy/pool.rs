@@ -1,8 +1,8 @@
-//! The values that stand for all, among reads that are compared with each other.
+//! Representative values for reads that are compared with each other.
 //!
-//! What counts of a value is only how it compares with the constants and with the other reads. So it is enough to
-//! try every constant, and between neighbouring constants, below the least and above the greatest as many different
-//! values as there are reads.
+//! Only the comparisons of a value with the constants and with the other reads matter. So it is enough to
+//! try every constant, and between neighbouring constants, below the least and above the greatest as many
+//! different values as there are reads.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const ELEMENTS: usize = 5;
 pub struct Pool<'a> {
     circle: &'a Circle,
     kinds: Vec<ValueKind>,
-    /// The engine may be the one who asks.
+    /// Whether the engine may be the caller.
     engine: bool,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Pool<'a> {
         Self { circle, kinds: reads.map(|it| kinds::of_read(facts, it)).collect(), engine }
     }
 
-    /// How many reads are of a kind, and one if none is.
+    /// The number of reads of a kind, at least one.
     fn many(&self, wanted: impl Fn(ValueKind) -> bool) -> i64 {
         let count = self.kinds.iter().filter(|it| wanted(**it)).count();
         i64::try_from(count.max(1)).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! What a condition reads, and what it compares that with.
+//! The values that a condition reads, and those that it compares them with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::check::facts::Facts;
 
 /// The reads of one or several conditions.
 ///
-/// A read is *plain* when only its truth, its equality, its order, its place in a list or its size
-/// is asked for: then a handful of values stands for all. Any other read is *opaque*: nothing is
-/// assumed about it.
+/// A read is *plain* if conditions use only its truth, its equality, its order, its membership in a list or
+/// its size: then a handful of values represents all. Any other read is *opaque*: nothing is assumed about
+/// it.
 #[derive(Debug, Default)]
 pub struct Profile {
     pub plain: BTreeSet<VarSlot>,
     pub opaque: BTreeSet<VarSlot>,
-    /// Not holding a role may be what makes it true.
+    /// Whether the absence of a role may make it true.
     pub bent: bool,
     circles: Vec<Circle>,
 }
@@ -28,7 +28,7 @@ pub struct Profile {
 pub struct Circle {
     pub slots: BTreeSet<VarSlot>,
     pub constants: Vec<Value>,
-    /// The size of a list is asked for.
+    /// Whether the size of a list is read.
     pub sized: bool,
 }
 
@@ -70,7 +70,7 @@ impl Profile {
         self.opaque.contains(&slot)
     }
 
-    /// Those that a read is compared with, itself included.
+    /// The reads that a read is compared with, itself included.
     pub fn circle(&self, slot: VarSlot) -> Circle {
         let alone = || Circle { slots: BTreeSet::from([slot]), ..Circle::default() };
         self.circles.iter().find(|it| it.slots.contains(&slot)).cloned().unwrap_or_else(alone)
@@ -89,18 +89,18 @@ impl Profile {
 struct Scan<'a> {
     facts: &'a Facts<'a>,
     profile: &'a mut Profile,
-    /// What the comparison that is looked at compares.
+    /// The operands of the current comparison.
     here: Circle,
     /// Whether a true value here makes the whole more likely true.
     straight: bool,
-    /// Relations and computed fields whose truth was asked for, and whether straight.
+    /// Relations and computed fields that were visited as conditions, and whether straight.
     gone_into: BTreeSet<(VarSlot, bool)>,
     /// Computed fields that are compared, with the reads they consist of.
     worked_out: BTreeMap<VarSlot, Circle>,
 }
 
 impl Scan<'_> {
-    /// Where true or false is asked for.
+    /// Visits an expression that is used as a condition.
     fn truth(&mut self, outline: &Outline) {
         let single = |it: ValueKind| it.is_single();
         match outline {
@@ -160,7 +160,7 @@ impl Scan<'_> {
         self.profile.join(circle);
     }
 
-    /// Where a value is compared.
+    /// Visits an expression that is compared.
     fn operand(&mut self, outline: &Outline) {
         match outline {
             Outline::Constant(value) => self.here.add(value),
@@ -226,7 +226,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Nothing is assumed about anything in here.
+    /// Marks every read in an expression as unknown.
     fn hide(&mut self, outline: &Outline) {
         let mut slots = Vec::new();
         outline.walk(&mut |it| {

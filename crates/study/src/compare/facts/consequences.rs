@@ -9,7 +9,7 @@ use super::ExpressionContext;
 use crate::compare::item::{DefinitionItem, Leaf, Sense};
 
 impl ExpressionContext<'_> {
-    /// Its parts, each as what the owner does; `on` says when, as in `on entry `.
+    /// Its parts as facets of the owner; `on` is a prefix such as `on entry `.
     pub fn consequences(&self, on: &str, all: &Consequences) -> Vec<DefinitionItem> {
         let mut parts = Vec::new();
         let part = |group: &'static str, words: String| {

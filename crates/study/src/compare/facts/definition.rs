@@ -7,7 +7,7 @@ use super::ExpressionContext;
 use crate::compare::item::{DefinitionItem, Leaf, Sense};
 
 impl ExpressionContext<'_> {
-    /// What a lifecycle says of itself.
+    /// The properties of a lifecycle itself.
     pub fn lifecycle_item(&self, life: &Lifecycle) -> DefinitionItem {
         let mut thing = DefinitionItem::new("lifecycle", life.name.as_str(), "the lifecycle");
         thing.flag("has a single entity", Sense::Plain, life.one);

@@ -1,4 +1,5 @@
-//! From the model to things: one file per part of a definition. Everything in the model is a facet of an item.
+//! Converts the model to items: one file per part of a definition. All of the model becomes facets of
+//! items.
 
 mod arms;
 mod consequences;
@@ -15,7 +16,7 @@ use trackside_lifecycle::name::Name;
 use crate::compare::expression::Expression;
 use crate::compare::item::{DefinitionItem, Leaf, Sense};
 
-/// Everything of a lifecycle.
+/// The items of a lifecycle.
 pub fn lifecycle(life: &Lifecycle, pack: &Pack) -> Vec<DefinitionItem> {
     let facts = ExpressionContext { reads: &life.reads, settings: &life.settings };
     let mut things = vec![facts.lifecycle_item(life)];
@@ -29,7 +30,7 @@ pub fn lifecycle(life: &Lifecycle, pack: &Pack) -> Vec<DefinitionItem> {
     things
 }
 
-/// Everything of a pack beside its lifecycles.
+/// The items of a pack beside its lifecycles.
 pub fn pack(pack: &Pack) -> Vec<DefinitionItem> {
     let facts = ExpressionContext { reads: &pack.reads, settings: &pack.settings };
     let mut things = facts.pack(pack);
@@ -38,7 +39,7 @@ pub fn pack(pack: &Pack) -> Vec<DefinitionItem> {
     things
 }
 
-/// What expressions of one place read.
+/// The reads of the expressions in one place.
 pub(crate) struct ExpressionContext<'a> {
     pub reads: &'a [Read],
     pub settings: &'a [Setting],

@@ -1,4 +1,4 @@
-//! What lifecycles share: roles, audiences, settings, the risk policy.
+//! Shared declarations of a pack: roles, audiences, settings, the risk policy.
 
 use trackside_lifecycle::model::{Pack, Policy};
 use trackside_lifecycle::name::Name;

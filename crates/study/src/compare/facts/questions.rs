@@ -1,4 +1,4 @@
-//! Queries, and what a supervisor does by them.
+//! Queries, and the supervisor rules that use them.
 
 use trackside_lifecycle::model::{AfterExit, Exit, Pack, Query, Supervise};
 

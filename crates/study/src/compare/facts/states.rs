@@ -1,4 +1,4 @@
-//! States, with their deadlines and what holds in them.
+//! States, with their deadlines and invariants.
 
 use trackside_lifecycle::model::{Invariant, Lifecycle, State, Timer};
 
@@ -32,7 +32,7 @@ impl ExpressionContext<'_> {
     }
 }
 
-/// What a timer is called by people.
+/// The title of a timer in messages.
 pub(super) fn timer_title(life: &Lifecycle, timer: &Timer) -> String {
     if life.state(&timer.name).is_some() {
         return format!("deadline of {}", timer.name);
@@ -43,7 +43,7 @@ pub(super) fn timer_title(life: &Lifecycle, timer: &Timer) -> String {
     }
 }
 
-/// The same for a rule.
+/// The title of an invariant in messages.
 pub(super) fn invariant_title(life: &Lifecycle, rule: &Invariant) -> String {
     if life.state(&rule.name).is_some() {
         format!("condition of {}", rule.name)

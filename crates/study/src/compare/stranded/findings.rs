@@ -29,7 +29,7 @@ struct Look<'a> {
     found: Vec<EntityProblem>,
 }
 
-/// Everything that is wrong with it.
+/// All problems of an entity.
 pub(super) fn entity_problems(law: &Law, view: &View, entity: &Entity, now: Timestamp) -> Vec<EntityProblem> {
     let name = &entity.key.lifecycle;
     let Some(life) = law.definition(name, entity.definition) else {

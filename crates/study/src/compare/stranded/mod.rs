@@ -1,4 +1,4 @@
-//! Who would be stranded: entities that the new definition leaves without a place, a way out or a meaning.
+//! Stranded entities: those whose state, way out or field values the new definition removes.
 
 mod findings;
 mod reachable;
@@ -17,11 +17,11 @@ use trackside_lifecycle::time::Timestamp;
 
 pub use read::read_entities;
 
-/// What the change does to entities that live now.
+/// The effect of a change on running entities.
 #[derive(Clone, Debug, Default)]
 pub struct Stranding {
     pub looked_at: usize,
-    /// How many there are in each state.
+    /// The number of entities in each state.
     pub states: BTreeMap<(Name, Name), usize>,
     pub groups: Vec<Stranded>,
 }
@@ -33,7 +33,7 @@ pub struct Stranded {
     pub state: Name,
     pub trouble: Trouble,
     pub why: String,
-    /// What to do about it.
+    /// The advice for fixing it.
     pub advice: String,
     pub ids: Vec<Name>,
 }
@@ -74,7 +74,7 @@ impl Trouble {
     }
 }
 
-/// Every trouble that the new definition brings and the old one did not have.
+/// Every problem that the new definition causes and the old one did not have.
 pub fn stranded(old: &Law, new: &Law, entities: &[Entity], project: &Project, now: Timestamp) -> Stranding {
     let mut stranding = Stranding { looked_at: entities.len(), ..Stranding::default() };
     let seen = |law: &Law| {
@@ -118,7 +118,7 @@ pub fn stranded(old: &Law, new: &Law, entities: &[Entity], project: &Project, no
 }
 
 impl Stranding {
-    /// How many entities have at least one trouble.
+    /// The number of entities with at least one trouble.
     pub fn count(&self) -> usize {
         let all = self.groups.iter().flat_map(|it| it.ids.iter().map(|id| (&it.lifecycle, id)));
         all.collect::<std::collections::BTreeSet<_>>().len()
@@ -149,7 +149,7 @@ impl Serialize for Stranding {
 }
 
 impl Stranded {
-    /// The ids, at most so many of them.
+    /// The ids, at most `most` of them.
     pub fn listed(&self, most: usize) -> String {
         let shown: Vec<&str> = self.ids.iter().take(most).map(Name::as_str).collect();
         match self.ids.len().saturating_sub(most) {

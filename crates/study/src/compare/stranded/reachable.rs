@@ -16,7 +16,7 @@ pub(super) struct ReachableStates<'a> {
     fired: BTreeSet<Name>,
 }
 
-/// Whether it is over for those who are here.
+/// Whether entities in this state have ended.
 pub(super) fn ends(state: &State) -> bool {
     state.last || state.outcome.is_some()
 }

@@ -1,4 +1,4 @@
-//! Who was what: journals tell who acted, not which roles they held.
+//! Infers the roles of actors: a journal records who acted, not which roles they had.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use trackside_lifecycle::source::{Problems, Sources, read};
 pub struct Actors(pub BTreeMap<Name, Vec<Name>>);
 
 impl Actors {
-    /// Those that a journal brings along.
+    /// The actors that a journal lists.
     pub fn of(about: &About) -> Self {
         let roles = |kinds: &BTreeMap<_, Vec<Name>>| kinds.values().flatten().cloned().collect();
         Self(about.actors.iter().map(|(id, kinds)| (id.clone(), roles(kinds))).collect())

@@ -1,7 +1,7 @@
-//! What if it had been so then: an existing journal run against a changed definition.
+//! What-if runs: an existing journal against a changed definition.
 //!
 //! The commands are rebuilt from the journal and tried under the old definition first, each against the
-//! true past: only those that come out as they did are asked again under the new one.
+//! recorded state. Only those that are reproduced exactly are sent under the new one.
 
 mod actors;
 mod outcome;
@@ -33,7 +33,7 @@ pub fn what_if(old: &Law, new: &Arc<Law>, journal: &Journal, actors: &Actors) ->
     let mut known = Actors::of(&journal.about);
     known.extend(actors);
     let mut rebuilder = Rebuilder::new(old, known);
-    // Once to learn who must have been what, once to rebuild with that.
+    // Once to infer the roles of actors, once to rebuild with them.
     rebuilder.all(journal, &steps);
     let rebuilt = rebuilder.all(journal, &steps);
     let mut run = Run::new(new, journal);
@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
 
     fn move_to(&mut self, at: Timestamp) {
         if at < self.world.now {
-            // Something put in place as if it had been there for a while.
+            // An entity that was put in place with an earlier time.
             self.world.now = at;
         } else if at > self.world.now {
             self.world.advance(at.since(self.world.now));

@@ -1,4 +1,4 @@
-//! What a run against a changed definition found.
+//! The result of a run against a changed definition.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use trackside_lifecycle::time::Timestamp;
 /// The answer.
 #[derive(Clone, Debug, Default)]
 pub struct WhatIf {
-    /// Commands asked again.
+    /// Replayed commands.
     pub commands: usize,
-    /// How many of them only roughly: a value that was not stored is missing.
+    /// The number that is reproduced only roughly: a value that was not stored is missing.
     pub inexact: usize,
     /// Roles inferred from the old rules because they were not given.
     pub inferred: Vec<(Name, Vec<Name>)>,
@@ -23,7 +23,7 @@ pub struct WhatIf {
     pub ends: Vec<End>,
 }
 
-/// A decision that could not be asked again; it is taken over as it happened.
+/// A decision that could not be replayed; it is taken over as recorded.
 #[derive(Clone, Debug, Serialize)]
 pub struct NotRun {
     #[serde(rename = "what", serialize_with = "head")]
@@ -31,7 +31,7 @@ pub struct NotRun {
     pub why: String,
 }
 
-/// Something that would have gone otherwise.
+/// A decision with another result.
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub at: Timestamp,
@@ -40,13 +40,13 @@ pub struct Difference {
     pub did: Name,
     pub entity: EntityKey,
     pub what: DifferenceKind,
-    /// The entity had gone another way before.
+    /// Whether the entity had already differed before.
     pub follow_up: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum DifferenceKind {
-    /// As it was.
+    /// Accepted as before.
     Accepted,
     Refused {
         code: Code,
@@ -57,7 +57,7 @@ pub enum DifferenceKind {
         was: Option<Name>,
         is: Option<Name>,
     },
-    /// When it struck and where that led, in the journal and now.
+    /// The time at which it fired and its target, in the journal and now.
     Timer {
         was: Option<(Timestamp, Option<Name>)>,
         is: Option<(Timestamp, Option<Name>)>,

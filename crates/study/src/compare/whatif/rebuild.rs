@@ -1,4 +1,4 @@
-//! Commands rebuilt from what they left in the journal.
+//! Rebuilds commands from their journal entries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use trackside_lifecycle::value::Value;
 use super::actors::Actors;
 use super::steps::DecisionStep;
 
-/// What became of one decision.
+/// The reconstruction of one decision.
 #[derive(Clone, Debug)]
 pub(super) enum Rebuilt {
-    /// It comes out as it did; `exact` down to every value.
+    /// The command has the recorded result; `exact` means in every value.
     Command { command: Box<Command>, exact: bool },
     /// A timer that was due: time does it again.
     Clock,
     /// The single entity of a lifecycle, made when a project begins.
     Founding,
-    /// It cannot be asked again.
+    /// It cannot be reconstructed.
     Lost(String),
 }
 
 pub(super) struct Rebuilder<'a> {
     law: &'a Law,
     known: Actors,
-    /// Roles that the old rules ask for, by actor.
+    /// Roles that the old rules require, by actor.
     learned: BTreeMap<Name, Vec<Name>>,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
-    /// Every role, those that include least first.
+    /// Every role, those that include the fewest first.
     fn roles(&self) -> Vec<Name> {
         let mut all: Vec<(usize, Name)> = Vec::new();
         for pack in self.law.packs() {
@@ -145,7 +145,7 @@ impl<'a> Rebuilder<'a> {
     }
 }
 
-/// Every way in which it may have been asked for, the fullest first.
+/// Every request that may have caused it, the one with the most fields first.
 fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Option<Arc<str>>)> {
     let entity = root.entity.clone();
     let none = Changes::default();
@@ -220,7 +220,7 @@ fn fires(
     let arms = life.transition(&root.trigger).map(|it| it.arms.as_slice()).unwrap_or_default();
     let mut asks = Vec::new();
     for arm in arms.iter().filter(|it| it.from.has(&before.state)) {
-        // A move that gave no reason is journalled with what the arm says of itself.
+        // A move without a reason is journalled with the description of the arm.
         let own = !arm.about.is_empty() && root.reason.as_deref() == Some(arm.about.as_str());
         let reason = root.reason.clone().filter(|_| !own || arm.reason.is_some());
         let gates =
@@ -249,7 +249,7 @@ fn fires(
     asks
 }
 
-/// What of the changes the request may have brought.
+/// The changes that the request may have sent.
 fn sent(takes: &[Take], changes: &Changes, before: Option<&Entity>) -> Fields {
     let mut fields = Fields::default();
     for take in takes.iter().filter(|it| it.stored) {
@@ -264,7 +264,7 @@ fn sent(takes: &[Take], changes: &Changes, before: Option<&Entity>) -> Fields {
     fields
 }
 
-/// Only what it must have brought.
+/// Only the fields that the request must have sent.
 fn required(takes: &[Take], changes: &Changes, before: &Entity) -> Fields {
     let needed: Vec<Take> = takes.iter().filter(|it| it.required.is_some()).cloned().collect();
     sent(&needed, changes, Some(before))
@@ -289,7 +289,7 @@ fn lost_values(law: &Law, view: &View, root: &Entry) -> Vec<Name> {
     takes.filter(|it| !it.stored).map(|it| it.name.clone()).collect()
 }
 
-/// Whether a decision wrote the same as the journal, ignoring numbers, keys and places.
+/// Whether a decision wrote the recorded entries, ignoring numbers, keys and places.
 fn same<E: std::borrow::Borrow<Entry>>(decided: &[E], written: &[E]) -> bool {
     let alike = |(a, b): (&E, &E)| {
         let (a, b): (&Entry, &Entry) = (a.borrow(), b.borrow());

@@ -1,4 +1,4 @@
-//! Clocks that would have struck at another time, or not, or only now.
+//! Timers that fire at another time, no longer, or only now.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn strikes(entries: &[Entry]) -> BTreeMap<Strike, Vec<(Timestamp, Option<Name>)>
             Event::LeaseLost { slot, .. } => (Name::from(format!("lease.{slot}")), String::new()),
             _ => continue,
         };
-        // Where it moved the entity, if it did.
+        // The state to which it moved the entity, if it did.
         let follows = entries.iter().skip(place + 1).take_while(|it| it.cause == Some(entry.seq));
         let moved =
             follows.filter(|it| it.entity == entry.entity).filter_map(|it| it.edge().1.cloned()).last();
@@ -34,7 +34,7 @@ fn strikes(entries: &[Entry]) -> BTreeMap<Strike, Vec<(Timestamp, Option<Name>)>
     all
 }
 
-/// What differs between the clocks of two journals.
+/// The differences between the timers of two journals.
 pub(super) fn compared(old: &[Entry], new: &[Entry], so_far: &WhatIf) -> Vec<Difference> {
     let (before, after) = (strikes(old), strikes(new));
     let mut differences = Vec::new();

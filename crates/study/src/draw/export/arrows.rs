@@ -1,4 +1,4 @@
-//! What leads from one state to another as one arrow: for pictures.
+//! Merges the moves from one state to another into one arrow, for pictures.
 
 use crate::draw::graph::{DiagramRule, Edge, Graph, RuleKind, StateNode, StateTimerKind};
 use trackside_lifecycle::name::Name;
@@ -6,12 +6,12 @@ use trackside_lifecycle::name::Name;
 /// A timer that runs in other states too is shown where it moves the entity, not in each state.
 const FEW: usize = 3;
 
-/// Everything that leads from one state to another.
+/// All moves from one state to another.
 #[derive(Debug)]
 pub(super) struct Arrow<'a> {
     pub from: &'a Name,
     pub to: &'a Name,
-    /// What people and agents can do outweighs time, and time the engine.
+    /// The most important kind: people and agents before time, time before the engine.
     pub kind: RuleKind,
     /// Out of a state that is final.
     pub again: bool,
@@ -19,7 +19,7 @@ pub(super) struct Arrow<'a> {
     pub labels: Vec<ArrowLabel>,
 }
 
-/// A transition, its condition, and everybody who can bring it about.
+/// A transition, its condition, and its actors and causes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ArrowLabel {
     what: String,
@@ -27,7 +27,7 @@ pub(super) struct ArrowLabel {
 }
 
 impl ArrowLabel {
-    /// Broken into lines of about so many characters.
+    /// The label in lines of about `width` characters.
     pub fn lines(&self, width: usize) -> Vec<String> {
         wrapped(&format!("{} · {}", self.what, self.who.join("; ")), width)
     }
@@ -59,12 +59,12 @@ pub(super) fn arrows(graph: &Graph) -> Vec<Arrow<'_>> {
     found
 }
 
-/// How it is created.
+/// The label of the creation.
 pub(super) fn created(graph: &Graph) -> ArrowLabel {
     ArrowLabel { what: "create".to_owned(), who: vec![graph.created_by.clone()] }
 }
 
-/// What a state says of time, in lines of about so many characters.
+/// The clocks of a state, in lines of about `width` characters.
 pub(super) fn clocks(graph: &Graph, node: &StateNode, width: usize) -> Vec<String> {
     let runs =
         |name: &Name| graph.nodes.iter().filter(|it| it.clocks.iter().any(|it| it.name == *name)).count();
@@ -91,7 +91,7 @@ fn who(rule: &DiagramRule, again: bool) -> String {
     }
 }
 
-/// Broken between words into lines that are not too wide; no line ends with what leads to the next word.
+/// Wraps between words; no line ends with a word that belongs to the next one.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.replace("· ", "·\u{a0}").replace(" %", "\u{a0}%").split(' ') {

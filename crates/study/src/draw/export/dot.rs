@@ -1,4 +1,4 @@
-//! DOT, the language of Graphviz: for `dot -Tsvg`, and for everything that reads it.
+//! DOT, the language of Graphviz: for `dot -Tsvg` and other readers.
 
 use super::arrows::{Arrow, ArrowLabel, arrows, clocks, created};
 use super::ids::IdentifierMap;
@@ -6,7 +6,7 @@ use crate::draw::graph::{Graph, RuleKind, StateNode};
 
 const WIDTH: usize = 34;
 
-/// A lifecycle as a directed graph. Dashed is what time does, dotted what the engine does by itself.
+/// A lifecycle as a directed graph. Moves by time are dashed, moves of the engine dotted.
 pub fn dot(graph: &Graph) -> String {
     let mut text = format!("digraph {} {{\n", quoted(&graph.name));
     text.push_str(concat!(

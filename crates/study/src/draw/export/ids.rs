@@ -1,4 +1,4 @@
-//! Names that a notation can carry: what it would misread gets a plain identifier of its own.
+//! Identifiers for a notation: a name that it would misread gets a plain one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

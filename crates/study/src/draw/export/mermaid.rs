@@ -1,10 +1,10 @@
-//! Mermaid, a `stateDiagram-v2`: drawn by code hosts where it stands in a page.
+//! Mermaid, a `stateDiagram-v2`: code hosts draw it inside a page.
 
 use super::arrows::{ArrowLabel, arrows, clocks, created};
 use super::ids::{IdentifierMap, is_word};
 use crate::draw::graph::Graph;
 
-/// Words that mean something to Mermaid where a state's name would stand.
+/// Reserved words of Mermaid that cannot be a state's name.
 const TAKEN: &[&str] = &[
     "accdescr",
     "acctitle",

@@ -3,7 +3,7 @@
 use crate::draw::graph::{Cause, DiagramRule, Edge, Graph, RuleKind, StateNode, Trigger};
 use trackside_lifecycle::name::Name;
 
-/// Everything that one event can do in a state.
+/// All outcomes of one event in a state.
 #[derive(Debug)]
 pub(super) struct EventOutcomes<'a> {
     pub event: String,
@@ -15,9 +15,9 @@ pub(super) struct EventOutcomes<'a> {
 pub(super) struct EventMove<'a> {
     pub arm: usize,
     pub choice: usize,
-    /// None stays.
+    /// None: it stays in its state.
     pub to: Option<&'a Name>,
-    /// The caller or a field names the target: the event must say which it was.
+    /// Whether the caller or a field names the target: then the event must contain it.
     pub named: bool,
     pub rules: Vec<&'a DiagramRule>,
 }
@@ -34,7 +34,7 @@ impl<'a> EventMove<'a> {
         self.rules.first().map_or("", |it| it.about.as_str())
     }
 
-    /// Who may ask for it.
+    /// Who may request it.
     pub fn by(&self) -> Option<&'a str> {
         self.rules.iter().find(|it| it.kind == RuleKind::Asked).map(|it| it.who.as_str())
     }
@@ -51,13 +51,13 @@ impl<'a> EventMove<'a> {
         self.rules.first().map_or(&[], |it| it.checks.as_slice())
     }
 
-    /// What makes the engine do it, in words.
+    /// The causes for which the engine fires it, as text.
     pub fn because(&self) -> Vec<String> {
         self.rules.iter().flat_map(|it| &it.triggers).map(because).collect()
     }
 }
 
-/// Everything that can happen in a state, in declared order; then what time does.
+/// All events of a state in declared order, then its timers.
 pub(super) fn happenings<'a>(graph: &'a Graph, node: &'a StateNode) -> Vec<EventOutcomes<'a>> {
     let mut found: Vec<EventOutcomes<'a>> = Vec::new();
     let mut add = |rule: &'a DiagramRule, edge: Option<&'a Edge>| {
@@ -92,7 +92,7 @@ pub(super) fn happenings<'a>(graph: &'a Graph, node: &'a StateNode) -> Vec<Event
     found
 }
 
-/// What a rule is called when it is taken: a timer and a lost lease have events of their own.
+/// The event names of a rule: timers and lost leases have their own.
 fn events(rule: &DiagramRule) -> Vec<String> {
     if rule.kind == RuleKind::Timed {
         let own: Vec<String> = rule.triggers.iter().filter_map(timed).collect();
@@ -115,7 +115,7 @@ fn timed(trigger: &Trigger) -> Option<String> {
     }
 }
 
-/// What makes the engine fire something.
+/// The cause for which the engine fires a transition.
 pub(super) fn because(trigger: &Trigger) -> String {
     let name = &trigger.name;
     match trigger.cause {

@@ -110,7 +110,7 @@ fn is_event(name: &str) -> bool {
     }
 }
 
-/// An attribute; none if there is nothing to say.
+/// An attribute; empty if the value is.
 fn attribute(name: &str, value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" {name}=\"{}\"", escaped(value)) }
 }

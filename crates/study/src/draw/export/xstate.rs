@@ -84,7 +84,7 @@ struct StateMeta<'a> {
 struct Step<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<&'a str>,
-    /// Comes back to the same state, but leaves it first.
+    /// Whether it leaves the state and enters it again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     reenter: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

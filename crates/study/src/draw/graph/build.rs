@@ -37,7 +37,7 @@ struct Builder<'a> {
 /// A move with the words and leases that a diagram shows.
 pub(super) struct DrawnMove {
     pub from: Name,
-    /// None: the entity stays.
+    /// None: the entity stays in its state.
     pub to: Option<Name>,
     pub free: Option<OpenTarget>,
     pub choice: Option<usize>,

@@ -1,4 +1,4 @@
-//! The durations that an expression can come to with default settings.
+//! The durations of an expression with default settings.
 
 use trackside_lifecycle::guard::Outline;
 use trackside_lifecycle::model::Lifecycle;

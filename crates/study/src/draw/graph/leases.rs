@@ -7,7 +7,7 @@ use trackside_lifecycle::name::Name;
 
 use super::build::DrawnMove;
 
-/// Which leases may be held in which states.
+/// The leases that may be held in each state.
 #[derive(Default)]
 pub(super) struct LeasesByState {
     moves: Vec<(Name, Name, Vec<Name>, Vec<Name>)>,

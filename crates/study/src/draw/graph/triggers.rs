@@ -23,7 +23,7 @@ impl EngineTrigger {
     }
 }
 
-/// Everything that fires transitions of a lifecycle; with its pack, also the rules of the others.
+/// All causes that fire transitions of a lifecycle; with its pack, also those in other lifecycles.
 pub(super) fn engine_triggers(life: &Lifecycle, pack: Option<&Pack>) -> Vec<EngineTrigger> {
     let mut found: Vec<EngineTrigger> = Vec::new();
     let mut add = |rule: &Firing<'_>, name: &Name, span: Option<String>, within: Option<StateSet>| {

@@ -7,7 +7,7 @@ use trackside_lifecycle::value::Value;
 use super::defaults::possible_values;
 use crate::truth::{Partial, StateAndCaller};
 
-/// An evaluator that knows the state and whether the engine asks.
+/// An evaluator that knows the state and whether the engine is the caller.
 pub(super) fn in_state<'a>(
     life: &'a Lifecycle,
     state: Option<&'a str>,
@@ -16,7 +16,7 @@ pub(super) fn in_state<'a>(
     Partial::new(&life.reads, StateAndCaller { state, engine })
 }
 
-/// The callers in words, without the parts that concern only the engine.
+/// The callers as text, without the parts that concern only the engine.
 pub(super) fn callers(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> String {
     let words = Words { guard, known: in_state(life, state, Some(false)) };
     match words.known.truth(guard) {
@@ -26,19 +26,19 @@ pub(super) fn callers(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> S
     }
 }
 
-/// A condition in words, without the parts that the state decides.
+/// A condition as text, without the parts that the state decides.
 pub(super) fn condition(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> String {
     Words { guard, known: in_state(life, state, None) }.of(&guard.outline(), Tight::Loose)
 }
 
-/// How long in a state, with settings at their defaults.
+/// A span in a state, with settings at their defaults.
 pub(super) fn span(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> String {
     let possible = possible_values(life, state, &guard.outline());
     let spans: Vec<String> = possible.iter().map(constant).collect();
     if spans.is_empty() { condition(guard, life, state) } else { spans.join(" or ") }
 }
 
-/// When a timer is due.
+/// The time at which a timer is due.
 pub(super) fn due(kind: &TimerKind, life: &Lifecycle, state: Option<&str>) -> String {
     match kind {
         TimerKind::After(guard) => span(guard, life, state),
@@ -48,7 +48,7 @@ pub(super) fn due(kind: &TimerKind, life: &Lifecycle, state: Option<&str>) -> St
     }
 }
 
-/// How closely the surroundings bind.
+/// The precedence of the surrounding expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tight {
     Loose,
@@ -134,7 +134,7 @@ impl Words<'_> {
         let left: Vec<&Outline> = parts.iter().filter(matters).collect();
         match left.as_slice() {
             [only] => self.of(only, around),
-            // An `and` inside an `or` is bracketed too: not everybody knows which binds closer.
+            // An `and` inside an `or` is bracketed too: not every reader knows the precedence.
             left => {
                 let inner = |it: &Outline| self.of(it, if mine == Tight::Or { Tight::Compare } else { mine });
                 let mut parts: Vec<String> = left.iter().map(|it| inner(it)).collect();

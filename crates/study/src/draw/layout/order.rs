@@ -1,5 +1,5 @@
-//! The order within each layer: sweeps by the middle of the neighbours, then neighbours change places where that
-//! removes crossings. The best order found is kept.
+//! The order within each layer: sweeps by the median of the neighbours, then swaps of neighbours that
+//! remove crossings. The best order found is kept.
 
 use super::Layers;
 use super::padded_list::PaddedList;
@@ -29,7 +29,7 @@ pub(super) fn sort(layers: &mut Layers) {
     layers.rows = best;
 }
 
-/// Depth first from the top, so that what hangs together starts together.
+/// Depth first from the top, so that connected items start together.
 fn start(layers: &mut Layers) {
     let mut seen: PaddedList<bool> = PaddedList::filled(layers.items.len(), false);
     let mut roots: Vec<usize> = (0..layers.items.len()).collect();
@@ -49,7 +49,7 @@ fn start(layers: &mut Layers) {
     }
 }
 
-/// Where each item stands in its layer.
+/// The position of each item in its layer.
 fn places(layers: &Layers) -> PaddedList<usize> {
     let mut place = PaddedList::filled(layers.items.len(), 0);
     for row in &layers.rows {
@@ -100,7 +100,7 @@ fn middle(neighbours: &[usize], place: &PaddedList<usize>) -> Option<f64> {
     }
 }
 
-/// Neighbours change places as long as that removes crossings.
+/// Swaps neighbours while that removes crossings.
 fn swap(layers: &mut Layers, place: &mut PaddedList<usize>) {
     let rounds = if layers.items.len() > MANY { 2 } else { 8 };
     for _ in 0..rounds {
@@ -133,7 +133,7 @@ fn swap(layers: &mut Layers, place: &mut PaddedList<usize>) {
     }
 }
 
-/// Crossings between the lines of two items if the first stands left of the second.
+/// Crossings between the lines of two items if the first is left of the second.
 fn pairwise(left: &[usize], right: &[usize], place: &PaddedList<usize>) -> i64 {
     let crossed = |a: &usize| right.iter().filter(|b| place.at(**b) < place.at(*a)).count();
     i64::try_from(left.iter().map(crossed).sum::<usize>()).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! A list that is asked by number, and answers with nothing special where it ends.
+//! A list that returns the default beyond its end.
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PaddedList<T>(Vec<T>);

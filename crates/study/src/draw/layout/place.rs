@@ -1,5 +1,6 @@
-//! Places across, after Brandes and Köpf: items are lined up with a neighbour above or below, four times, once from
-//! each corner; the middle of the four is taken. Long lines come out straight, and the main way does first.
+//! Horizontal positions, after Brandes and Köpf: items are aligned with a neighbour above or below, four
+//! times, once from each corner, and the median of the four is taken. Long lines become straight, the main
+//! path first.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +61,7 @@ struct Look<'a> {
     place: PaddedList<usize>,
     /// Pairs that belong to the main way.
     main: BTreeSet<(usize, usize)>,
-    /// Pairs that must not be lined up: they cross something more important.
+    /// Pairs that must not be aligned: they cross a more important line.
     conflicts: BTreeSet<(usize, usize)>,
 }
 
@@ -114,7 +115,7 @@ impl<'a> Look<'a> {
         self.compact(&self.line_up(corner), corner)
     }
 
-    /// Which items stand in one vertical line: the first of its line, for each.
+    /// Aligns items vertically: for each item, the first one of its column.
     fn line_up(&self, corner: Corner) -> PaddedList<usize> {
         let count = self.layers.items.len();
         let mut root: PaddedList<usize> = PaddedList::filled(count, 0);
@@ -127,7 +128,7 @@ impl<'a> Look<'a> {
         for step in 0..depth {
             let layer = if corner.downwards { step } else { depth - 1 - step };
             let Some(row) = self.layers.rows.get(layer) else { continue };
-            // How far, in the layer before, places are taken already.
+            // The positions of the layer before that are already taken.
             let mut reached: i64 = -1;
             for step in 0..row.len() {
                 let at = if corner.rightwards { step } else { row.len() - 1 - step };
@@ -185,7 +186,7 @@ impl<'a> Look<'a> {
         i64::try_from(place).unwrap_or(i64::MAX)
     }
 
-    /// Moves the vertical lines together as far as they may.
+    /// Moves the columns together as far as possible.
     fn compact(&self, root: &PaddedList<usize>, corner: Corner) -> PaddedList<f64> {
         let count = self.layers.items.len();
         let mut after: PaddedList<Vec<(usize, f64)>> = PaddedList::filled(count, Vec::new());

@@ -7,7 +7,7 @@ use super::padded_list::PaddedList;
 
 /// Rounds of pulling boxes towards their neighbours. It settles long before.
 const ROUNDS: usize = 64;
-/// Beyond this many links only single boxes are pulled, not what hangs on them.
+/// Beyond this many links only single boxes are moved, not the boxes attached to them.
 const MANY: usize = 1500;
 
 pub(super) fn ranks(plan: &LayoutPlan) -> PaddedList<usize> {
@@ -51,7 +51,7 @@ impl Ranking {
         let mut joints = Vec::new();
         for link in &plan.links {
             let (top, bottom, rising) = plan.ends(link);
-            // What runs upwards may be long; the main way should not be.
+            // Upward links may be long; the main path should be short.
             let weight = if link.main {
                 8
             } else if rising {
@@ -70,7 +70,7 @@ impl Ranking {
         list.iter().filter_map(|it| self.joints.get(*it)).copied().collect()
     }
 
-    /// Each below everything that leads to it.
+    /// Ranks each box below all boxes that lead to it.
     fn stack(&mut self) {
         for n in self.order.clone() {
             let above = self.on(self.above.row(n));
@@ -137,7 +137,7 @@ impl Ranking {
         moved
     }
 
-    /// Everything joined to a box by links that are as short as they can be.
+    /// All boxes connected to a box by links of minimum length.
     fn closely_joined(&self, start: usize) -> BTreeSet<usize> {
         self.reached(start, |it| self.slack(it) == 0)
     }
@@ -156,7 +156,7 @@ impl Ranking {
         seen
     }
 
-    /// What no link joins with the rest: ends go to the bottom, other things beside what they speak of.
+    /// Ranks items without links: final states at the bottom, notes beside the state they describe.
     fn set_islands(&mut self, plan: &LayoutPlan) {
         let Some(first) = self.order.first().copied() else { return };
         let mainland = self.reached(first, |_| true);

@@ -104,7 +104,7 @@ impl<'a> Relaxing<'a> {
         }
     }
 
-    /// How far a group may move to the left and to the right.
+    /// The space by which a group may move to the left and to the right.
     fn room(&self, group: usize, across: &PaddedList<f64>) -> (f64, f64) {
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         for n in self.groups.get(group).into_iter().flatten() {
@@ -122,7 +122,8 @@ impl<'a> Relaxing<'a> {
         (low.min(0.0), high.max(0.0))
     }
 
-    /// How far from straight the line between two items is: nothing, as long as it can end on the box above or below it.
+    /// The distance of the line between two items from straight; zero while it can end on the box above or
+    /// below it.
     fn bend(&self, n: usize, other: usize, across: &PaddedList<f64>) -> f64 {
         let reach = self.reach.at(n).unwrap_or(0.0) + self.reach.at(other).unwrap_or(0.0);
         let far = across.at(other) - across.at(n);
@@ -155,7 +156,7 @@ impl<'a> Relaxing<'a> {
         }
     }
 
-    /// Moves a group as far as it may.
+    /// Moves a group as far as its neighbours allow.
     fn shift(&self, group: usize, by: f64, across: &mut PaddedList<f64>) {
         let (low, high) = self.room(group, across);
         let by = by.clamp(low, high);
@@ -164,7 +165,7 @@ impl<'a> Relaxing<'a> {
         }
     }
 
-    /// Straightens lines that are nearly straight, where nothing is in the way.
+    /// Straightens nearly straight lines if nothing is in the way.
     fn straighten(&self, across: &mut PaddedList<f64>) {
         for group in 0..self.groups.len() {
             let members = self.groups.get(group).into_iter().flatten();

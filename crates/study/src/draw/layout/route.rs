@@ -31,7 +31,7 @@ pub(super) fn routes(plan: &LayoutPlan, layers: &Layers, across: &PaddedList<f64
     DiagramLayout { width, height, boxes, links }
 }
 
-/// Where lines meet boxes: for each link, its place on the upper and on the lower box.
+/// The points where lines meet boxes: for each link, its position on the upper and on the lower box.
 struct Ports {
     top: PaddedList<f64>,
     bottom: PaddedList<f64>,
@@ -83,7 +83,7 @@ fn spread(wanted: &[f64], low: f64, high: f64) -> Vec<f64> {
         return wanted.to_vec();
     }
     let apart = PORTS.min((high - low) / (count - 1) as f64);
-    // Without the distances it is a matter of keeping the order: groups that collide take their mean.
+    // After subtracting the distances only the order matters: groups that collide take their mean.
     let mut groups: Vec<(f64, usize)> = Vec::new();
     for (n, x) in wanted.iter().enumerate() {
         let mut group = (x - n as f64 * apart, 1);

@@ -1,4 +1,4 @@
-//! Which ways share a line, and which share a box of several states.
+//! Chooses the moves that share a line, and those that share a box of several states.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::draw::graph::{DiagramRule, Edge, Graph, RuleKind};
 
 /// Pairs of states for each state, beyond which ways are drawn together.
 const DENSE: f64 = 1.75;
-/// States that a box of several stands for, at least.
+/// The fewest states that share a box.
 const SEVERAL: usize = 3;
 
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(super) struct FoldedGroup<'a> {
     pub edges: Vec<&'a Edge>,
 }
 
-/// What a line stands for, if time or people can take it.
+/// The kind of a line, if time or people can take it.
 fn kind(edges: &[&Edge]) -> RuleKind {
     edges.iter().map(|it| it.rule.kind).min().unwrap_or(RuleKind::Engine)
 }
@@ -79,7 +79,7 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// Takes together only what more than half of the open states have in common.
+/// Merges only moves that more than half of the open states have in common.
 pub(super) fn fold_common(graph: &Graph) -> Folded<'_> {
     let open = graph.nodes.iter().filter(|it| !it.last).count();
     fold_from(graph, &BTreeSet::new(), SEVERAL.max(open / 2 + 1))
@@ -118,7 +118,7 @@ fn fold_from<'a>(graph: &'a Graph, main: &BTreeSet<(usize, usize)>, least: usize
     folded
 }
 
-/// Takes together what one transition does between a state and several.
+/// Merges the moves of one transition between a state and several others.
 fn gather<'a>(
     graph: &'a Graph,
     inwards: bool,

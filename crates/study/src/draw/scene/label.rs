@@ -1,4 +1,4 @@
-//! The text beside a line: what, who, how soon, and on what condition.
+//! The text beside a line: transition, actors, time and condition.
 
 use trackside_lifecycle::name::Name;
 
@@ -6,7 +6,7 @@ use super::SceneLabel;
 use crate::draw::graph::{DiagramRule, Edge, RuleKind};
 use crate::draw::metrics;
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     State,
@@ -14,7 +14,7 @@ pub(crate) enum Style {
     Clock,
     Lease,
     Several,
-    /// The name of a transition that is asked for.
+    /// The name of a transition that callers request.
     Asked,
     Timed,
     Engine,
@@ -97,7 +97,7 @@ pub(crate) struct LabelEntry {
     pub spans: Vec<String>,
     /// Its conditions, each once.
     pub when: Vec<String>,
-    /// What makes the engine do it.
+    /// The causes for which the engine fires it.
     pub causes: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ pub(super) fn label(rules: &[&DiagramRule]) -> SceneLabel {
     sized(rows, sentences(rules))
 }
 
-/// The label of ways from several states, with where each comes from if that is not from all of them.
+/// The label of moves from several states, with the source of each unless it leaves all of them.
 pub(super) fn gathered(edges: &[&Edge], others: &[Name]) -> SceneLabel {
     let rules: Vec<&DiagramRule> = edges.iter().map(|it| &it.rule).collect();
     let mut rows = Vec::new();
@@ -161,7 +161,7 @@ pub(super) fn gathered(edges: &[&Edge], others: &[Name]) -> SceneLabel {
     sized(rows, sentences(&rules))
 }
 
-/// Everything the rules say, each once.
+/// All texts of the rules, each once.
 fn sentences(rules: &[&DiagramRule]) -> String {
     let full: Vec<String> = rules.iter().map(|it| sentence(it)).fold(Vec::new(), |mut all, it| {
         if !all.contains(&it) {

@@ -29,7 +29,7 @@ impl Flow {
         Self { order, main, places }
     }
 
-    /// Where a state stands in the order.
+    /// The position of a state in the order.
     pub fn place(&self, state: usize) -> usize {
         self.places.get(state).copied().unwrap_or(state)
     }

@@ -81,7 +81,7 @@ impl Sequence {
         columns
     }
 
-    /// The story in words, for those who cannot see it.
+    /// The story as text, for people who cannot see the drawing.
     fn description(&self) -> String {
         let step = |it: &SequenceStep| {
             let how = match it.kind {

@@ -43,7 +43,7 @@ fn a_sequence_as_svg_is_whole() {
 }
 
 #[test]
-fn no_story_is_no_trouble() {
+fn an_empty_story_is_valid() {
     let empty = Sequence::default();
     assert_eq!(empty.mermaid(), "sequenceDiagram\n");
     assert!(empty.svg(crate::draw::svg::Theme::Light).ends_with("</svg>\n"));

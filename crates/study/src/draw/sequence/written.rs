@@ -4,7 +4,7 @@ use super::{Sequence, SequenceKind, SequenceStep, ends};
 use crate::draw::page::{Page, Tone, columns_of, wrapped};
 
 impl Sequence {
-    /// The story in so many columns.
+    /// The story in `width` columns.
     pub fn text(&self, width: usize) -> Page {
         let everyone = self.everyone();
         let mut page = Page::default();
@@ -20,7 +20,7 @@ impl Sequence {
         let longest = everyone.iter().map(|it| columns_of(it)).max().unwrap_or(0);
         let labels = self.steps.iter().map(|it| columns_of(&it.label) + 5).max().unwrap_or(0);
         let count = everyone.len().max(1);
-        // As wide as the longest word needs, as narrow as the page wants.
+        // Wide enough for the longest word, otherwise as narrow as the page requires.
         let step = labels.max(longest + 2).min((width.max(40) / count).max(longest + 2)).max(10);
         let first = longest / 2 + 1;
         let columns = Columns { first, step, count };
@@ -88,7 +88,7 @@ impl Columns {
         let clock = if step.kind == SequenceKind::Timer { "⏱ " } else { "" };
         let label = format!("{number}. {clock}{}", step.label);
         let (left, right) = (self.at(from.min(to)), self.at(from.max(to)));
-        // The words stand above their arrow, over the lifelines they pass.
+        // The text is above its arrow, over the lifelines it crosses.
         let mut row = self.lines();
         let start = if from == to { right + 2 } else { left + 2 };
         row.truncate(start);

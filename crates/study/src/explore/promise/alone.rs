@@ -1,4 +1,4 @@
-//! Who has acted on an entity since a promise of the kind `alone` began to watch it.
+//! Records the actors that have acted on an entity since a promise of the kind `alone` began to watch it.
 
 use trackside_engine::actor::Actor;
 use trackside_engine::event::Entry;
@@ -10,7 +10,7 @@ use super::{PromiseEvidence, Promises};
 use crate::explore::world::{Acted, WorldState};
 
 impl Promises {
-    /// Looks at the start.
+    /// Checks the start.
     pub(crate) fn begin(&self, scene: &mut WorldState) {
         self.record_move(scene, None, &[]);
     }

@@ -1,4 +1,4 @@
-//! How a story ends that breaks a promise.
+//! The end of a story that breaks a promise.
 
 use trackside_lifecycle::model::PropertyKind;
 

@@ -1,4 +1,4 @@
-//! What happens without further requests: only timers run.
+//! The future without further requests: only timers run.
 
 use std::collections::BTreeSet;
 
@@ -13,23 +13,23 @@ use crate::explore::world::{WorldState, wait, world_key};
 /// Most clocks that are waited for.
 const CLOCKS: usize = 5_000;
 
-/// How a world ends without further requests.
+/// The end of a world without further requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// It comes true.
+    /// The condition becomes true.
     True,
     /// No clock runs any more, and it is not true.
     Silence(Span),
-    /// It is not true within the time it may take.
+    /// It is not true within the time limit.
     Late(Span),
     /// Clocks go round and round without it.
     Rounds,
-    /// There were too many clocks to wait for.
+    /// There were too many timers to wait for.
     Unknown,
 }
 
 impl Promises {
-    /// Of each entity that an `eventually` speaks of: does it come true? The first for which it does not.
+    /// Finds the first entity of an `eventually` for which the condition never becomes true.
     pub(super) fn never_comes(&self, number: usize, scene: &WorldState) -> Result<Later, Fault> {
         let mut later = Later::default();
         let Some(promise) = self.list.get(number) else { return Ok(later) };
@@ -72,7 +72,7 @@ impl Promises {
                 Some(entity) if !self.test(goal, &now, entity, None, None)? => {}
                 _ => return Ok(Ends::True),
             }
-            // The same world again by time alone, so it repeats forever.
+            // The same world again by time alone: it repeats forever.
             if within.is_none() && !seen.insert(world_key(&self.cone, &now, &self.nobody_alike)) {
                 return Ok(Ends::Rounds);
             }
@@ -85,10 +85,10 @@ impl Promises {
     }
 }
 
-/// What waiting showed.
+/// The result of waiting.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Later {
-    /// There was an entity to wait for.
+    /// Whether there was an entity to wait for.
     pub(crate) looked: bool,
     pub(crate) broken: Option<(EntityKey, Ends)>,
 }

@@ -1,4 +1,4 @@
-//! What a search can come across, by number.
+//! The marks of a search, by number.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use trackside_lifecycle::name::Name;
 
 use crate::explore::world::Surprise;
 
-/// Something that a move shows.
+/// A mark of a move.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// A promise is broken, or what should be reachable is reached.
+    /// A promise is broken, or a wanted state is reached.
     Promise(usize),
     /// A promise has no answer.
     NoAnswer(usize),
-    /// There was something that a promise speaks of.
+    /// The subject of a promise occurred.
     ObservedReads(usize),
     /// An entity of a lifecycle was in a state.
     State(Name, Name),
     /// A transition of a lifecycle was taken.
     Taken(Name, Name),
-    /// What no definition should lead to.
+    /// A result that no definition should lead to.
     Surprise(Name, Surprise),
 }
 

@@ -21,7 +21,7 @@ use trackside_lifecycle::name::Name;
 
 use crate::explore::world::{Cone, Mirrors, WorldState};
 
-/// What a lifecycle promises, and where it says so.
+/// A promise of a lifecycle, and its place in the definition.
 #[derive(Clone, Debug)]
 pub struct Promise {
     pub lifecycle: Name,
@@ -40,11 +40,11 @@ pub struct Promises {
     nobody_alike: Mirrors,
 }
 
-/// How much of a promise was seen.
+/// The part of a promise that was observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PromiseEvidence {
     Nothing,
-    /// There was something to look at.
+    /// Its subject occurred.
     ObservedReads,
     Broken,
 }
@@ -61,7 +61,7 @@ impl Promises {
         Self { law: law.clone(), list, marks, cone: Cone::of(pack), nobody_alike: Mirrors::none() }
     }
 
-    /// What an expression says of an entity in a world.
+    /// Evaluates an expression for an entity in a world.
     fn test(
         &self,
         guard: &Guard,
@@ -89,7 +89,7 @@ impl Promise {
             && self.property.within.as_ref().is_none_or(|it| it.has(&entity.state))
     }
 
-    /// The condition that must not come true, or must come true: and which of the two.
+    /// The condition of a promise, and whether it must become true or must not.
     fn condition(&self) -> Option<(&Guard, bool)> {
         match &self.property.kind {
             PropertyKind::Never(guard) | PropertyKind::Reachable(guard) => Some((guard, true)),

@@ -1,4 +1,4 @@
-//! Looks at every move and every new world.
+//! Checks every move and every new world.
 
 use trackside_engine::actor::Actor;
 use trackside_engine::event::{Entry, Event};
@@ -101,7 +101,7 @@ impl PromiseWatcher<'_> {
         }
     }
 
-    /// Promises that look at every world, and invariants.
+    /// Checks the promises about every world, and the invariants.
     fn world(&self, scene: &WorldState, marks: &mut Vec<Mark>) {
         for (number, promise) in self.promises.list.iter().enumerate() {
             match &promise.property.kind {

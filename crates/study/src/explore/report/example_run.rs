@@ -13,10 +13,10 @@ use crate::explore::world::{MoveKind, StageModel, WorldMove, WorldState};
 /// The shortest run that shows something.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExampleRun {
-    /// What there was before.
+    /// The setup.
     pub given: Vec<String>,
     pub steps: Vec<RunStep>,
-    /// What it comes to.
+    /// The result of the run.
     pub ending: String,
 }
 
@@ -24,14 +24,14 @@ pub struct ExampleRun {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunStep {
     pub at: String,
-    /// Who acts: an actor, `time`, `sweep` or `outside`.
+    /// The actor of the step: an actor's id, `time`, `sweep` or `outside`.
     pub who: String,
-    /// In words: `asks approve of mission.task/T-1`.
+    /// The step as text: `asks approve of mission.task/T-1`.
     pub what: String,
     /// The entity that it is about, if one is.
     pub of: Option<String>,
     pub kind: RunStepKind,
-    /// What became of it, one line for each change.
+    /// The results of the step, one line for each change.
     pub then: Vec<EntityChange>,
 }
 

@@ -1,4 +1,4 @@
-//! What an exploration came to, and what it did not look at.
+//! The result of an exploration, and the parts that it did not cover.
 
 mod example_run;
 
@@ -13,7 +13,7 @@ use crate::explore::search::{Progress, SearchBound, SearchResult, Stopped, searc
 use crate::explore::stage::ExploreStage;
 use crate::explore::world::{Reduce, StageModel, Surprise};
 
-/// How a story ends in which a promise cannot be evaluated.
+/// The end of a story in which a promise cannot be evaluated.
 const NO_ANSWER: &str = "the promise itself cannot be evaluated here";
 
 /// One stage explored.
@@ -31,17 +31,17 @@ pub struct ExplorationReport {
     pub verdicts: Vec<PromiseVerdict>,
     pub surprises: Vec<Unexpected>,
     pub covered: Vec<LifecycleCoverage>,
-    /// Transitions of which it is not known what to send: `asks` can say.
+    /// Transitions without a sample request: `asks` can give one.
     pub unasked: Vec<String>,
     /// Transitions with which only some of the values are sent that could be.
     pub cut: Vec<String>,
-    /// How many steps were stored, read again and sent a second time.
+    /// The number of steps that were stored, read again and sent a second time.
     pub restarts: u64,
     /// Transitions that the stage leaves out with `only` and `without`.
     pub left_out: Vec<String>,
 }
 
-/// What became of one promise.
+/// The verdict on one promise.
 #[derive(Clone, Debug, Serialize)]
 pub struct PromiseVerdict {
     pub lifecycle: Name,
@@ -56,9 +56,9 @@ pub struct PromiseVerdict {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum PromiseOutcome {
-    /// Nothing found breaks it.
+    /// No explored sequence breaks it.
     Held,
-    /// What should be reachable is, in so many steps.
+    /// The target is reachable, in so many steps.
     Reached { steps: usize },
     /// It was not found within the bound.
     NotReached,
@@ -68,11 +68,11 @@ pub enum PromiseOutcome {
     NoAnswer { story: ExampleRun },
     /// There never was an entity of its lifecycle.
     NotPlayed,
-    /// Nothing that it speaks of came about within the bound: the state, the transition, the condition.
+    /// Its subject never occurred within the bound: the state, the transition or the condition.
     NotLooked,
 }
 
-/// What no definition should lead to.
+/// A result that no definition should lead to.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unexpected {
     pub lifecycle: Name,
@@ -81,7 +81,7 @@ pub struct Unexpected {
     pub story: ExampleRun,
 }
 
-/// How much of a lifecycle was seen.
+/// The explored part of a lifecycle.
 #[derive(Clone, Debug, Serialize)]
 pub struct LifecycleCoverage {
     pub lifecycle: Name,
@@ -93,7 +93,7 @@ pub struct LifecycleCoverage {
     pub transitions_missed: Vec<Name>,
 }
 
-/// How to explore.
+/// The options of an exploration.
 pub struct ExploreOptions<'a> {
     pub bound: SearchBound,
     pub threads: usize,

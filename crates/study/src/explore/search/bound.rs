@@ -1,8 +1,8 @@
-//! How far a search goes, and why it stopped.
+//! The bound of a search, and the reason for its end.
 
 use serde::Serialize;
 
-/// What a search may spend. The same bound gives the same result on every machine.
+/// The budget of a search. The same bound gives the same result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchBound {
     /// Most different worlds.
@@ -15,7 +15,7 @@ pub struct SearchBound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
-    /// There is nothing else: every world that can be reached was looked at.
+    /// Every reachable world was explored.
     Exhausted,
     /// The bound on worlds was reached.
     Worlds,
@@ -25,14 +25,14 @@ pub enum Stopped {
     Asked,
 }
 
-/// How far it has come.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// Different worlds found.
     pub worlds: usize,
-    /// Worlds whose moves were all followed.
+    /// Worlds whose moves were all explored.
     pub followed: usize,
-    /// Moves followed, also those that lead to a world known already.
+    /// Explored moves, including those to known worlds.
     pub moves: u64,
     /// Every world at most this many moves from the start is among those found.
     pub depth: u32,

@@ -12,7 +12,7 @@ pub(super) struct Followed<M: Model> {
     pub(super) key: u128,
     /// None if the world was known before this block.
     pub(super) world: Option<M::World>,
-    /// What it showed.
+    /// The marks of the move.
     pub(super) marks: Vec<u32>,
 }
 

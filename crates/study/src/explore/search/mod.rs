@@ -1,4 +1,4 @@
-//! Breadth first through everything that can happen: on several cores, with the same result on any number of them.
+//! Breadth-first search over all moves: on several cores, with the same result on any number of them.
 
 mod bound;
 mod level;
@@ -17,25 +17,25 @@ pub trait Model: Sync {
     type World: Clone + Send + Sync;
     type Move: Clone + Send + Sync;
 
-    /// Where it begins.
+    /// The start worlds.
     fn starts(&self) -> Vec<Self::World>;
 
     /// Worlds with the same key are the same, or mirror images of each other.
     fn key(&self, world: &Self::World) -> u128;
 
-    /// Everything that can happen next, always in the same order.
+    /// All possible moves, always in the same order.
     fn moves(&self, world: &Self::World, into: &mut Vec<(Self::Move, Self::World)>);
 }
 
 /// Observes the moves and worlds that the search finds. Marks are numbers; the shortest way to each is kept.
 pub trait Watch<M: Model>: Sync {
-    /// What a world shows that the search begins with.
+    /// The marks of a start world.
     fn start(&self, world: &M::World) -> Vec<u32>;
 
-    /// What a move shows. `new`: the world after it was not known before.
+    /// The marks of a move. `new`: the world after it was not known before.
     fn marks(&self, before: &M::World, by: &M::Move, after: &M::World, new: bool) -> Vec<u32>;
 
-    /// Asked now and then; false ends the search.
+    /// Called now and then; false ends the search.
     fn go_on(&self, _so_far: &Progress) -> bool {
         true
     }

@@ -9,7 +9,7 @@ pub struct SearchStep<M: Model> {
     pub world: M::World,
 }
 
-/// The start, and every step of a way given by numbers. Moves come in the same order every time.
+/// The start, and every step of a path given by move numbers. Moves have the same order every time.
 pub(super) fn walk<M: Model>(model: &M, way: &[u32]) -> Option<(M::World, Vec<SearchStep<M>>)> {
     let (first, rest) = way.split_first()?;
     let start = model.starts().into_iter().nth(*first as usize)?;

@@ -11,7 +11,7 @@ use super::{Model, Watch};
 /// The number of worlds explored before results are merged and the watcher is asked whether to continue.
 const BLOCK: usize = 256;
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug)]
 pub struct SearchResult {
     pub progress: Progress,
@@ -32,7 +32,7 @@ impl SearchResult {
     }
 }
 
-/// Everything that can be reached within the bound, nearest first.
+/// All worlds that can be reached within the bound, nearest first.
 pub fn search<M: Model, W: Watch<M>>(
     model: &M,
     watch: &W,

@@ -61,14 +61,14 @@ fn the_shortest_way_is_found_on_any_number_of_cores() {
         assert_eq!(start, (0, 0));
         let said: Vec<&str> = steps.iter().map(|it| it.by).collect();
         assert_eq!(said, ["fill a", "a to b", "empty b", "a to b", "fill a", "a to b"]);
-        // A move back to a world that is known shows something too.
+        // A move back to a known world has marks, too.
         assert_eq!(found.path(&Jugs, 9).unwrap().1.len(), 2);
         assert!(found.path(&Jugs, 5).is_none());
     }
 }
 
 #[test]
-fn a_bound_is_kept_and_told() {
+fn a_bound_is_respected_and_reported() {
     let found = search(&Jugs, &Four, &SearchBound { worlds: 5, depth: 1_000 }, 2);
     assert_eq!(found.stopped, Stopped::Worlds);
     assert!((5..=10).contains(&found.progress.worlds));

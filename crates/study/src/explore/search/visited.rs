@@ -1,4 +1,4 @@
-//! The worlds found so far: where each came from, and by which of the moves there.
+//! The worlds found so far: the predecessor of each, and the move that led to it.
 
 use trackside_engine::index::Index;
 
@@ -6,7 +6,7 @@ use trackside_engine::index::Index;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WorldId(pub(super) u32);
 
-/// Where a world came from: none for a start, and the number of the move (of the start).
+/// The origin of a world: its predecessor, none for a start, and the number of the move (of the start).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorldOrigin {
     pub(super) parent: Option<WorldId>,

@@ -11,7 +11,7 @@ use trackside_lifecycle::value::Value;
 use super::ExploreStage;
 use crate::explore::world::{named, rules};
 
-/// Functions that look into a text, or change it beyond recognition.
+/// Functions that read parts of a text, or transform it.
 const INTO: [&str; 9] =
     ["Contains", "StartsWith", "EndsWith", "LowerAscii", "UpperAscii", "Trim", "Digest", "Size", "Join"];
 
@@ -95,7 +95,7 @@ fn gather(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// Every expression that can decide something, those behind names included.
+/// Every expression that can decide about a move, including those behind names.
 fn everything(life: &Lifecycle) -> Vec<&Guard> {
     let behind = life.reads.iter().filter_map(|it| match it {
         Read::Computed(guard) | Read::Relation(guard) => Some(guard),
@@ -116,7 +116,7 @@ fn is_id(life: &Lifecycle, read: &Read) -> bool {
     matches!(read, Read::Id) || is_somebody(life, read)
 }
 
-/// Whether an expression looks into an id, or asks which of two comes first.
+/// Whether an expression reads parts of an id, or the order of two ids.
 fn looks_into(life: &Lifecycle, which: &dyn Fn(&Lifecycle, &Read) -> bool) -> bool {
     let reads = |part: &Outline| {
         let mut found = false;
@@ -139,7 +139,7 @@ fn looks_into(life: &Lifecycle, which: &dyn Fn(&Lifecycle, &Read) -> bool) -> bo
                 }
                 Outline::Matches(of, _) => reads(of),
                 Outline::Call(name, parts) if INTO.contains(&name.as_str()) => {
-                    // How many there are in a list says nothing of who.
+                    // The size of a list does not depend on the ids in it.
                     let direct = |it: &Outline| !matches!(it, Outline::Read(..)) || name != "Size";
                     parts.iter().any(|it| direct(it) && reads(it))
                 }

@@ -1,4 +1,5 @@
-//! Stages: the settings that are explored. Written in a pack's `stages` folder, or made up for a pack that has none.
+//! Stages: the starts of explorations. Written in a pack's `stages` folder, or generated for a pack without
+//! one.
 
 mod alike;
 mod default_stage;
@@ -76,7 +77,7 @@ impl ExploreStage {
         self.asks.get(life).and_then(|it| it.get(transition)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a transition is asked for here.
+    /// Whether the stage requests a transition.
     pub(crate) fn is_asked(&self, life: &Name, transition: &str) -> bool {
         let full = format!("{life}.{transition}");
         let names = |list: &[Name]| list.iter().any(|it| it == life || **it == *full);

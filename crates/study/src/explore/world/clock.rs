@@ -8,7 +8,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use super::state::WorldState;
 
-/// Most moments that pass without a clock that does anything.
+/// Most moments that pass without an effective timer.
 const MOMENTS: usize = 256;
 
 /// Fires the first due timer; if none is due, advances the time to the next one. None if no clock runs.
@@ -23,7 +23,7 @@ pub(crate) fn wait(law: &Law, scene: &WorldState) -> Option<(WorldState, Vec<Ent
     None
 }
 
-/// A moment later, before anything is due.
+/// Moves the time to a moment before anything is due.
 pub(crate) fn wait_until(scene: &WorldState, until: Timestamp) -> WorldState {
     let mut after = scene.clone();
     after.now = after.now.max(until);

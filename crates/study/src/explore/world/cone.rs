@@ -1,7 +1,7 @@
-//! What of an entity can still make a difference.
+//! The parts of an entity that can still affect a decision or a promise.
 //!
-//! Two worlds that differ only in values that no rule and no promise reads behave the same, so they count as one.
-//! Texts for people, moments that are only written down, versions and numbers of entries are left out.
+//! Two worlds that differ only in values that no rule and no promise reads behave the same, so they count
+//! as one. Texts for people, times that are only recorded, versions and numbers of entries are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use trackside_lifecycle::value::Value;
 
 use super::rules::{self, Use};
 
-/// How a field is looked at.
+/// The use of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Interest {
-    /// Only whether it is there.
+    /// Only its presence.
     There,
     Value,
 }
@@ -48,11 +48,11 @@ pub(crate) struct Cone {
     pub(crate) by_lifecycle: BTreeMap<Name, ObservedReads>,
     /// Rules compare the time with a fixed moment.
     pub(crate) moment: bool,
-    /// Something happens at a time of day.
+    /// Whether a timer runs at a time of day.
     pub(crate) daily: bool,
 }
 
-/// Expressions that decide something.
+/// Expressions that decide about moves.
 pub(crate) fn decisive(life: &Lifecycle) -> Vec<&Guard> {
     rules::of(life).into_iter().map(|(guard, _)| guard).collect()
 }
@@ -67,7 +67,7 @@ impl Cone {
                 life.timers.iter().any(|it| matches!(it.kind, TimerKind::Every(Every::Daily { .. })))
                     || life.counters.iter().any(|it| matches!(it.reset_every, Some(Every::Daily { .. })));
         }
-        // What a field is set from matters if the field does: until nothing is added.
+        // The source of a field matters if the field does. Repeats until nothing is added.
         loop {
             let before = (cone.by_lifecycle.clone(), cone.moment);
             for life in &pack.lifecycles {
@@ -97,7 +97,7 @@ impl Cone {
         *known = (*known).max(how);
     }
 
-    /// What keys look at, beside expressions.
+    /// Fields that declared keys read, beside expressions.
     fn declared(&mut self, life: &Lifecycle) {
         for state in &life.states {
             state.require.iter().for_each(|(field, _)| self.want(&life.name, field, Interest::There));

@@ -14,7 +14,7 @@ pub(crate) type Constants = BTreeMap<Name, Vec<Value>>;
 
 pub(crate) fn of(life: &Lifecycle) -> Constants {
     let mut found = Constants::new();
-    // Also what a computed field or a relation compares.
+    // Includes the comparisons in computed fields and relations.
     let behind = life.reads.iter().filter_map(|it| match it {
         Read::Computed(guard) | Read::Relation(guard) => Some(guard),
         _ => None,

@@ -32,7 +32,7 @@ pub(crate) fn key(cone: &Cone, scene: &WorldState, mirrors: &Mirrors) -> u128 {
     keys.min().unwrap_or_default()
 }
 
-/// A key in which nothing is left out.
+/// A key of the complete world.
 pub(crate) fn whole(scene: &WorldState) -> u128 {
     let text = format!("{:?} {:?} {:?}", scene.now, scene.entities(), scene.alone);
     hash(&[Written { text: text.into_bytes(), ids: Vec::new() }], [None, None])
@@ -51,7 +51,7 @@ fn hash(parts: &[Written], clock: [Option<i64>; 2]) -> u128 {
     u128::from(half(1)) << 64 | u128::from(half(2))
 }
 
-/// Everything that can make a difference, in an order that does not depend on names.
+/// All parts that can affect a decision, in an order that does not depend on names.
 pub(crate) fn render(cone: &Cone, scene: &WorldState, ids: &SymmetricIds) -> Vec<Written> {
     let entities = scene.entities();
     let mut parts: Vec<Written> = Vec::with_capacity(entities.len());

@@ -1,4 +1,4 @@
-//! A stage as something to explore: every request of everybody, every result of an effect, time, the sweep.
+//! A stage as a model to explore: every request of every actor, every result of an effect, time, the sweep.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,15 +23,15 @@ use crate::explore::search::Model;
 use crate::explore::stage::ExploreStage;
 use trackside_engine::refusal::Code;
 
-/// Of how many steps one is stored, read again and sent a second time.
+/// One of so many steps is stored, read again and sent a second time.
 const RESTARTS: u64 = 32;
 
-/// Which worlds count as the same.
+/// The worlds that count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
-    /// Only those that are equal in everything.
+    /// Only worlds that are equal in all parts.
     Nothing,
-    /// Those that no rule and no promise can tell apart.
+    /// Worlds that no rule and no promise can tell apart.
     Cone,
     /// Mirror images, too.
     Mirrors,
@@ -45,7 +45,7 @@ pub struct StageModel<'a> {
     reduce: Reduce,
     cone: Cone,
     mirrors: Mirrors,
-    /// Something is to be repaired by the sweep.
+    /// Whether the sweep has an invariant to repair.
     sweeps: bool,
     restarts: AtomicU64,
 }
@@ -81,7 +81,7 @@ impl<'a> StageModel<'a> {
         &self.mirrors.groups
     }
 
-    /// One step in so many, wherever it comes in a run.
+    /// Selects one of so many steps, by its entries.
     fn is_sampled(&self, entries: &[Entry]) -> bool {
         let mut hasher = FixedState::with_seed(3).build_hasher();
         for entry in entries {
@@ -94,7 +94,7 @@ impl<'a> StageModel<'a> {
         chosen
     }
 
-    /// How many steps were stored, read again and sent a second time.
+    /// The number of steps that were stored, read again and sent a second time.
     pub fn restarts(&self) -> u64 {
         self.restarts.load(Ordering::Relaxed)
     }
@@ -170,10 +170,10 @@ fn surprise(scene: &WorldState, kind: Surprise, command: Command, why: String) -
     (WorldMove { what: MoveKind::Surprise(kind, Box::new(command), why), entries: Vec::new() }, scene.clone())
 }
 
-/// Whether the engine could not do something that it should have done.
+/// The entry that records a dropped move of the engine, if there is one.
 ///
-/// What a definition calls `soft` may be dropped: there the rule that led to it is a transition, not a clock, a
-/// reaction, a lease, an effect or a repair.
+/// A `soft` move may be dropped: its cause is a transition, not a clock, a reaction, a lease, an effect or
+/// a repair.
 pub(crate) fn dropped<'a>(law: &Law, entries: &'a [Entry]) -> Option<&'a Entry> {
     let declared = |entry: &Entry| {
         let life = law.newest(&entry.entity.lifecycle);

@@ -45,7 +45,7 @@ pub(super) fn all_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Comm
     all
 }
 
-/// Results of effects, as the outside would bring them.
+/// Results of effects, as an outside worker would report them.
 pub(super) fn results(stage: &ExploreStage, scene: &WorldState) -> Vec<Command> {
     let mut all = Vec::new();
     for entity in scene.entities() {
@@ -100,7 +100,7 @@ pub(super) fn stale_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Co
     all
 }
 
-/// Whether some arm is for this actor: a refusal that says so need not be worked out.
+/// Whether some arm admits this actor. If not, the refusal need not be computed.
 fn admits(
     stage: &ExploreStage,
     scene: &WorldState,

@@ -7,12 +7,12 @@ use trackside_lifecycle::model::{
 };
 use trackside_lifecycle::name::Name;
 
-/// What an expression is for.
+/// The use of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// It decides, or what it gives goes to others.
+    /// It decides, or its value goes to other entities.
     Decides,
-    /// It says what a field of its own entity becomes.
+    /// It sets a field of its own entity.
     Sets(Name),
 }
 

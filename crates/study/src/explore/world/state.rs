@@ -9,19 +9,19 @@ use trackside_engine::view::View;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 
-/// How long before a lease runs out it is renewed at the latest.
+/// The latest time before its expiry at which a lease is renewed.
 const MOMENT: Span = Span::seconds(1);
 
-/// Where a run stands.
+/// A world of the exploration.
 #[derive(Clone, Debug)]
 pub struct WorldState {
     pub view: View,
     pub now: Timestamp,
-    /// Who has acted on which entity since a promise of the kind `alone` began to watch it.
+    /// The actors that have acted on each entity since a promise of the kind `alone` began to watch it.
     pub(crate) alone: Vec<(u32, EntityKey, Acted)>,
 }
 
-/// Who has acted.
+/// The actors that have acted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Acted {
     Nobody,
@@ -29,7 +29,7 @@ pub(crate) enum Acted {
     Several,
 }
 
-/// What happens between two worlds.
+/// A move between two worlds.
 #[derive(Clone, Debug)]
 pub struct WorldMove {
     pub what: MoveKind,
@@ -43,7 +43,7 @@ pub enum MoveKind {
     Ask(Command),
     /// No requests until the next timer is due.
     Wait(Span),
-    /// The sweep looks at everything.
+    /// A sweep.
     Sweep,
     /// A surprise: nothing changes, but it is reported.
     Surprise(Surprise, Box<Command>, String),
@@ -62,7 +62,7 @@ pub enum Surprise {
     LateWrite,
     /// The journal, read again, gives another world; or a request that is sent again counts twice.
     Restart,
-    /// What the engine should have done was refused.
+    /// A move that the engine should have made was refused.
     Dropped,
     /// An invariant is broken.
     Broken,

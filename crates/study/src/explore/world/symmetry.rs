@@ -1,12 +1,12 @@
-//! Mirror images: worlds that differ only in who is who.
+//! Symmetric worlds: those that differ only in the names of ids.
 //!
-//! Two ids are interchangeable if the start, the samples and the actors look the same after the exchange. Of the
-//! mirror images of a world one is followed. Ids are ours to exchange because no rule of a pack knows one by name;
-//! where an order among entities falls back on ids or age, entities are left as they are.
+//! Two ids are interchangeable if the start, the samples and the actors look the same after the exchange.
+//! Only one of several symmetric worlds is explored. Ids may be exchanged because no rule of a pack names
+//! one. If an order among entities falls back on ids or age, they are not exchanged.
 
 use trackside_lifecycle::name::Name;
 
-/// Stands before the number of an id; no text has this byte.
+/// Precedes the number of an id; no text contains this byte.
 const ID: u8 = 0xfe;
 
 /// Ids that may be exchanged, by number.
@@ -28,7 +28,7 @@ impl SymmetricIds {
             into.extend_from_slice(text.as_bytes());
             return;
         }
-        // An id may stand within a longer one, as in CHANNEL:AGENT.
+        // An id may be part of a longer one, as in CHANNEL:AGENT.
         let mut rest = text;
         while rest.len() >= self.shortest {
             let found = self.all.iter().enumerate().filter_map(|(number, id)| {
@@ -54,7 +54,7 @@ pub(crate) struct Written {
     pub(crate) ids: Vec<usize>,
 }
 
-/// Number of an id to the number that stands for it.
+/// Maps the number of an id to its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Renaming(Vec<u8>);
 
@@ -63,7 +63,7 @@ impl Renaming {
         Self((0..many).map(|it| u8::try_from(it).unwrap_or(u8::MAX)).collect())
     }
 
-    /// Whether nothing changes.
+    /// Whether it renames nothing.
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::none(self.0.len())
     }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_alike_are_exchanged() {
+    fn only_symmetric_ids_are_exchanged() {
         let ids: Vec<Name> = ["a", "b", "c"].map(Name::new).to_vec();
         // b and c are alike, a is known by name.
         let mirrors = Mirrors::of(&[ids], |ids, _| ids.all.iter().all(|it| *it != "a"));

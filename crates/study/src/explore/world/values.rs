@@ -13,7 +13,7 @@ use super::cone::Cone;
 use super::constants::{self, Constants};
 use super::rules::{self, Use};
 
-/// Texts of the forms that patterns ask for most often.
+/// Texts that match the most frequent patterns.
 const TEXTS: &[&str] = &[
     "x",
     "some text",
@@ -30,7 +30,7 @@ const TEXTS: &[&str] = &[
 const VALUES: usize = 8;
 const SAMPLES: usize = 10;
 
-/// What a field is about, where its type only says that it is text.
+/// The meaning of a field whose type only says that it is text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Names {
     Actors,
@@ -58,7 +58,7 @@ impl<'a> Samples<'a> {
         ids: BTreeMap<Name, Vec<Name>>,
         now: Timestamp,
     ) -> Self {
-        // What others read of it counts, too.
+        // Fields that other lifecycles read count, too.
         let mut looked: BTreeSet<Name> =
             cone.by_lifecycle.get(&life.name).into_iter().flat_map(|it| it.fields.keys().cloned()).collect();
         looked.extend(life.reads.iter().filter_map(|it| match it {

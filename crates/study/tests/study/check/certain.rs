@@ -43,7 +43,7 @@ fn found(by: &str, check: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_can_be_true_is_not_called_never() {
+fn a_satisfiable_condition_is_not_reported() {
     for (by, check) in [
         // Between two numbers, and several in a row.
         ("human", "confidence > 0.7 && confidence < 0.9"),
@@ -59,7 +59,7 @@ fn what_can_be_true_is_not_called_never() {
         ("human", "now > timestamp(\"2026-01-01T00:00:00Z\") && now < timestamp(\"2026-01-02T00:00:00Z\")"),
         ("human", "createdAt < one && one < two && two < three && three < now"),
         ("human", "short < long && long < timeInState && short > duration(\"1h\")"),
-        // People who are all different.
+        // Pairwise different people.
         (
             "human",
             "author != \"\" && tester != \"\" && reviewer != \"\" && author != null && tester != null && reviewer != null \
@@ -69,18 +69,18 @@ fn what_can_be_true_is_not_called_never() {
             "human && stranger",
             "author != tester && tester != reviewer && author != reviewer && author != null && tester != null && reviewer != null",
         ),
-        // Long lists that hold somebody in particular.
+        // Long lists that contain a particular id.
         ("human && actor.id in approvers", "size(approvers) >= 4"),
         ("human && !(actor.id in approvers)", "size(approvers) >= 4 && author in approvers"),
         ("human", "\"x\" in approvers && \"y\" in approvers && size(approvers) > 5"),
         ("human", "size(labels) == 3 && !(\"red\" in labels)"),
         ("human", "size(approvers) > size(labels) && size(labels) > 2"),
         ("human", "size(approvers) == n && n > 2 && n < m && m < 5"),
-        // Names that come from elsewhere.
+        // Names from other sources.
         ("human", "author == state"),
         ("human", "author == mood && mood == \"good\""),
         ("human", "author == actor.kind"),
-        // What a handful of values does not stand for.
+        // Conditions that a handful of values does not cover.
         ("human", "author > \"b\" && author < \"c\""),
         ("human", "approvers == [\"b\", \"a\"]"),
         ("human", "approvers == labels && size(labels) > 1"),
@@ -97,7 +97,7 @@ fn what_can_be_true_is_not_called_never() {
 }
 
 #[test]
-fn what_is_never_true_is_still_found() {
+fn an_unsatisfiable_condition_is_reported() {
     for check in [
         "confidence > 0.9 && confidence < 0.7",
         "confidence > 1.0",

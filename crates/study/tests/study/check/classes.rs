@@ -3,7 +3,7 @@
 use super::common::{codes, pack};
 use trackside_study::check::{Class, Finding};
 
-/// A broken definition, and what mends it: a text that is replaced by another.
+/// A broken definition and its fix: a text that is replaced by another.
 struct Case {
     class: Class,
     pack: &'static str,
@@ -23,7 +23,7 @@ fn found(case: &Case, mended: bool) -> Vec<Finding> {
     pack(&texts).findings()
 }
 
-/// Exactly this finding, and none once it is mended.
+/// Expects exactly this finding, and none after the fix.
 fn only(case: Case) -> Finding {
     assert!(
         std::iter::once(&case.pack).chain(case.lives).any(|it| it.contains(case.broken)),
@@ -74,7 +74,7 @@ transitions:
     assert_eq!(it.route.to_string(), "create (OPEN) → start (WORK) → block (BLOCKED)");
 }
 
-/// A way out that nobody can take is none.
+/// A way out that no actor can take does not count.
 #[test]
 fn trap_state_with_a_closed_way_out() {
     let found = pack(&[
@@ -137,7 +137,7 @@ transitions: { close: { from: OPEN, to: DONE, by: human } }
     );
 }
 
-/// Whatever the engine fires, from wherever: each of these can never be.
+/// Consequences of every cause that can never happen.
 #[test]
 fn dead_consequences_of_every_kind() {
     let life = |rest: &str| {
@@ -197,7 +197,8 @@ states: {{ OPEN: {{ initial: true }}, WORK: {{}}, DONE: {{ final: true }} }}
     }
 }
 
-/// Another that is where the engine may not move it refuses the whole, unless a condition says that it is not there.
+/// Another entity in a state in which the engine may not move it refuses the whole move, unless a condition
+/// excludes that state.
 #[test]
 fn dead_consequence_in_some_states_of_another() {
     let boss = "
@@ -225,7 +226,7 @@ transitions: { finish: { from: OPEN, to: DONE, by: human, also: [ { on: chief, f
     assert!(pack(&[PACK, boss, &careful]).findings().is_empty());
 }
 
-/// A supervisor is the system: what it fires must admit that.
+/// A supervisor is the system: the transition it fires must admit the system.
 #[test]
 fn dead_consequence_of_supervision() {
     only(Case {
@@ -348,7 +349,7 @@ transitions:
     assert_eq!(it.way.to_string(), "transitions.finish[0]");
 }
 
-/// Where only the engine moves, a rule must bring what is required; and what is brought must fit.
+/// If only the engine moves the entity, a rule must send the required fields, and their values must fit.
 #[test]
 fn unmeetable_requirement_of_a_rule() {
     let text = "
@@ -425,7 +426,7 @@ transitions:
     assert!(it.message.contains("`human && keeper`"), "{}", it.message);
 }
 
-/// Only one voice is ever kept, so two are never there.
+/// Only one vote is ever stored, so two never exist.
 #[test]
 fn impossible_approval_by_a_quorum() {
     let text = "
@@ -474,9 +475,10 @@ transitions:
     );
 }
 
-/// Where anybody may move it on, whoever brought it there knows; of what comes with time nobody does.
+/// If anybody may continue, the actor that brought the entity there knows of it. A move by time needs a
+/// notification.
 #[test]
-fn waits_untold_for_anybody() {
+fn waits_untold_for_any_actor() {
     let text = "
 lifecycle: t.thing
 fields: { owner: { type: string } }
@@ -534,7 +536,7 @@ transitions:
     );
 }
 
-/// A counter ends a round only if something follows from it, and if the round does not set it back.
+/// A counter ends a loop only if it has a consequence, and if the loop does not reset it.
 #[test]
 fn endless_loop_with_a_counter_that_ends_nothing() {
     let text = |counter: &str, revise: &str, accept: &str| {
@@ -579,7 +581,7 @@ transitions:
     }
 }
 
-/// Beginning anew is another life.
+/// A second creation starts a new life, so it is no loop.
 #[test]
 fn no_endless_loop_by_creating_again() {
     let text = "
@@ -593,7 +595,7 @@ transitions:
     assert!(pack(&[PACK, text]).findings().is_empty());
 }
 
-/// Where a person decides each time, it is only a note; and a clock that runs through it ends it.
+/// If a person decides each time, it is only a note; a clock that runs through the loop ends it.
 #[test]
 fn endless_loop_with_people_or_a_clock() {
     let text = "
@@ -800,7 +802,7 @@ transitions:
     assert_eq!(it.severity.word(), "warning");
 }
 
-/// A lease of nothing is an error; a setting that only sounds like a heartbeat has nothing to do with it.
+/// A lease of zero length is an error; a setting with a similar name does not matter.
 #[test]
 fn short_lease_by_more_than_a_name() {
     let text = "
@@ -862,7 +864,7 @@ transitions:
     assert_eq!(it.way.to_string(), "transitions.drop[0]");
 }
 
-/// Whoever held the lease is gone, and everybody else may not.
+/// The holder of the lease is gone, and no other actor is admitted.
 #[test]
 fn trap_state_after_a_lost_lease() {
     for (slot, more, found) in [
@@ -1038,7 +1040,7 @@ transitions:
     });
 }
 
-/// A time that nobody gives never comes; if that was the only way out, there is none.
+/// A timer on a field that no rule sets never fires; if it was the only way out, there is none.
 #[test]
 fn late_timer_that_waits_for_nothing() {
     let text = "

@@ -1,8 +1,8 @@
-//! What is found in the five packs.
+//! The findings in the five packs.
 
 use super::common::{folder, root};
 
-/// Nothing is wrong with them; what is worth a look is listed here.
+/// They have no errors; the notes are listed here.
 #[test]
 fn the_packs_hold() {
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! The seeds as they are written, without the decisions that mend them: what is found in them by itself.
+//! The findings in the seed descriptions as written, without the decisions that mend them.
 
 use super::common::{folder, root};
 use trackside_study::check::Finding;
@@ -29,8 +29,8 @@ fn build_never_leaves_human_escalation() {
     assert_eq!(found.len(), 1, "{found:#?}");
 }
 
-/// Seed 000 gives rules for five moves of a session. By these none is ever completed, and what terminates never ends;
-/// four states have a longest duration, and nothing says what follows it.
+/// Seed 000 gives rules for five moves of a session. By these, no session is ever completed, and a
+/// terminating one never ends. Four states have a longest duration without a consequence.
 #[test]
 fn research_sessions_never_complete() {
     let found = seed("000-research");
@@ -51,7 +51,7 @@ fn research_sessions_never_complete() {
     );
 }
 
-/// Seed 000 names five states of a hypothesis only as targets, so nothing leads on from them.
+/// Seed 000 names five states of a hypothesis only as targets, so no transition leaves them.
 #[test]
 fn research_hypotheses_end_where_nothing_is_said() {
     let found = seed("000-research");

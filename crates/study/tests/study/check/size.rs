@@ -1,4 +1,4 @@
-//! Large lifecycles, made up.
+//! Large generated lifecycles.
 
 use super::common::{of_class, pack};
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ fn large() -> String {
     let by = ["human", "agent && keeper", "lead || keeper", "human && !keeper"];
     let when = ["n > 3", "mood == 'good'", "owner != null && n < 9", "visits['S1'] < 5"];
     for edge in 0..EDGES {
-        // Nothing leads away from S98 and nothing leads to S97.
+        // No transition leaves S98, and none leads to S97.
         let from = edge % 97;
         let to = match edge / 97 {
             0 => (from + 1) % 97,

@@ -1,4 +1,4 @@
-//! One case per kind of change: a definition, a change of its text, and what is told of it.
+//! One case per kind of change: a definition, a change of its text, and the reported changes.
 
 use super::definition::{PACKS, Texts};
 use trackside_study::compare::{compare, grouped};
@@ -28,7 +28,7 @@ fn changed(from: &str, to: &str) -> Result<Texts, String> {
     }
 }
 
-/// What is told, each as `kind direction: sentence`, in the order in which it is shown.
+/// The reported changes, each as `kind direction: sentence`, in their order.
 fn told(old: &Texts, new: &Texts) -> Vec<String> {
     let [old, new] = [old, new].map(|it| it.compiled().unwrap_or_else(|it| panic!("{it}")));
     let changes = compare(&old, &new);
@@ -37,7 +37,7 @@ fn told(old: &Texts, new: &Texts) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_of_change_is_told() {
+fn every_kind_of_change_is_reported() {
     let (mut lines, mut wrong) = (String::new(), String::new());
     for case in include_str!("definition/cases.txt").lines() {
         let Some((from, to)) = case.split_once(" ==> ") else {
@@ -64,7 +64,7 @@ fn a_lifecycle_comes_and_goes() {
 }
 
 #[test]
-fn a_pack_is_like_itself() {
+fn a_pack_does_not_differ_from_itself() {
     for name in PACKS {
         let texts = Texts::shipped(name);
         assert_eq!(told(&texts, &texts), [""; 0], "{name}");

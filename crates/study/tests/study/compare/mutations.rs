@@ -1,4 +1,4 @@
-//! Nothing of a definition escapes: whatever single word of a pack is changed, something is told.
+//! Changing any single word of a pack is reported as a change.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use super::definition::{PACKS, Texts};
 use trackside_lifecycle::model::Pack;
 use trackside_study::compare::compare;
 
-/// Words of a text, with where they stand; a dot or a dash belongs to the word.
+/// The ranges of the words in a text; a dot or a dash belongs to the word.
 fn words(text: &str) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let mut start = None;
@@ -26,7 +26,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
     all
 }
 
-/// What stands for a word instead, if anything sensible does.
+/// A replacement for a word, if there is a sensible one.
 fn instead(word: &str, known: &BTreeMap<String, usize>, turn: usize) -> Option<String> {
     let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
     if !digits.is_empty() {
@@ -50,7 +50,8 @@ fn instead(word: &str, known: &BTreeMap<String, usize>, turn: usize) -> Option<S
         "success" => "failure",
         "cancelled" => "success",
         _ if word.chars().all(|it| it.is_alphanumeric() || it == '_') => {
-            // Another word of the file that is used as often as names are; what does not compile is left out.
+            // Another word of the file that is used as often as names are; packs that do not compile are
+            // skipped.
             let like = |it: &&String| {
                 it.as_str() != word
                     && it.chars().all(char::is_uppercase) == word.chars().all(char::is_uppercase)
@@ -67,7 +68,8 @@ fn shown(pack: &Pack) -> String {
     format!("{pack:?}")
 }
 
-/// Changes one word after the other and gives how many changes counted, and those that were not told.
+/// Changes one word after the other. Returns the number of effective changes, and those that were not
+/// reported.
 fn tried(name: &str, most: usize) -> (usize, Vec<String>) {
     let texts = Texts::shipped(name);
     let before = texts.compiled().unwrap();
@@ -110,7 +112,7 @@ fn text_of(texts: &Texts, file: usize) -> &str {
 }
 
 #[test]
-fn whatever_changes_is_told() {
+fn every_change_of_a_word_is_reported() {
     let most = std::env::var("MUTATIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(6);
     let (mut counted, mut silent) = (0, Vec::new());
     for name in PACKS {

@@ -30,7 +30,7 @@ fn law(lifecycle: &str) -> Law {
     Law::new([texts.compiled().unwrap_or_else(|it| panic!("{it}"))])
 }
 
-/// One parcel that is away, with everything it can have.
+/// A parcel in state AWAY with every kind of content.
 fn away(old: &Law) -> Entity {
     let shown = r#"[{ "lifecycle": "post.parcel", "id": "P-1", "state": "AWAY", "previousState": "HERE",
         "fields": { "label": "fragile", "weight": 12 }, "createdAt": "2026-01-01T00:00:00Z",
@@ -62,12 +62,12 @@ fn told(found: &Stranding) -> Vec<String> {
 }
 
 #[test]
-fn an_unchanged_definition_strands_nobody() {
+fn an_unchanged_definition_strands_no_entity() {
     assert_eq!(caught("HERE: { initial: true }", "HERE: { initial: true, about: Home. }"), [""; 0]);
 }
 
 #[test]
-fn every_way_to_be_stranded_is_told() {
+fn every_way_to_be_stranded_is_reported() {
     let renamed = PARCEL.replace("AWAY", "OUT");
     let (old, new) = (law(PARCEL), law(&renamed));
     let gone = stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
@@ -86,7 +86,7 @@ fn every_way_to_be_stranded_is_told() {
         ("effects: { print: { ok: lose } }", "effects: { paint: { ok: lose } }"),
         ("effects: { print: { ok: lose } }", "effects: { print: { ok: send } }"),
     ] {
-        // What names a thing that is gone has to go with it.
+        // References to a removed item are removed with it.
         let to = to.to_owned();
         let text = PARCEL.replace(from, &to);
         let text = if to.contains("truck") { text.replace("lease: van", "lease: truck") } else { text };
@@ -101,7 +101,7 @@ fn every_way_to_be_stranded_is_told() {
 }
 
 #[test]
-fn a_state_that_nobody_can_leave_any_more_is_a_trap() {
+fn a_state_that_can_no_longer_be_left_is_a_trap() {
     let (old, text) = (law(PARCEL), PARCEL.replace("by: engine || human, count", "by: \"false\", count"));
     let text = text.replace("to: DONE, by: human", "to: DONE, by: \"false\"");
     let new = law(&text);

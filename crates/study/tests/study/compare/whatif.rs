@@ -14,7 +14,7 @@ fn law(texts: &Texts) -> Arc<Law> {
     Arc::new(Law::new([texts.compiled().unwrap_or_else(|it| panic!("{it}"))]))
 }
 
-/// What the scenarios of a pack wrote whose names contain a text.
+/// The journals of a pack's scenarios whose names contain a text.
 fn journals(name: &str, only: &str) -> Vec<Journal> {
     let law = law(&Texts::shipped(name));
     let (mut sources, mut problems) = (Sources::default(), Problems::default());
@@ -110,7 +110,7 @@ fn a_shorter_time_strikes_earlier() {
 }
 
 #[test]
-fn a_tighter_role_refuses_and_what_follows_is_told_as_such() {
+fn a_tighter_role_refuses_and_later_differences_are_marked_as_consequences() {
     let old = law(&Texts::shipped("coding"));
     let new = mutated("coding", "by: (coder || supervisor) && author", "by: supervisor && author");
     let (mut lines, mut follow_ups) = (Vec::new(), 0);
@@ -127,7 +127,7 @@ fn a_tighter_role_refuses_and_what_follows_is_told_as_such() {
 }
 
 #[test]
-fn roles_that_nobody_tells_are_the_least_that_the_old_rules_accept() {
+fn unknown_roles_are_inferred_as_the_fewest_that_the_old_rules_accept() {
     let old = law(&Texts::shipped("build"));
     let mut inferred = Vec::new();
     for journal in journals("build", "").iter().step_by(4) {
@@ -138,7 +138,7 @@ fn roles_that_nobody_tells_are_the_least_that_the_old_rules_accept() {
         inferred.extend(answer.inferred);
     }
     assert!(inferred.iter().any(|(_, roles)| !roles.is_empty()));
-    // Nobody is given more than they are known to have, but for what the rules ask.
+    // No actor is given more roles than it is known to have, but for those that the rules require.
     assert!(inferred.iter().all(|(_, roles)| !roles.iter().any(|it| it == "admin")), "{inferred:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The drawings in `docs/diagrams` are those of the packs as they are now.
+//! The drawings in `docs/diagrams` match the packs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

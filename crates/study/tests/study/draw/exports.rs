@@ -119,7 +119,7 @@ fn exports_for_foreign_tools() {
     std::fs::write(folder.join("story.sequence"), story().mermaid()).unwrap();
 }
 
-/// A story whose words are made to be misread.
+/// A story with texts that a notation could misread.
 fn story() -> Sequence {
     let kinds = [
         SequenceKind::Ask,

@@ -93,7 +93,7 @@ fn every_arm_of_every_pack_is_drawn() {
 }
 
 #[test]
-fn a_way_says_who_and_who_fires_it() {
+fn a_move_names_its_actors_and_its_causes() {
     let graph = small();
     let start = between(&graph, "NEW", "DOING");
     assert_eq!(start.len(), 1);
@@ -125,7 +125,7 @@ fn time_and_counters_have_edges_of_their_own() {
 }
 
 #[test]
-fn what_depends_on_the_moment_is_spread() {
+fn computed_targets_are_drawn_to_every_possible_state() {
     let graph = small();
     let targets = |name: &str, from: &str| -> Vec<String> {
         let mine = graph.leaving(from).filter(|it| it.rule.label() == name);
@@ -140,7 +140,7 @@ fn what_depends_on_the_moment_is_spread() {
 }
 
 #[test]
-fn what_moves_nothing_is_kept_with_its_state() {
+fn transitions_without_a_move_are_listed_with_their_state() {
     let graph = small();
     let names = |state: &str| -> Vec<String> {
         graph.node(state).unwrap().stays.iter().map(|it| it.label().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! Drawings of every lifecycle of the packs: nothing lies on anything else, and all of it is there.
+//! Drawings of every lifecycle of the packs: nothing overlaps, and nothing is missing.
 
 use std::path::Path;
 

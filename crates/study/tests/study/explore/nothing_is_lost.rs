@@ -1,4 +1,5 @@
-//! What must keep worlds apart: each case was once merged with another, and a broken promise was called kept.
+//! Worlds that must stay distinct: each case was once merged with another, so that a broken promise was
+//! reported as held.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ fn broken(task: &str, stage: &str) {
     assert!(matches!(outcome, PromiseOutcome::Broken { .. }), "{outcome:?} {:?}", report.mirrors);
 }
 
-/// ada marks, and only bob may end it: who asked first makes the difference.
+/// ada marks, and only bob may end it: the first actor makes the difference.
 fn by(end: &str) -> String {
     format!(
         "states: {{ A: {{ initial: true }}, B: {{}}, END: {{ final: true, outcome: success }} }}\nfields: {{ who: {{ type: string, by: engine }} }}\ntransitions:\n  mark: {{ from: A, to: B, by: agent, set: {{ who: actor.id }} }}\n  end: {{ from: B, to: END, by: 'agent && actor.id == who && {end}' }}\n"
@@ -47,12 +48,12 @@ fn by(end: &str) -> String {
 }
 
 #[test]
-fn whom_a_rule_knows_by_name_nobody_stands_for() {
+fn actors_named_in_a_rule_are_not_symmetric() {
     broken(&by("actor.id == \"bob\""), "");
     broken(&by("actor.id.startsWith(\"b\")"), "");
     broken(&by("actor.id in project.people"), "people: [bob]\n");
     broken(&by("actor.id == settings.owner"), "settings: { owner: bob }\n");
-    // Nobody in particular: mirror images, and still found.
+    // No particular actor: mirror images, and still found.
     broken(&by("true"), "");
 }
 
@@ -83,7 +84,7 @@ fn between_two_clocks_of_one_moment_there_is_a_world() {
 }
 
 #[test]
-fn a_result_of_the_outside_is_nobodys_doing() {
+fn an_effect_result_counts_for_no_actor() {
     let build = "states: { A: { initial: true }, B: {}, C: {}, END: { final: true, outcome: success } }\neffects: { tests: { ok: passed, failed: back } }\ntransitions:\n  submit: { from: A, to: B, by: agent, effects: [tests] }\n  passed: { from: B, to: C, by: engine }\n  back: { from: B, to: A, by: engine }\n  end: { from: C, to: END, by: agent }\nprove: [ { says: Nobody alone, alone: agent, from: 'state == \"A\"', to: 'state == \"END\"' } ]\n";
     let report = played(build, "");
     assert!(
@@ -94,7 +95,7 @@ fn a_result_of_the_outside_is_nobodys_doing() {
 }
 
 #[test]
-fn what_was_not_looked_at_is_not_kept() {
+fn an_unobserved_promise_is_not_reported_as_held() {
     let states = "states: { A: { initial: true }, END: {} }\nfields: { n: { type: string } }\ntransitions:\n  end: { from: A, to: END, by: agent, takes: { n: Say n } }\n";
     let vain = format!("{states}prove: [ {{ says: vain, never: agent, on: end }} ]\n");
     let report = played(&vain, "without: [t.task.end]\n");

@@ -1,4 +1,4 @@
-//! The five packs on their stages: what is left out makes no difference there either.
+//! The five packs on their stages: the reductions change no result there either.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn explored(stage: &ExploreStage, reduce: Reduce) -> ExplorationReport {
 }
 
 #[test]
-fn what_is_left_out_makes_no_difference() {
+fn the_reductions_change_no_result() {
     for pack in ["build", "coding", "mission", "research", "turns"] {
         for stage in stages(pack) {
             let (all, few) = (explored(&stage, Reduce::Nothing), explored(&stage, Reduce::Mirrors));

@@ -1,4 +1,4 @@
-//! Each kind of promise: it holds, and the shortest story is told when it does not.
+//! Each kind of promise: it holds, or the shortest story that breaks it is reported.
 
 use super::common::{explored, explored_as, lines, nobody_wrote, outcome, stage, told, try_stage};
 use trackside_study::explore::report::PromiseOutcome;
@@ -6,7 +6,7 @@ use trackside_study::explore::search::{SearchBound, Stopped};
 use trackside_study::explore::world::Reduce;
 
 #[test]
-fn a_pack_that_keeps_its_promises_is_told_so() {
+fn a_pack_that_keeps_its_promises_is_reported() {
     let report = explored(&stage(&[], &[]));
     assert_eq!(report.stopped, Stopped::Exhausted, "{:?}", report.progress);
     for verdict in &report.verdicts {
@@ -35,7 +35,7 @@ fn never_is_broken_by_the_shortest_story() {
 }
 
 #[test]
-fn always_is_broken_by_what_goes_on_for_ever() {
+fn always_is_broken_by_an_endless_run() {
     let report = explored(&stage(&[("tries > settings.mostTries", "tries > 3")], &[]));
     let said = told(&report, "Rejections end");
     // Claimed, submitted and rejected four times.
@@ -43,7 +43,7 @@ fn always_is_broken_by_what_goes_on_for_ever() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_not() {
+fn an_unreachable_state_is_reported() {
     let never = [("by: human || (coder && actor.id != author), takes", "by: lead, takes")];
     let report = explored(&stage(&never, &[]));
     assert_eq!(report.stopped, Stopped::Exhausted);
@@ -61,7 +61,7 @@ fn eventually_needs_a_clock() {
 }
 
 #[test]
-fn one_alone_is_found_out() {
+fn an_actor_acting_alone_is_found() {
     let own = [("by: human || (coder && actor.id != author), takes", "by: human || coder, takes")];
     let report = explored(&stage(&own, &[]));
     let said = told(&report, "finishes their own work");
@@ -74,13 +74,13 @@ fn one_alone_is_found_out() {
             "ada alone brought desk.task/T-1 to `state == \"DONE\"`",
         ]
     );
-    // The same, seen at the step itself.
+    // The same, detected at the step itself.
     assert_eq!(told(&report, "approves their own work").len(), 4);
 }
 
 #[test]
-fn time_and_the_engine_do_not_count_as_somebody() {
-    // The deadline finishes what nobody looks at.
+fn time_and_the_engine_do_not_count_as_actors() {
+    // The deadline finishes a review without an answer.
     let lazy = [(
         "reopen:  { from: REVIEW, to: OPEN, by: engine }",
         "reopen:  { from: REVIEW, to: DONE, by: engine, set: { note: \"'x'\" } }",
@@ -90,11 +90,11 @@ fn time_and_the_engine_do_not_count_as_somebody() {
 }
 
 #[test]
-fn what_no_definition_should_lead_to_is_told_without_a_promise() {
+fn surprises_are_reported_without_a_promise() {
     let report = explored(&stage(&[("tries > settings.mostTries", "int(title) > 2")], &[]));
     let surprise = report.surprises.iter().find(|it| it.code == "no-answer").unwrap();
     assert!(lines(&surprise.story).iter().any(|it| it.contains("fires reject")), "{surprise:?}");
-    // What the engine should have done is refused.
+    // A move that the engine should make is refused.
     let report = explored(&stage(
         &[(
             "lose:    { from: DOING, to: OPEN, by: engine }",
@@ -106,7 +106,7 @@ fn what_no_definition_should_lead_to_is_told_without_a_promise() {
 }
 
 #[test]
-fn leaving_out_what_makes_no_difference_makes_no_difference() {
+fn reducing_the_worlds_changes_no_result() {
     let worlds = |reduce| {
         let report = explored_as(&stage(&[], &[]), reduce, SearchBound { worlds: 100_000, depth: 6 }, 2);
         let verdicts: Vec<String> =
@@ -164,7 +164,7 @@ fn a_stage_that_cannot_be_set_says_why() {
 }
 
 #[test]
-fn only_what_a_stage_lets_through_is_asked_for() {
+fn only_requests_that_the_stage_allows_are_sent() {
     let report = explored(&stage(&[], &[("given:", "without: [desk.task.approve]\ngiven:")]));
     assert!(matches!(outcome(&report, "can be done"), PromiseOutcome::NotReached));
     let report = explored(&stage(&[], &[("given:", "only: [desk.task.claim]\ngiven:")]));

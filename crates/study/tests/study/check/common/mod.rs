@@ -1,4 +1,4 @@
-//! Packs for tests: from texts, and those on disk.
+//! Packs for tests: from texts, and from disk.
 
 use std::path::{Path, PathBuf};
 

@@ -19,7 +19,7 @@ roles: { coder: {}, lead: {} }
 settings: { mostTries: 2, lease: 10m }
 ";
 
-/// Work is claimed under a lease, submitted, and approved by somebody else.
+/// Work is claimed under a lease, submitted, and approved by another actor.
 pub const TASK: &str = r#"lifecycle: desk.task
 about: Work.
 fields:
@@ -121,12 +121,12 @@ pub fn explored_as(
     explore(stage, &ExploreOptions { bound, threads, reduce, go_on: &|_| true })
 }
 
-/// What became of the promise whose sentence contains this.
+/// The outcome of the promise whose sentence contains this.
 pub fn outcome<'a>(report: &'a ExplorationReport, says: &str) -> &'a PromiseOutcome {
     &report.verdicts.iter().find(|it| it.says.contains(says)).unwrap().outcome
 }
 
-/// The story that breaks it, told in one line a step.
+/// The story that breaks it, one line per step.
 pub fn told(report: &ExplorationReport, says: &str) -> Vec<String> {
     match outcome(report, says) {
         PromiseOutcome::Broken { story } => lines(story),
