@@ -18,13 +18,13 @@ import time
 TYPE = re.compile(rb"\x1etype:([0-9.]+):([^\r\n]*)\r?\n")
 
 
-# A script that hangs is ended after this many seconds.
+# A script that prints nothing for this many seconds hangs, and is ended.
 LIMIT = 240
 
 
 def run(script: str, columns: int = 180, out=None, environment=None, folder=None) -> int:
     """Runs the script; `out` receives the bytes it prints."""
-    begun = time.monotonic()
+    heard = time.monotonic()
     pid, master = pty.fork()
     if pid == 0:
         if folder:
@@ -34,7 +34,7 @@ def run(script: str, columns: int = 180, out=None, environment=None, folder=None
     pending, held = [], b""
     while True:
         now = time.monotonic()
-        if now - begun > LIMIT:
+        if now - heard > LIMIT:
             os.kill(pid, signal.SIGKILL)
             break
         for due, text in [it for it in pending if it[0] <= now]:
@@ -49,6 +49,7 @@ def run(script: str, columns: int = 180, out=None, environment=None, folder=None
             break
         if not read:
             break
+        heard = now
         held += read
         while match := TYPE.search(held):
             text = match.group(2).decode().encode().decode("unicode_escape").encode()
