@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Import, Imported};
+use trackside_protocol::{Import, ImportReply};
 use trackside_runtime::{Imported as Outcome, Runtime};
 use trackside_server::imported_entities;
 use trackside_store::{Artifacts, StoreError};
@@ -58,7 +58,7 @@ impl ProjectAccess {
     }
 
     /// Imports entities, all or none.
-    pub(crate) fn import(&self, body: &Import, dry_run: bool) -> Result<Imported, RequestError> {
+    pub(crate) fn import(&self, body: &Import, dry_run: bool) -> Result<ImportReply, RequestError> {
         match self {
             Self::Server(server) => {
                 let answer = server.post(&ApiPath::new(&["import"]).with("dryRun", dry_run), body)?;
@@ -70,7 +70,7 @@ impl ProjectAccess {
                     .map_err(CliError::from)?;
                 match done {
                     Outcome::Refused(refusal) => Err(RequestError::Refused(Box::new((&*refusal).into()))),
-                    Outcome::Done { brought, already } => Ok(Imported {
+                    Outcome::Done { brought, already } => Ok(ImportReply {
                         imported: brought,
                         already: already.iter().map(EntityKey::to_string).collect(),
                         dry_run,

@@ -1,7 +1,7 @@
 //! Prints refusals: every unmet condition, allowed alternatives, permitted actors and the next step.
 
 use trackside_engine::refusal::{Code, ConditionCode};
-use trackside_protocol::{Problem, ProblemCode, Unmet};
+use trackside_protocol::{Problem, ProblemCode, UnmetBody};
 
 use crate::print::{self, Colour, painted};
 use crate::server_lookup::RequestError;
@@ -106,7 +106,7 @@ pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str
     lines.join("\n")
 }
 
-fn unmet(it: &Unmet) -> String {
+fn unmet(it: &UnmetBody) -> String {
     let field = it.field.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
     let mut line = format!("  - {field}{} ({})", it.message, it.code);
     if !it.saw.is_empty() {
@@ -118,7 +118,7 @@ fn unmet(it: &Unmet) -> String {
 }
 
 /// The option for a missing field.
-fn typed(it: &Unmet, about: CommandSubject<'_>) -> Option<String> {
+fn typed(it: &UnmetBody, about: CommandSubject<'_>) -> Option<String> {
     let name = it.field.as_deref()?;
     match () {
         () if it.has_code(ConditionCode::TooFew) => Some(format!("{name}:='[…]'")),
@@ -145,7 +145,7 @@ fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
     if let Some(code) = code.filter(|it| !it.next_steps().is_empty()) {
         return next_by_code(code, about);
     }
-    let sent_as_text = |it: &Unmet| {
+    let sent_as_text = |it: &UnmetBody| {
         it.has_code(ConditionCode::WrongType)
             && it.field.as_deref().is_some_and(|it| values::is_text(about.typed, it))
     };
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn every_unmet_condition_is_printed_with_its_values() {
         let mut problem = Problem::new(Code::RequirementMissing, "Two things are missing");
-        let unmet = |field: &str, message: &str| Unmet {
+        let unmet = |field: &str, message: &str| UnmetBody {
             field: Some(field.to_owned()),
             message: message.to_owned(),
             code: "missing".to_owned(),

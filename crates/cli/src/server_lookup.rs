@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value as Json;
-use trackside_protocol::{Client, ClientError, Exchanged, Problem, Told};
+use trackside_protocol::{Client, ClientError, Exchange, HttpReply, Problem};
 
 use crate::args::ReachArgs;
 use crate::folder::CliError;
@@ -108,7 +108,7 @@ impl ServerConnection {
         route: &ApiPath,
         body: &impl Serialize,
         headers: &[(&str, &str)],
-    ) -> Result<Told, RequestError> {
+    ) -> Result<HttpReply, RequestError> {
         self.answered(self.client.post_with(route.as_str(), body, headers))
     }
 
@@ -131,7 +131,7 @@ impl ServerConnection {
         path: &str,
         body: Vec<u8>,
         headers: &[(&str, &str)],
-    ) -> Result<Exchanged<impl std::io::BufRead + use<>>, RequestError> {
+    ) -> Result<Exchange<impl std::io::BufRead + use<>>, RequestError> {
         self.answered(self.client.exchange(path, body, headers))
     }
 

@@ -34,21 +34,21 @@ pub enum ClientError {
 
 /// What the server said.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct HttpReply {
     pub status: u16,
     pub body: Json,
 }
 
 /// An answer that is read as it comes.
 #[derive(Debug)]
-pub struct Exchanged<R> {
+pub struct Exchange<R> {
     pub status: u16,
     /// Its media type.
     pub kind: String,
     pub body: R,
 }
 
-impl Told {
+impl HttpReply {
     /// The body as what it should be.
     pub fn into<T: DeserializeOwned>(self) -> Result<T, ClientError> {
         serde_json::from_value(self.body)
@@ -98,11 +98,11 @@ impl Client {
         &self.url
     }
 
-    pub fn get(&self, path: &str) -> Result<Told, ClientError> {
+    pub fn get(&self, path: &str) -> Result<HttpReply, ClientError> {
         self.send(Method::GET, path, None, &[])
     }
 
-    pub fn post(&self, path: &str, body: &impl Serialize) -> Result<Told, ClientError> {
+    pub fn post(&self, path: &str, body: &impl Serialize) -> Result<HttpReply, ClientError> {
         self.post_with(path, body, &[])
     }
 
@@ -112,16 +112,16 @@ impl Client {
         path: &str,
         body: &impl Serialize,
         headers: &[(&str, &str)],
-    ) -> Result<Told, ClientError> {
+    ) -> Result<HttpReply, ClientError> {
         self.send(Method::POST, path, serde_json::to_vec(body).ok(), headers)
     }
 
-    pub fn put(&self, path: &str, body: &impl Serialize) -> Result<Told, ClientError> {
+    pub fn put(&self, path: &str, body: &impl Serialize) -> Result<HttpReply, ClientError> {
         self.send(Method::PUT, path, serde_json::to_vec(body).ok(), &[])
     }
 
     /// Keeps content as it is.
-    pub fn put_bytes(&self, path: &str, content: &[u8]) -> Result<Told, ClientError> {
+    pub fn put_bytes(&self, path: &str, content: &[u8]) -> Result<HttpReply, ClientError> {
         let kind = [("content-type", "application/octet-stream")];
         self.send(Method::PUT, path, Some(content.to_vec()), &kind)
     }
@@ -136,7 +136,7 @@ impl Client {
         all.map_err(|error| ClientError::Unreachable { url: self.url.clone(), why: error.to_string() })
     }
 
-    pub fn delete(&self, path: &str) -> Result<Told, ClientError> {
+    pub fn delete(&self, path: &str) -> Result<HttpReply, ClientError> {
         self.send(Method::DELETE, path, None, &[])
     }
 
@@ -156,11 +156,11 @@ impl Client {
         path: &str,
         body: Vec<u8>,
         headers: &[(&str, &str)],
-    ) -> Result<Exchanged<impl std::io::BufRead + use<>>, ClientError> {
+    ) -> Result<Exchange<impl std::io::BufRead + use<>>, ClientError> {
         let response = self.request(Method::POST, path, Some(body), headers)?;
         let kind = response.headers().get("content-type").and_then(|it| it.to_str().ok());
         let (status, kind) = (response.status().as_u16(), kind.unwrap_or_default().to_owned());
-        Ok(Exchanged { status, kind, body: std::io::BufReader::new(response.into_body().into_reader()) })
+        Ok(Exchange { status, kind, body: std::io::BufReader::new(response.into_body().into_reader()) })
     }
 
     fn request(
@@ -200,7 +200,7 @@ impl Client {
         path: &str,
         body: Option<Vec<u8>>,
         headers: &[(&str, &str)],
-    ) -> Result<Told, ClientError> {
+    ) -> Result<HttpReply, ClientError> {
         let mut response = self.request(method, path, body, headers)?;
         let status = response.status().as_u16();
         if status >= 300 {
@@ -213,7 +213,7 @@ impl Client {
             true => Json::Null,
             false => serde_json::from_str(&text).unwrap_or(Json::String(text)),
         };
-        Ok(Told { status, body })
+        Ok(HttpReply { status, body })
     }
 
     fn refused(&self, mut response: ureq::http::Response<ureq::Body>) -> ClientError {

@@ -57,7 +57,7 @@ pub struct ImportLease {
 /// What became of an import.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Imported {
+pub struct ImportReply {
     /// How many came in, or would.
     pub imported: u64,
     /// Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by now.

@@ -58,7 +58,8 @@ pub struct TokenMade {
 /// Who the caller is.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Who {
+#[schema(as = Identity)]
+pub struct IdentityBody {
     pub actor: String,
     pub kind: String,
     pub roles: Vec<String>,

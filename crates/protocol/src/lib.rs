@@ -1,6 +1,6 @@
 //! The wire: what is asked over HTTP and what is answered, as plain data. The server writes it, clients read it.
 
-mod ask;
+mod answers;
 mod batch;
 #[cfg(feature = "client")]
 mod client;
@@ -13,28 +13,30 @@ mod notice;
 mod number;
 mod problem;
 mod problem_code;
-mod tell;
+mod requests;
 mod upkeep;
 mod webhook;
 
-pub use ask::{
-    Advance, Batch, BatchCommand, Claim, Correct, Create, Decide, EffectResult, Evaluate, Heartbeat,
-    TakeEffects, Transition,
+pub use answers::{
+    ArtifactKept, Clock, EffectBody, EffectTaken, HeartbeatReply, Message, Page, PolicyJudgement, Stop,
 };
 pub use batch::{BatchRefusal, BatchReply, BatchResult, NotDone};
 #[cfg(feature = "client")]
-pub use client::{Client, ClientError, Exchanged, Told};
+pub use client::{Client, ClientError, Exchange, HttpReply};
 pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
 pub use entry::{EntryBody, EntryMetadata, ProjectMetadata, SentFields};
-pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, Imported};
-pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
+pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, ImportReply};
+pub use identity::{IdentityBody, NewLink, NewToken, SignInLink, Token, TokenMade};
 pub use moved::{Moved, MovedReply};
-pub use notice::{AlertTold, Attend, Attended};
-pub use problem::{Problem, Unmet};
+pub use notice::{AlertBody, AlertNote, AlertReply};
+pub use problem::{Problem, UnmetBody};
 pub use problem_code::ProblemCode;
-pub use tell::{ArtifactKept, Clock, EffectTaken, EffectTold, HeartbeatTold, Judged, Message, Page, Stop};
+pub use requests::{
+    Advance, BatchBody, BatchCommand, ClaimBody, Correct, CreateBody, Decide, EffectResult, Evaluate,
+    HeartbeatBody, TakeEffects, TransitionBody,
+};
 pub use upkeep::{
-    Archive, Backup, Migrate, Migrated, MigratedOne, PackFiles, PackInstalled, PackTold, ProjectPut,
-    ProjectTold, Redact, SettingTold, SettingsTold,
+    ArchiveBody, Backup, MigrateBody, Migrated, MigratedOne, PackBody, PackInstalled, PackSummary,
+    ProjectBody, ProjectPut, RedactBody, SettingBody, SettingsBody,
 };
 pub use webhook::{NewWebhook, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed};

@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 /// An alert, and what people have said of it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AlertTold {
+#[schema(as = Alert)]
+pub struct AlertBody {
     /// Its own number: that of the journal entry that raised it.
     pub alert_id: String,
     pub kind: String,
@@ -35,7 +36,7 @@ pub struct AlertTold {
 /// What a person says of an alert.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Attend {
+pub struct AlertNote {
     /// Kept in the journal, at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2000)]
@@ -44,9 +45,9 @@ pub struct Attend {
 
 /// What became of it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Attended {
+pub struct AlertReply {
     pub success: bool,
-    pub alert: AlertTold,
+    pub alert: AlertBody,
     /// False if somebody had said the same before: the alert tells who.
     pub changed: bool,
     pub replayed: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use trackside_engine::refusal::{ConditionCode, Refusal, Unmet as UnmetCondition};
+use trackside_engine::refusal::{ConditionCode, Refusal, Unmet};
 use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
@@ -23,7 +23,7 @@ pub struct Problem {
     /// Always false.
     pub success: bool,
     /// Every unmet condition, never only the first.
-    pub errors: Vec<Unmet>,
+    pub errors: Vec<UnmetBody>,
     /// Targets that the rules permit this caller from here.
     pub allowed_transitions: Vec<String>,
     /// Who may do what was asked, in words.
@@ -36,7 +36,8 @@ pub struct Problem {
 
 /// One unmet condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Unmet {
+#[schema(as = Unmet)]
+pub struct UnmetBody {
     pub field: Option<String>,
     pub message: String,
     pub code: String,
@@ -49,8 +50,8 @@ pub struct Unmet {
     pub saw: BTreeMap<String, Json>,
 }
 
-impl From<&UnmetCondition> for Unmet {
-    fn from(it: &UnmetCondition) -> Self {
+impl From<&Unmet> for UnmetBody {
+    fn from(it: &Unmet) -> Self {
         Self {
             field: it.field.as_ref().map(Name::to_string),
             message: it.message.clone(),
@@ -64,7 +65,7 @@ impl From<&UnmetCondition> for Unmet {
 impl From<&Refusal> for Problem {
     fn from(refusal: &Refusal) -> Self {
         Self {
-            errors: refusal.errors.iter().map(Unmet::from).collect(),
+            errors: refusal.errors.iter().map(UnmetBody::from).collect(),
             allowed_transitions: refusal.allowed.iter().map(Name::to_string).collect(),
             who: refusal.who.clone(),
             kept: refusal.kept.is_some(),
@@ -73,7 +74,7 @@ impl From<&Refusal> for Problem {
     }
 }
 
-impl Unmet {
+impl UnmetBody {
     pub fn has_code(&self, code: impl Into<ConditionCode>) -> bool {
         self.code == code.into().as_str()
     }
@@ -91,7 +92,7 @@ impl Problem {
             detail,
             code: code.to_string(),
             success: false,
-            errors: vec![Unmet {
+            errors: vec![UnmetBody {
                 field: None,
                 message,
                 code: code.to_string(),

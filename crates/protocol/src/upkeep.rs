@@ -12,14 +12,15 @@ use crate::number::{all, needed};
 /// The texts of a pack: path within it and text.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PackFiles {
+#[schema(as = PackFiles)]
+pub struct PackBody {
     /// `pack.yaml`, and `lifecycles/….yaml`.
     pub files: BTreeMap<String, String>,
 }
 
 /// A pack that is in force.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct PackTold {
+pub struct PackSummary {
     pub pack: String,
     pub version: u32,
     pub about: String,
@@ -39,7 +40,8 @@ pub struct PackInstalled {
 
 /// A setting of a pack.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SettingTold {
+#[schema(as = Setting)]
+pub struct SettingBody {
     pub name: String,
     /// What holds.
     pub value: Json,
@@ -59,17 +61,19 @@ pub struct SettingTold {
 
 /// The settings of a pack.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SettingsTold {
+#[schema(as = Settings)]
+pub struct SettingsBody {
     pub pack: String,
-    pub items: Vec<SettingTold>,
+    pub items: Vec<SettingBody>,
 }
 
 /// What is the same for the whole project.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct ProjectTold {
+#[schema(as = Project)]
+pub struct ProjectBody {
     /// IANA name of its time zone; empty means UTC.
     pub zone: String,
-    pub packs: Vec<SettingsTold>,
+    pub packs: Vec<SettingsBody>,
 }
 
 /// What of the project is to change.
@@ -83,7 +87,8 @@ pub struct ProjectPut {
 /// Running entities that are to live by another version of their definition.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Migrate {
+#[schema(as = Migrate)]
+pub struct MigrateBody {
     pub lifecycle: String,
     /// The version they are to live by; with `undo`, the one they were moved to.
     #[serde(deserialize_with = "needed")]
@@ -146,7 +151,8 @@ pub struct MigratedOne {
 /// Old journal that is to go into files.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Archive {
+#[schema(as = Archive)]
+pub struct ArchiveBody {
     /// How old an entry must be, such as `30d`, `24h` or `90m`.
     pub older_than: String,
 }
@@ -163,7 +169,8 @@ pub struct Backup {
 /// Values and words that are to leave the journal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Redact {
+#[schema(as = Redact)]
+pub struct RedactBody {
     pub lifecycle: String,
     pub id: String,
     /// Numbers of its entries. Either these, or `all`.

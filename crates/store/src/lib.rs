@@ -23,7 +23,7 @@ pub mod store;
 
 pub use artifacts::Artifacts;
 pub use error::StoreError;
-pub use memory::Memory;
+pub use memory::MemoryStore;
 pub use projection::{EntityRow, GroupChange, Projection};
 pub use projection_builder::ProjectionBuilder;
 pub use record::{Chain, Record};

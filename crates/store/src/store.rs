@@ -130,10 +130,10 @@ pub struct AtPosition<T> {
     pub value: T,
 }
 
-/// The number of a group's members per state.
+/// The answer to a query of projections.
 pub type ReadAt<T> = Result<AtPosition<T>, StoreError>;
 
-/// How many of a group are in which state.
+/// The number of a group's members per state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     pub by_state: BTreeMap<Name, u64>,

@@ -13,19 +13,19 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::conformance::reader_dump::{differing, dump, rebuilt};
 use trackside_store::store::{DueAt, Listing};
-use trackside_store::{Chain, Memory, Reader, Record, Store};
+use trackside_store::{Chain, MemoryStore, Reader, Record, Store};
 
 use crate::broken::Broken;
 use crate::packs::Ground;
 
 /// The whole journal, from the beginning.
-pub(crate) fn records(store: &Memory) -> Vec<Record> {
+pub(crate) fn records(store: &MemoryStore) -> Vec<Record> {
     let mut reader = store.reader().unwrap();
     reader.records(0, usize::MAX).unwrap()
 }
 
 /// The chain verifies, a replay gives the present view, no key counts twice, and no erased payload is left.
-pub(crate) fn journal(store: &Memory, world: &World, keys_last: Span) -> Result<(), Broken> {
+pub(crate) fn journal(store: &MemoryStore, world: &World, keys_last: Span) -> Result<(), Broken> {
     let broken = |promise, what: String| Err(Broken::new(promise, what));
     let records = records(store);
     let mut chain = Chain::default();
@@ -80,7 +80,7 @@ pub(crate) fn journal(store: &Memory, world: &World, keys_last: Span) -> Result<
 
 /// Checks that fully flushed projections agree with the model.
 pub(crate) fn projections(
-    store: &Memory,
+    store: &MemoryStore,
     ground: &Ground,
     world: &World,
     keys_last: Span,
@@ -129,7 +129,7 @@ pub(crate) fn projections(
 }
 
 /// Every query on the projections gives the same answer as on projections rebuilt from the journal.
-pub(crate) fn made_from_the_journal(store: &Memory, world: &World) -> Result<(), Broken> {
+pub(crate) fn made_from_the_journal(store: &MemoryStore, world: &World) -> Result<(), Broken> {
     let mut reader = store.reader().unwrap();
     if reader.position().unwrap() != world.journal.len() as u64 {
         return Ok(());

@@ -18,7 +18,7 @@ use trackside_store::store::{
     OrderRow,
 };
 use trackside_store::{
-    Chain, Definition, EntityRow, JournalWriter, Memory, Projection, Projector, Reader, Record, Store,
+    Chain, Definition, EntityRow, JournalWriter, MemoryStore, Projection, Projector, Reader, Record, Store,
     StoreError,
 };
 
@@ -85,7 +85,7 @@ impl Meddler {
 /// A store with such interference.
 #[derive(Clone)]
 pub(crate) struct Meddled {
-    pub store: Memory,
+    pub store: MemoryStore,
     pub meddler: Meddler,
 }
 

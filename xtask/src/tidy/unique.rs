@@ -8,39 +8,7 @@ use super::{Finding, crates};
 use crate::rust::sources;
 use crate::tree::Tree;
 
-/// Names that still have two meanings: most are wire types beside the types they carry. This list may only
-/// shrink.
-const REMAINING: &[&str] = &[
-    "Archive",
-    "Batch",
-    "Checked",
-    "Claim",
-    "Create",
-    "Fire",
-    "Heartbeat",
-    "Imported",
-    "Listed",
-    "Memory",
-    "Migrate",
-    "Mismatch",
-    "PackFiles",
-    "Page",
-    "Place",
-    "Problem",
-    "Redact",
-    "Report",
-    "Told",
-    "Transition",
-    "Unmet",
-    "Wait",
-    "Work",
-];
-
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    check_with(tree, REMAINING)
-}
-
-fn check_with(tree: &Tree, remaining: &[&str]) -> Vec<Finding> {
     let mut declared: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
     for folder in crates(tree) {
         for source in sources(tree, &folder).product {
@@ -49,18 +17,13 @@ fn check_with(tree: &Tree, remaining: &[&str]) -> Vec<Finding> {
             }
         }
     }
-    let stale = remaining.iter().filter(|it| declared.get(**it).is_none_or(|places| places.len() < 2));
-    let stale: Vec<Finding> = stale
-        .map(|it| Finding::new(file!(), 0, format!("`{it}` is unique now: take it off the list")))
-        .collect();
-    let repeated =
-        declared.into_iter().filter(|(name, places)| places.len() > 1 && !remaining.contains(&name.as_str()));
+    let repeated = declared.into_iter().filter(|(_, places)| places.len() > 1);
     let repeated = repeated.flat_map(|(name, places)| {
         let all: Vec<String> = places.iter().map(|(path, line)| format!("{path}:{line}")).collect();
         let what = format!("`{name}` names {} types: {}. Give each its own name", all.len(), all.join(", "));
         places.into_iter().take(1).map(move |(path, line)| Finding::new(path, line, what.clone()))
     });
-    repeated.chain(stale).collect()
+    repeated.collect()
 }
 
 /// Types declared with `pub`, `pub(crate)` or `pub(super)`, including those inside inline modules and
@@ -113,15 +76,12 @@ mod tests {
             ("crates/b/src/lib.rs", "pub(crate) struct Part(pub u8); enum Own {}\ntrait T { type Part; }"),
             ("crates/c/src/lib.rs", "pub type Step = u8;\n#[cfg(test)] mod tests { pub struct Part; }"),
         ]);
-        let found: Vec<String> = check_with(&tree, &[]).iter().map(Finding::to_string).collect();
+        let found: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(
             found[0].contains("`Part` names 2 types: crates/a/src/lib.rs:1, crates/b/src/lib.rs:1"),
             "{found:?}"
         );
         assert!(found[1].contains("`Step` names 2 types"), "{found:?}");
-        let stale = check_with(&tree, &["Part", "Step", "Own"]);
-        assert_eq!(stale.len(), 1, "{stale:?}");
-        assert!(stale[0].what.contains("`Own` is unique now"), "{stale:?}");
     }
 }

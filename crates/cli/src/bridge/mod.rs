@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use trackside_protocol::{Exchanged, Problem};
+use trackside_protocol::{Exchange, Problem};
 
 use crate::args::ReachArgs;
 use crate::print;
@@ -133,8 +133,8 @@ impl Bridge {
         Ok(found)
     }
 
-    fn pass_on(&self, message: &McpMessage, answer: Exchanged<impl BufRead>) {
-        let Exchanged { status, kind, body } = answer;
+    fn pass_on(&self, message: &McpMessage, answer: Exchange<impl BufRead>) {
+        let Exchange { status, kind, body } = answer;
         if kind.starts_with("text/event-stream") {
             return self.pass_on_events(message, body);
         }

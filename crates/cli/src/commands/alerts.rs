@@ -1,7 +1,7 @@
 //! `trackside alerts`: list, acknowledge and resolve alerts.
 
 use serde_json::Value as Json;
-use trackside_protocol::Attend;
+use trackside_protocol::AlertNote;
 
 use crate::args::{AlertsArgs, AlertsCommand, AttendArgs};
 use crate::paging::fetch_list;
@@ -48,7 +48,7 @@ fn show(alerts: &[Json]) {
 }
 
 fn attend(args: &AttendArgs, how: &str) -> Result<u8, RequestError> {
-    let body = Attend { note: args.note.clone() };
+    let body = AlertNote { note: args.note.clone() };
     let answer =
         ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["alerts", &args.id, how]), &body)?;
     Ok(print::answer(&answer, args.ask.json, |answer| {

@@ -1,7 +1,7 @@
 //! `trackside claim`: claims the next entity for the caller.
 
 use serde_json::Value as Json;
-use trackside_protocol::Claim;
+use trackside_protocol::ClaimBody;
 
 use crate::args::ClaimArgs;
 use crate::refused::{self, CommandSubject};
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ClaimArgs) -> u8 {
 
 fn claim(args: &ClaimArgs) -> Result<u8, RequestError> {
     let (event, fields) = super::fire::words(args.event.as_deref(), &args.fields);
-    let body = Claim {
+    let body = ClaimBody {
         event,
         only: args.only.clone(),
         fields: values::to_send(&fields)?,

@@ -7,7 +7,7 @@ use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::source::Sources;
 use trackside_study::draw::graph::Graph;
-use trackside_study::draw::page::{Page, Tone};
+use trackside_study::draw::page::{TextPage, Tone};
 use trackside_study::draw::svg::Theme;
 use trackside_study::draw::{Picture, export};
 
@@ -146,7 +146,7 @@ fn drawn(graph: &Graph, args: &DiagramArgs, to_terminal: bool) -> String {
     }
 }
 
-fn coloured(page: &Page) -> String {
+fn coloured(page: &TextPage) -> String {
     page.painted(|tone, text| match tone {
         Tone::Plain => text.to_owned(),
         Tone::Strong => painted_data(text, Colour::Bold),

@@ -1,7 +1,7 @@
 //! `trackside fire`: the one door for every change of state.
 
 use serde_json::Value as Json;
-use trackside_protocol::{MovedReply, Transition};
+use trackside_protocol::{MovedReply, TransitionBody};
 
 use crate::args::FireArgs;
 use crate::folder::CliError;
@@ -31,7 +31,7 @@ fn fire(args: &FireArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> 
         };
         return Err(CliError::usage(why).into());
     }
-    let body = Transition {
+    let body = TransitionBody {
         to: args.to.clone(),
         event,
         fields: values::to_send(&fields)?,

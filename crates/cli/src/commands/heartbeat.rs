@@ -1,7 +1,7 @@
 //! `trackside heartbeat`: the holder of a lease is still there.
 
 use serde_json::Value as Json;
-use trackside_protocol::Heartbeat;
+use trackside_protocol::HeartbeatBody;
 
 use crate::args::HeartbeatArgs;
 use crate::refused::{self, CommandSubject};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &HeartbeatArgs) -> u8 {
 
 fn beat(args: &HeartbeatArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
     let server = ServerConnection::find(&args.ask.reach)?.acting_for(args.on_behalf.as_deref());
-    let body = Heartbeat { slot: args.slot.clone(), fence: args.fence };
+    let body = HeartbeatBody { slot: args.slot.clone(), fence: args.fence };
     let answer = server.post(&ApiPath::new(&["entities", lifecycle, id, "heartbeat"]), &body)?;
     Ok(print::answer(&answer, args.ask.json, |answer| {
         let fence =

@@ -1,7 +1,7 @@
 //! `trackside new`: an entity is created.
 
 use trackside_engine::refusal::Code;
-use trackside_protocol::Create;
+use trackside_protocol::CreateBody;
 
 use crate::args::NewArgs;
 use crate::refused::{self, CommandSubject};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &NewArgs) -> u8 {
 }
 
 fn create(args: &NewArgs) -> Result<u8, RequestError> {
-    let body = Create { id: args.id.clone(), fields: values::to_send(&args.fields)? };
+    let body = CreateBody { id: args.id.clone(), fields: values::to_send(&args.fields)? };
     let server = ServerConnection::find(&args.ask.reach)?.acting_for(args.count.on_behalf.as_deref());
     let route = ApiPath::new(&["entities", &args.lifecycle]);
     let route = route.with_some("dryRun", args.dry_run.then_some(true));

@@ -12,7 +12,7 @@ use trackside_engine::journal::Journal;
 use trackside_engine::trace::{Point, Trace};
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
-use trackside_study::scenario::{self, Report};
+use trackside_study::scenario::{self, ScenarioReport};
 
 use crate::args::TestArgs;
 use crate::packs::{self, PackOnDisk};
@@ -69,7 +69,7 @@ fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
 struct PackResult {
     name: String,
     problems: Problems,
-    files: Vec<(FileId, Report)>,
+    files: Vec<(FileId, ScenarioReport)>,
     /// The journals of the scenarios, if requested.
     journals: Vec<Journal>,
     /// The number of rules that can be exercised, and of those that were not.

@@ -1,7 +1,7 @@
 //! Over HTTP, as any program would.
 
 use serde_json::{Value as Json, json};
-use trackside_protocol::{Client, ClientError, EffectResult, TakeEffects, Told};
+use trackside_protocol::{Client, ClientError, EffectResult, HttpReply, TakeEffects};
 
 use super::request::{DemoAnswer, DemoRequest};
 use crate::time_format::list;
@@ -59,7 +59,7 @@ pub(super) fn ask(client: &Client, ask: &DemoRequest) -> Result<DemoAnswer, Stri
     answer(response)
 }
 
-fn answer(response: Result<Told, ClientError>) -> Result<DemoAnswer, String> {
+fn answer(response: Result<HttpReply, ClientError>) -> Result<DemoAnswer, String> {
     match response {
         Ok(response) if response.status == 204 => Ok(DemoAnswer::Nothing),
         Ok(response) => Ok(DemoAnswer::Done(response.body)),

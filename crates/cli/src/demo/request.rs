@@ -1,7 +1,7 @@
 //! Requests of the demo, independent of the interface, and their answers.
 
 use serde_json::{Map, Value as Json, json};
-use trackside_protocol::{Claim, Correct, Create, Decide, Heartbeat, Problem, Transition};
+use trackside_protocol::{ClaimBody, Correct, CreateBody, Decide, HeartbeatBody, Problem, TransitionBody};
 
 /// An entity by its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,15 +33,15 @@ pub(super) enum DemoRequest {
     },
     Fire {
         entity: EntityRef,
-        what: Transition,
+        what: TransitionBody,
     },
     Claim {
         lifecycle: String,
-        what: Claim,
+        what: ClaimBody,
     },
     Heartbeat {
         entity: EntityRef,
-        what: Heartbeat,
+        what: HeartbeatBody,
     },
     Correct {
         entity: EntityRef,
@@ -107,7 +107,7 @@ impl DemoRequest {
     pub fn text(&self) -> String {
         let text = match self {
             Self::Create { entity, fields } => {
-                serde_json::to_string(&Create { id: Some(entity.id.clone()), fields: fields.clone() })
+                serde_json::to_string(&CreateBody { id: Some(entity.id.clone()), fields: fields.clone() })
             }
             Self::Fire { what, .. } => serde_json::to_string(what),
             Self::Claim { what, .. } => serde_json::to_string(what),

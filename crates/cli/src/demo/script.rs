@@ -5,7 +5,7 @@ use trackside_engine::actor::ActorKind;
 use trackside_lifecycle::keys;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{At, FromNode as _, Json as Any, Named, Problems, Sources, read};
-use trackside_protocol::{Claim, Correct, Decide, Heartbeat, Transition};
+use trackside_protocol::{ClaimBody, Correct, Decide, HeartbeatBody, TransitionBody};
 
 use super::interface::Through;
 use super::request::{DemoRequest, EntityRef};
@@ -219,19 +219,20 @@ impl StepDecl {
         }
         if let Some(event) = &self.fire {
             let entity = key(self.of.as_deref().ok_or("`fire` needs `of`")?)?;
-            let what = Transition { event: Some(event.clone()), fields, reason, ..Transition::default() };
+            let what =
+                TransitionBody { event: Some(event.clone()), fields, reason, ..TransitionBody::default() };
             return Ok(DemoRequest::Fire { entity, what });
         }
         if let Some(entity) = &self.r#move {
-            let what = Transition { to: self.to.clone(), fields, reason, ..Transition::default() };
+            let what = TransitionBody { to: self.to.clone(), fields, reason, ..TransitionBody::default() };
             return Ok(DemoRequest::Fire { entity: key(entity)?, what });
         }
         if let Some(lifecycle) = &self.claim {
-            let what = Claim { event: self.event.clone(), only: self.r#where.clone(), fields, reason };
+            let what = ClaimBody { event: self.event.clone(), only: self.r#where.clone(), fields, reason };
             return Ok(DemoRequest::Claim { lifecycle: lifecycle.clone(), what });
         }
         if let Some(entity) = &self.heartbeat {
-            let what = Heartbeat { slot: self.slot.clone(), fence: None };
+            let what = HeartbeatBody { slot: self.slot.clone(), fence: None };
             return Ok(DemoRequest::Heartbeat { entity: key(entity)?, what });
         }
         if let Some(decision) = &self.decide {

@@ -137,19 +137,19 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
     use serde_json::json;
-    use trackside_protocol::Transition;
+    use trackside_protocol::TransitionBody;
 
     use super::*;
 
     #[test]
     fn a_command_is_shown_as_typed() {
         let fields = json!({ "note": "it's done", "plan": ["a", "b"], "who": "ada" });
-        let what = Transition {
+        let what = TransitionBody {
             event: Some("go".to_owned()),
             fields: fields.as_object().unwrap().clone(),
             reason: Some("why not".to_owned()),
             fence: Some(3),
-            ..Transition::default()
+            ..TransitionBody::default()
         };
         let ask = DemoRequest::Fire { entity: EntityRef::parse("x.y/1").unwrap(), what };
         let expected = r#"$ trackside fire x.y/1 go note='it'\''s done' plan:='["a","b"]' who=ada --reason 'why not' --fence 3"#;

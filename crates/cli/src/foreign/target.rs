@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use trackside_protocol::Unmet;
+use trackside_protocol::UnmetBody;
 
 use super::{WORDS, plain};
 use crate::time_format::{list, text, texts};
@@ -64,7 +64,7 @@ impl TargetLifecycle {
     }
 
     /// The option to type when a state requires fields without a source: the rule found them empty.
-    pub(crate) fn to_set(&self, state: &str, unmet: &Unmet) -> Option<String> {
+    pub(crate) fn to_set(&self, state: &str, unmet: &UnmetBody) -> Option<String> {
         let empty = unmet.saw.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.as_str());
         let empty: Vec<&str> = empty.filter(|it| self.field(it).is_some()).collect();
         if empty.is_empty() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::check::{Checked, check};
+use super::check::{CheckedExpression, check};
 use super::eval::Evaluator;
 use super::ir::Ir;
 use super::parse::parse;
@@ -53,7 +53,7 @@ impl Guard {
         expected: Option<&Type>,
     ) -> Result<Self, Vec<GuardError>> {
         let parsed = parse(source)?;
-        let Checked { ir, ty, reads } = check(&parsed, names, expected)?;
+        let CheckedExpression { ir, ty, reads } = check(&parsed, names, expected)?;
         Ok(Self(Arc::new(Compiled { source: source.into(), ir, ty, reads })))
     }
 

@@ -22,7 +22,7 @@ impl ProblemSeverity {
 
 /// A problem, its place, and the advice for fixing it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct SourceProblem {
     pub severity: ProblemSeverity,
     /// A stable short name, for instance `unknown-key`.
     pub code: &'static str,
@@ -35,7 +35,7 @@ pub struct Problem {
     pub path: String,
 }
 
-impl Problem {
+impl SourceProblem {
     /// Adds advice.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
@@ -55,7 +55,7 @@ impl Problem {
 /// problem has a path.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
-    found: Vec<Problem>,
+    found: Vec<SourceProblem>,
     path: Vec<String>,
 }
 
@@ -64,15 +64,20 @@ impl Problems {
         Self::default()
     }
 
-    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut SourceProblem {
         self.add(ProblemSeverity::Error, code, at, message.into())
     }
 
-    pub fn warning(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+    pub fn warning(
+        &mut self,
+        code: &'static str,
+        at: Place,
+        message: impl Into<String>,
+    ) -> &mut SourceProblem {
         self.add(ProblemSeverity::Warning, code, at, message.into())
     }
 
-    pub fn note(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+    pub fn note(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut SourceProblem {
         self.add(ProblemSeverity::Note, code, at, message.into())
     }
 
@@ -82,9 +87,9 @@ impl Problems {
         code: &'static str,
         at: Place,
         message: String,
-    ) -> &mut Problem {
+    ) -> &mut SourceProblem {
         let path = self.path();
-        self.found.push_mut(Problem { severity, code, message, at, hint: None, example: None, path })
+        self.found.push_mut(SourceProblem { severity, code, message, at, hint: None, example: None, path })
     }
 
     /// Removes problems that another check reports better.
@@ -144,15 +149,15 @@ impl Problems {
     }
 
     /// In the order of the text, each once.
-    pub fn sorted(&self) -> Vec<&Problem> {
-        let mut sorted: Vec<&Problem> = self.found.iter().collect();
+    pub fn sorted(&self) -> Vec<&SourceProblem> {
+        let mut sorted: Vec<&SourceProblem> = self.found.iter().collect();
         sorted.sort_by(|a, b| order(a).cmp(&order(b)));
         sorted.dedup_by(|a, b| order(a) == order(b));
         sorted
     }
 }
 
-fn order(problem: &Problem) -> (Place, ProblemSeverity, &str, &str) {
+fn order(problem: &SourceProblem) -> (Place, ProblemSeverity, &str, &str) {
     (problem.at, problem.severity, problem.code, &problem.message)
 }
 

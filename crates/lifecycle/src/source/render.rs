@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::excerpt::Excerpt;
 use super::place::{Cursor, Sources};
-use super::problem::{Problem, ProblemSeverity, Problems};
+use super::problem::{ProblemSeverity, Problems, SourceProblem};
 
 /// The number of problems shown before the rest are only counted.
 const SHOWN: usize = 50;
@@ -30,7 +30,7 @@ impl Problems {
     }
 }
 
-fn render(problem: &Problem, sources: &Sources, renderer: &Renderer) -> String {
+fn render(problem: &SourceProblem, sources: &Sources, renderer: &Renderer) -> String {
     let at = problem.at;
     let level = match problem.severity {
         ProblemSeverity::Error => Level::ERROR,
@@ -58,7 +58,7 @@ fn render(problem: &Problem, sources: &Sources, renderer: &Renderer) -> String {
     renderer.render(&[group])
 }
 
-fn to_json(problem: &Problem, sources: &Sources) -> serde_json::Value {
+fn to_json(problem: &SourceProblem, sources: &Sources) -> serde_json::Value {
     let at = problem.at;
     let end = Cursor::at(at, sources.text(at.file)).place(at.end, at.end);
     let report = ProblemReport {

@@ -9,7 +9,7 @@ use trackside_runtime::{CommandAnswer, Options, ProjectClock, Runtime};
 use trackside_store::archive::{folder_of, move_out};
 
 use crate::ground::*;
-use crate::stores::{Place, Stores, on_every_store};
+use crate::stores::{StorePlace, Stores, on_every_store};
 
 on_every_store! {
     replayed_answers_are_read_from_the_archive_or_fail
@@ -46,8 +46,8 @@ fn replayed_answers_are_read_from_the_archive_or_fail(stores: Stores) {
     runtime.stop();
 
     let archive = match &place {
-        Place::Sqlite(folder) => folder_of(folder),
-        Place::Memory(_) => std::env::temp_dir().join(format!("trackside-again-{}", std::process::id())),
+        StorePlace::Sqlite(folder) => folder_of(folder),
+        StorePlace::Memory(_) => std::env::temp_dir().join(format!("trackside-again-{}", std::process::id())),
     };
     {
         let store = place.open();
@@ -60,8 +60,8 @@ fn replayed_answers_are_read_from_the_archive_or_fail(stores: Stores) {
     let archived = || Err("archived".to_owned());
     // A store without files has no archive.
     let (one, two) = match &place {
-        Place::Sqlite(_) => (Ok(first), Ok(second)),
-        Place::Memory(_) => (archived(), archived()),
+        StorePlace::Sqlite(_) => (Ok(first), Ok(second)),
+        StorePlace::Memory(_) => (archived(), archived()),
     };
     assert_eq!(again(&runtime, &reads, "T-1", "For everybody"), one);
     assert_eq!(again(&runtime, &reads, "T-2", "A secret"), two);

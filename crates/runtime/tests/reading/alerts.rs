@@ -7,7 +7,7 @@ use trackside_runtime::{Options, PackSource, Runtime};
 
 use crate::ground::*;
 use crate::lists::owner;
-use crate::stores::{Place, Stores, on_every_store};
+use crate::stores::{StorePlace, Stores, on_every_store};
 
 on_every_store! {
     an_alert_is_listed_until_it_is_resolved
@@ -22,7 +22,7 @@ transitions:
   leak: { from: ON, by: human, alert: { kind: leak, severity: error, message: 'It leaks' } }
 ";
 
-fn pumps(place: &Place) -> Runtime {
+fn pumps(place: &StorePlace) -> Runtime {
     let files = [("pack.yaml", "pack: small\nversion: 1\n"), ("lifecycles/pump.yaml", PUMP)];
     let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
     Runtime::start(place.open(), &[pack], Options { sweep_every: None, ..manual() }).unwrap()

@@ -13,7 +13,7 @@ use trackside_runtime::{
 
 use crate::ground::*;
 use crate::lists::owner;
-use crate::stores::{Archived, Place, Stores};
+use crate::stores::{Archived, StorePlace, Stores};
 
 const PUMP: &str = "\
 lifecycle: small.pump
@@ -23,7 +23,7 @@ transitions:
   leak: { from: ON, by: human, alert: { kind: leak, severity: critical, message: 'It leaks' } }
 ";
 
-fn pumps(place: &Place, version: u32) -> Runtime {
+fn pumps(place: &StorePlace, version: u32) -> Runtime {
     let files = [
         ("pack.yaml", format!("pack: small\nversion: {version}\n")),
         ("lifecycles/pump.yaml", PUMP.to_owned()),
@@ -48,7 +48,7 @@ fn leak(runtime: &Runtime, id: &str) -> u64 {
 }
 
 /// Archives everything but the newest entry; then a little more work.
-fn archived(place: &Place, runtime: Runtime) -> (Archived, u64) {
+fn archived(place: &StorePlace, runtime: Runtime) -> (Archived, u64) {
     let later = runtime.reads().unwrap().now().plus(Span(60_000));
     let last = runtime.seq();
     runtime.stop();

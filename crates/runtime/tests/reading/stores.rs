@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::archive::{folder_of, move_out};
-use trackside_store::{Memory, Sqlite, SqliteOptions, Store};
+use trackside_store::{MemoryStore, Sqlite, SqliteOptions, Store};
 
 /// The store of a test's projects.
 #[derive(Clone, Copy, Debug)]
@@ -17,26 +17,26 @@ pub(crate) enum Stores {
 
 /// A place that can be opened again after its runtime has stopped. Its folder is deleted with it.
 #[derive(Debug)]
-pub(crate) enum Place {
-    Memory(Memory),
+pub(crate) enum StorePlace {
+    Memory(MemoryStore),
     Sqlite(PathBuf),
 }
 
 impl Stores {
-    pub fn place(self) -> Place {
+    pub fn place(self) -> StorePlace {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         match self {
-            Self::Memory => Place::Memory(Memory::new()),
+            Self::Memory => StorePlace::Memory(MemoryStore::new()),
             Self::Sqlite => {
                 let number = NUMBER.fetch_add(1, Ordering::Relaxed);
                 let name = format!("trackside-reading-{}-{number}", std::process::id());
-                Place::Sqlite(std::env::temp_dir().join(name))
+                StorePlace::Sqlite(std::env::temp_dir().join(name))
             }
         }
     }
 }
 
-impl Place {
+impl StorePlace {
     pub fn open(&self) -> Arc<dyn Store> {
         match self {
             Self::Memory(memory) => Arc::new(memory.reopen()),
@@ -48,7 +48,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl StorePlace {
     /// Archives the older entries of this place while no runtime has it open. A store in memory has no
     /// archive of its own: its file is in an unrelated folder.
     pub fn archive(&self, before: Timestamp) -> Archived {
@@ -88,7 +88,7 @@ impl Drop for Archived {
     }
 }
 
-impl Drop for Place {
+impl Drop for StorePlace {
     fn drop(&mut self) {
         if let Self::Sqlite(folder) = self {
             std::fs::remove_dir_all(folder).ok();

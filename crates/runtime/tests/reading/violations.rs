@@ -8,7 +8,7 @@ use trackside_runtime::{Options, PackSource, Runtime};
 
 use crate::ground::*;
 use crate::lists::owner;
-use crate::stores::{Place, Stores, on_every_store};
+use crate::stores::{StorePlace, Stores, on_every_store};
 
 on_every_store! {
     a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause
@@ -26,7 +26,7 @@ invariants:
   some:   { holds: watts > 0, severity: warning, says: 'It is dark' }
 ";
 
-fn lights(place: &Place) -> Runtime {
+fn lights(place: &StorePlace) -> Runtime {
     let files = [("pack.yaml", "pack: small\nversion: 1\n"), ("lifecycles/light.yaml", LIGHT)];
     let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
     Runtime::start(place.open(), &[pack], Options { sweep_every: None, ..manual() }).unwrap()

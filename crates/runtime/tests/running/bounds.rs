@@ -9,7 +9,7 @@ use trackside_engine::key::GroupKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{Figures, Options, PackSource, Runtime};
-use trackside_store::Memory;
+use trackside_store::MemoryStore;
 
 use crate::ground::{accepted, assigned, entity, fields, key, manual, started, team};
 
@@ -34,7 +34,8 @@ fn options() -> Options {
 #[test]
 fn entities_are_evicted_under_reads_only() {
     const MOST: u64 = 20;
-    let runtime = started(Arc::new(Memory::new()), Options { cached_entities: MOST as usize, ..options() });
+    let runtime =
+        started(Arc::new(MemoryStore::new()), Options { cached_entities: MOST as usize, ..options() });
     team(&runtime);
     for n in 0..200 {
         assigned(&runtime, &format!("T-{n}"));
@@ -83,7 +84,7 @@ fn boxes(options: Options) -> Runtime {
         ("lifecycles/thing.yaml", THING),
     ];
     let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
-    Runtime::start(Arc::new(Memory::new()), &[pack], options).unwrap()
+    Runtime::start(Arc::new(MemoryStore::new()), &[pack], options).unwrap()
 }
 
 #[test]
@@ -177,7 +178,8 @@ fn unused_rankings_are_evicted_and_stay_correct() {
 #[test]
 fn later_timers_stay_in_the_store_and_fire_on_time() {
     const MOST: u64 = 10;
-    let runtime = started(Arc::new(Memory::new()), Options { cached_timers: MOST as usize, ..options() });
+    let runtime =
+        started(Arc::new(MemoryStore::new()), Options { cached_timers: MOST as usize, ..options() });
     team(&runtime);
     let near = || Figures::get(&runtime.figures().cached_timers);
     let mut now = runtime.reads().unwrap().now();

@@ -11,7 +11,7 @@ use trackside_runtime::{
     CommandAnswer, Figures, MigratedEntity, Migration, MigrationProgress, MigrationRange, Options,
     PackSource, Runtime,
 };
-use trackside_store::Memory;
+use trackside_store::MemoryStore;
 
 use crate::ground::{accepted, assigned, fields, key, keyed, manual, started, team};
 
@@ -39,7 +39,7 @@ fn kin(version: u32, child: &str) -> PackSource {
     PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() }
 }
 
-fn start(store: &Memory, pack: PackSource) -> Runtime {
+fn start(store: &MemoryStore, pack: PackSource) -> Runtime {
     Runtime::start(Arc::new(store.reopen()), &[pack], Options { sweep_every: None, ..manual() }).unwrap()
 }
 
@@ -50,7 +50,7 @@ fn child(runtime: &Runtime, id: &str, of: &str) {
 
 #[test]
 fn a_new_parent_counts_the_child_created_in_the_same_command() {
-    let runtime = start(&Memory::new(), kin(1, CHILD));
+    let runtime = start(&MemoryStore::new(), kin(1, CHILD));
     child(&runtime, "C-1", "P-1");
     let group = GroupKey { of: key("kin.parent/P-1"), name: Name::new("children") };
     let counted = runtime.gateway().unwrap().look(move |_, view, _| {
@@ -61,7 +61,7 @@ fn a_new_parent_counts_the_child_created_in_the_same_command() {
 
 #[test]
 fn a_migration_is_planned_for_entities_that_are_not_in_memory() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let runtime = start(&store, kin(1, CHILD));
     for n in 0..3 {
         child(&runtime, &format!("C-{n}"), &format!("P-{n}"));
@@ -95,7 +95,7 @@ fn a_migration_is_planned_for_entities_that_are_not_in_memory() {
 
 #[test]
 fn a_migration_continues_with_room_for_one_command() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let runtime = start(&store, kin(1, CHILD));
     for n in 0..40 {
         child(&runtime, &format!("C-{n:02}"), &format!("P-{n:02}"));
@@ -139,7 +139,7 @@ fn a_migration_continues_with_room_for_one_command() {
 #[test]
 fn evicted_values_and_keys_still_count() {
     let options = Options { cached_values: 5, cached_keys: 5, sweep_every: None, ..manual() };
-    let runtime = started(Arc::new(Memory::new()), options);
+    let runtime = started(Arc::new(MemoryStore::new()), options);
     team(&runtime);
     let ask = |task: usize, id: &str| {
         let fields = fields(json!({ "taskId": format!("T-{task}"), "justification": "It is needed" }));

@@ -10,13 +10,13 @@ use trackside_engine::present::PresentedEntity;
 use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{BatchAnswer, BatchVerdict, CommandAnswer, Failure, Options, Runtime, SubmitOptions};
-use trackside_store::memory::Memory;
+use trackside_store::memory::MemoryStore;
 
 use crate::ground::*;
 
 #[test]
 fn an_accepted_command_is_visible_to_its_caller() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+    let runtime = started(Arc::new(MemoryStore::new()), manual());
     team(&runtime);
     assigned(&runtime, "T-1");
     let done = accepted(&runtime, fire(ada(), "mission.task/T-1", "start", plan()));
@@ -28,7 +28,7 @@ fn an_accepted_command_is_visible_to_its_caller() {
 #[test]
 fn computed_fields_come_with_the_answer_or_are_read() {
     for cached_entities in [100_000, 1] {
-        let runtime = started(Arc::new(Memory::new()), Options { cached_entities, ..manual() });
+        let runtime = started(Arc::new(MemoryStore::new()), Options { cached_entities, ..manual() });
         team(&runtime);
         assigned(&runtime, "T-1");
         let shown = |command| {
@@ -59,7 +59,7 @@ fn computed_fields_come_with_the_answer_or_are_read() {
 
 #[test]
 fn a_refused_command_changes_nothing() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+    let runtime = started(Arc::new(MemoryStore::new()), manual());
     team(&runtime);
     assigned(&runtime, "T-1");
     let (seq, before) = (runtime.seq(), entity(&runtime, "mission.task/T-1"));
@@ -72,7 +72,7 @@ fn a_refused_command_changes_nothing() {
 
 #[test]
 fn a_key_counts_once_after_it_is_flushed_and_evicted() {
-    let runtime = started(Arc::new(Memory::new()), Options { cached_entities: 1, ..manual() });
+    let runtime = started(Arc::new(MemoryStore::new()), Options { cached_entities: 1, ..manual() });
     team(&runtime);
     assigned(&runtime, "T-1");
     let start = || keyed(fire(ada(), "mission.task/T-1", "start", plan()), "k-1");
@@ -102,7 +102,7 @@ fn together(runtime: &Runtime, commands: &[Command]) -> BatchAnswer {
 
 #[test]
 fn an_atomic_batch_is_all_or_nothing_and_answers_for_each_command() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+    let runtime = started(Arc::new(MemoryStore::new()), manual());
     team(&runtime);
     ["T-1", "T-2", "T-3"].iter().for_each(|it| assigned(&runtime, it));
     let start = |id: &str, with| fire(ada(), &format!("mission.task/{id}"), "start", with);
@@ -139,7 +139,7 @@ fn an_atomic_batch_is_all_or_nothing_and_answers_for_each_command() {
 
 #[test]
 fn a_repeated_batch_is_answered_from_memory_and_from_the_store() {
-    let runtime = started(Arc::new(Memory::new()), Options { cached_entities: 1, ..manual() });
+    let runtime = started(Arc::new(MemoryStore::new()), Options { cached_entities: 1, ..manual() });
     team(&runtime);
     ["T-1", "T-2", "T-3"].iter().for_each(|it| assigned(&runtime, it));
     let start = |id: &str| keyed(fire(ada(), &format!("mission.task/{id}"), "start", plan()), id);
@@ -183,7 +183,7 @@ fn a_repeated_batch_is_answered_from_memory_and_from_the_store() {
 
 #[test]
 fn a_full_queue_rejects_callers() {
-    let runtime = started(Arc::new(Memory::new()), Options { queue: 1, ..manual() });
+    let runtime = started(Arc::new(MemoryStore::new()), Options { queue: 1, ..manual() });
     team(&runtime);
     let gateway = runtime.gateway().unwrap();
     // Keeps the decider busy, so that the queue stays full.
@@ -203,7 +203,7 @@ fn a_full_queue_rejects_callers() {
 
 #[test]
 fn after_a_stop_callers_get_an_error() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+    let runtime = started(Arc::new(MemoryStore::new()), manual());
     let gateway = runtime.gateway().unwrap().clone();
     runtime.stop();
     assert_eq!(gateway.look(|_, _, _| Ok(())).err(), Some(Failure::Stopped));
@@ -211,7 +211,7 @@ fn after_a_stop_callers_get_an_error() {
 
 #[test]
 fn a_follower_gets_every_entry_once_and_in_order() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+    let runtime = started(Arc::new(MemoryStore::new()), manual());
     let mut follower = runtime.follow(0);
     team(&runtime);
     let rt = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -230,7 +230,7 @@ fn a_follower_gets_every_entry_once_and_in_order() {
 
 #[test]
 fn moving_the_clock_fires_each_timer_at_its_moment() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+    let runtime = started(Arc::new(MemoryStore::new()), manual());
     plant(
         &runtime,
         "mission.approval/A-1",
@@ -253,7 +253,7 @@ fn moving_the_clock_fires_each_timer_at_its_moment() {
 
 #[test]
 fn a_commit_shared_with_an_empty_command_is_visible() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+    let runtime = started(Arc::new(MemoryStore::new()), manual());
     team(&runtime);
     assigned(&runtime, "T-1");
     let hank = Actor::new("hank", ActorKind::Human).with_roles(["admin"]);

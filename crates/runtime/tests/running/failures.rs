@@ -10,7 +10,7 @@ use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{CommandAnswer, Failure, Options, Runtime};
-use trackside_store::Memory;
+use trackside_store::MemoryStore;
 use trackside_store::memory::{Call, StoreFault};
 
 use crate::ground::{
@@ -20,7 +20,7 @@ use crate::ground::{
 #[test]
 fn projections_written_despite_an_error_are_not_stuck() {
     let failures = AtomicUsize::new(3);
-    let store = Memory::with_faults(move |call: Call| match call {
+    let store = MemoryStore::with_faults(move |call: Call| match call {
         Call::Project(_) if failures.load(Ordering::Relaxed) > 0 => {
             failures.fetch_sub(1, Ordering::Relaxed);
             Some(StoreFault::After)
@@ -42,7 +42,7 @@ fn projections_written_despite_an_error_are_not_stuck() {
 #[test]
 fn a_unique_value_is_enforced_before_it_is_flushed() {
     let runtime =
-        started(Arc::new(Memory::new()), Options { behind: Duration::from_secs(3_600), ..manual() });
+        started(Arc::new(MemoryStore::new()), Options { behind: Duration::from_secs(3_600), ..manual() });
     team(&runtime);
     assigned(&runtime, "T-1");
     let create = |id: &str| {
@@ -80,7 +80,7 @@ fn asks_about(runtime: &Runtime, number: usize) {
 
 #[test]
 fn old_keys_are_forgotten_while_commands_never_pause() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let runtime = started(Arc::new(store), Options { behind: Duration::from_millis(1), ..manual() });
     team(&runtime);
     assigned(&runtime, "T-1");
@@ -109,7 +109,7 @@ fn old_keys_are_forgotten_while_commands_never_pause() {
 fn keys_that_cannot_expire_are_reported() {
     let failing = Arc::new(AtomicBool::new(true));
     let fails = failing.clone();
-    let store = Memory::with_faults(move |call: Call| match call {
+    let store = MemoryStore::with_faults(move |call: Call| match call {
         Call::ExpireKeys if fails.load(Ordering::Relaxed) => Some(StoreFault::Before),
         _ => None,
     });
@@ -123,7 +123,7 @@ fn keys_that_cannot_expire_are_reported() {
 fn a_sweep_is_answered_after_a_failed_commit() {
     let failures = Arc::new(AtomicUsize::new(0));
     let left = failures.clone();
-    let store = Memory::with_faults(move |call: Call| match call {
+    let store = MemoryStore::with_faults(move |call: Call| match call {
         Call::Append(_) if left.load(Ordering::Relaxed) > 0 => {
             left.fetch_sub(1, Ordering::Relaxed);
             Some(StoreFault::Before)
@@ -154,7 +154,7 @@ fn a_sweep_is_answered_after_a_failed_commit() {
 fn timers_wait_while_projections_are_too_far_behind() {
     let failing = Arc::new(AtomicBool::new(false));
     let fails = failing.clone();
-    let store = Memory::with_faults(move |call: Call| match call {
+    let store = MemoryStore::with_faults(move |call: Call| match call {
         Call::Project(_) if fails.load(Ordering::Relaxed) => Some(StoreFault::Before),
         _ => None,
     });
@@ -187,7 +187,7 @@ fn an_unreadable_store_is_reported_and_timers_fire_after_recovery() {
     let failing = Arc::new(AtomicBool::new(false));
     let (fails, reads) = (failing.clone(), Arc::new(AtomicUsize::new(0)));
     let counted = reads.clone();
-    let store = Memory::with_faults(move |call: Call| match call {
+    let store = MemoryStore::with_faults(move |call: Call| match call {
         Call::Read if fails.load(Ordering::Relaxed) => {
             counted.fetch_add(1, Ordering::Relaxed);
             Some(StoreFault::Before)

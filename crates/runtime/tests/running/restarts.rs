@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use trackside_runtime::Options;
-use trackside_store::memory::Memory;
+use trackside_store::memory::MemoryStore;
 
 use crate::ground::*;
 
 #[test]
 fn answered_commands_survive_a_restart() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let runtime = started(Arc::new(store.reopen()), manual());
     team(&runtime);
     for n in 0..20 {
@@ -28,7 +28,7 @@ fn answered_commands_survive_a_restart() {
 
 #[test]
 fn the_same_packs_are_not_installed_twice_and_others_under_the_same_version_are_refused() {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let runtime = started(Arc::new(store.reopen()), manual());
     assert!(runtime.install(&[pack("mission")]).unwrap().is_empty());
     let mut changed = pack("mission");

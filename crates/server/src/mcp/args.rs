@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 /// Whether to look at one lifecycle only.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MyWork {
+pub(super) struct MyWorkInput {
     /// Only of this lifecycle, such as `mission.task`. Without it: of all.
     #[serde(default)]
     pub lifecycle: Option<String>,
@@ -16,7 +16,7 @@ pub(super) struct MyWork {
 /// One entity.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct One {
+pub(super) struct EntityInput {
     /// Such as `mission.task`.
     pub lifecycle: String,
     /// Its id, such as `T-1`.
@@ -26,7 +26,7 @@ pub(super) struct One {
 /// Which entities.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct List {
+pub(super) struct ListInput {
     /// Such as `mission.task`.
     pub lifecycle: String,
     /// Only those in this state; several with commas between them.
@@ -50,7 +50,7 @@ pub(super) struct List {
 /// An entity that is to be.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Create {
+pub(super) struct CreateInput {
     /// Such as `mission.task`.
     pub lifecycle: String,
     /// Its id: letters, digits and `._@-`. Without it the server makes one.
@@ -71,7 +71,7 @@ pub(super) struct Create {
 /// What is to happen to an entity.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Fire {
+pub(super) struct FireInput {
     /// Such as `mission.task`.
     pub lifecycle: String,
     /// Its id, such as `T-1`.
@@ -108,7 +108,7 @@ pub(super) struct Fire {
 /// What is to be told about an entity.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Report {
+pub(super) struct ReportInput {
     /// Such as `mission.task`.
     pub lifecycle: String,
     /// Its id, such as `T-1`.
@@ -135,7 +135,7 @@ pub(super) struct Report {
 /// What is to be claimed.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Claim {
+pub(super) struct ClaimInput {
     /// Such as `coding.task`.
     pub lifecycle: String,
     /// The transition that takes it, where several could.
@@ -159,7 +159,7 @@ pub(super) struct Claim {
 /// A sign of life.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Heartbeat {
+pub(super) struct HeartbeatInput {
     /// Such as `coding.task`.
     pub lifecycle: String,
     /// Its id, such as `T-1`.
@@ -176,7 +176,7 @@ pub(super) struct Heartbeat {
 /// What is waited for.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wait {
+pub(super) struct WaitInput {
     /// Such as `mission.approval`.
     pub lifecycle: String,
     /// The entity that is to leave its state, such as an approval that people decide. Without it: until something of this lifecycle can be claimed by you.

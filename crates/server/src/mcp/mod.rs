@@ -8,7 +8,7 @@ mod moves;
 mod reading;
 mod schema;
 mod server;
-mod told;
+mod tool_answer;
 mod tools;
 mod wait;
 mod wait_task;

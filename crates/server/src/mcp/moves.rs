@@ -5,31 +5,31 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Aim, Lifecycle, Transition as Declared};
-use trackside_protocol::{self as wire, ProblemCode, Transition};
+use trackside_protocol::{self as wire, ProblemCode, TransitionBody};
 
-use super::args::{Claim, Create, Fire, Heartbeat, Report};
-use super::told::{Claimed, Told};
+use super::args::{ClaimInput, CreateInput, FireInput, HeartbeatInput, ReportInput};
+use super::tool_answer::{Claimed, ToolAnswer};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{Body, CommandHeaders, Done, claims, entities, transitions};
 
-pub(super) async fn create(app: &App, caller: &Caller, asked: Create) -> Result<Told, Refused> {
+pub(super) async fn create(app: &App, caller: &Caller, asked: CreateInput) -> Result<ToolAnswer, Refused> {
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
-    let body = wire::Create { id: asked.id, fields: asked.fields };
+    let body = wire::CreateBody { id: asked.id, fields: asked.fields };
     Ok(moved(&entities::created(app, caller, &asked.lifecycle, &headers, asked.dry_run, body).await?))
 }
 
-pub(super) async fn fire(app: &App, caller: &Caller, asked: Fire) -> Result<Told, Refused> {
+pub(super) async fn fire(app: &App, caller: &Caller, asked: FireInput) -> Result<ToolAnswer, Refused> {
     let key = EntityKey::new(asked.lifecycle.as_str(), asked.id.as_str());
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), asked.if_version)?;
-    let Fire { to, event, fields, reason, fence, dry_run, .. } = asked;
-    let body = Transition { to, event, fields, reason, fence };
+    let FireInput { to, event, fields, reason, fence, dry_run, .. } = asked;
+    let body = TransitionBody { to, event, fields, reason, fence };
     Ok(moved(&transitions::fired(app, caller, key, &headers, dry_run, &body).await?))
 }
 
 /// Fires a transition that keeps the state.
-pub(super) async fn report(app: &App, caller: &Caller, asked: Report) -> Result<Told, Refused> {
+pub(super) async fn report(app: &App, caller: &Caller, asked: ReportInput) -> Result<ToolAnswer, Refused> {
     let key = EntityKey::new(asked.lifecycle.as_str(), asked.id.as_str());
     let (seen, actor, law) = (key.clone(), caller.actor().clone(), app.runtime.law());
     let entity = app.read(move |reads| reads.readable(&seen, &actor)).await?;
@@ -41,8 +41,8 @@ pub(super) async fn report(app: &App, caller: &Caller, asked: Report) -> Result<
         return Err(no_report(app, caller, &key, life, asked.event.as_deref()).await);
     };
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
-    let Report { fields, reason, fence, .. } = asked;
-    let body = Transition { to: None, event: Some(event), fields, reason, fence };
+    let ReportInput { fields, reason, fence, .. } = asked;
+    let body = TransitionBody { to: None, event: Some(event), fields, reason, fence };
     Ok(moved(&transitions::fired(app, caller, key, &headers, false, &body).await?))
 }
 
@@ -85,25 +85,29 @@ async fn no_report(
     Refused::new(code, detail)
 }
 
-pub(super) async fn claim(app: &App, caller: &Caller, asked: Claim) -> Result<Told, Refused> {
+pub(super) async fn claim(app: &App, caller: &Caller, asked: ClaimInput) -> Result<ToolAnswer, Refused> {
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
-    let Claim { lifecycle, event, only, fields, reason, .. } = asked;
-    let body = wire::Claim { event, only, fields, reason };
+    let ClaimInput { lifecycle, event, only, fields, reason, .. } = asked;
+    let body = wire::ClaimBody { event, only, fields, reason };
     let Some(done) = claims::claimed(app, caller, &lifecycle, &headers, body).await? else {
         let says = format!(
             "There is no {lifecycle} for you to claim now. Call `wait` without an id to wait for one."
         );
-        return Ok(Told::new(says, &Claimed { claimed: false, entity: None, transition: None }));
+        return Ok(ToolAnswer::new(says, &Claimed { claimed: false, entity: None, transition: None }));
     };
     let says = format!("{} is yours.", done.entity);
     let moved = done.moved;
     let claimed = Claimed { claimed: true, entity: moved.entity, transition: Some(moved.transition) };
-    Ok(Told::new(says, &claimed))
+    Ok(ToolAnswer::new(says, &claimed))
 }
 
-pub(super) async fn heartbeat(app: &App, caller: &Caller, asked: Heartbeat) -> Result<Told, Refused> {
+pub(super) async fn heartbeat(
+    app: &App,
+    caller: &Caller,
+    asked: HeartbeatInput,
+) -> Result<ToolAnswer, Refused> {
     let place = Path((asked.lifecycle, asked.id));
-    let body = wire::Heartbeat { slot: asked.slot, fence: asked.fence };
+    let body = wire::HeartbeatBody { slot: asked.slot, fence: asked.fence };
     let headers = CommandHeaders::default();
     let told = claims::heartbeat(State(app.clone()), caller.clone(), place, headers, Body(body)).await?.0;
     let until = told.expires_at.as_deref().unwrap_or("its end");
@@ -111,11 +115,11 @@ pub(super) async fn heartbeat(app: &App, caller: &Caller, asked: Heartbeat) -> R
         Some(stop) => format!("You hold it until {until}, but stop: {}", stop.why),
         None => format!("You hold it until {until}."),
     };
-    Ok(Told::new(says, &told))
+    Ok(ToolAnswer::new(says, &told))
 }
 
 /// The outcome of a command as a sentence.
-fn moved(done: &Done) -> Told {
+fn moved(done: &Done) -> ToolAnswer {
     let Done { moved, entity, version, .. } = done;
     let state = moved.entity.as_ref().map(|it| &it.state);
     let to = moved.transition.to.as_ref();
@@ -125,5 +129,5 @@ fn moved(done: &Done) -> Told {
         (false, Some(to)) => format!("{entity} is {} (version {version}).", state.unwrap_or(to)),
         (false, None) => format!("Done: {entity} is at version {version}."),
     };
-    Told::new(says, moved)
+    ToolAnswer::new(says, moved)
 }

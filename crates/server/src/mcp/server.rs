@@ -18,8 +18,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use trackside_lifecycle::name::Name;
 
-use super::args::Wait;
-use super::told::{Told, result};
+use super::args::WaitInput;
+use super::tool_answer::{ToolAnswer, result};
 use super::wait::Awaited;
 use super::wait_task::WaitTask;
 use super::{Asker, moves, reading, tools, wait, work};
@@ -51,7 +51,12 @@ impl McpServer {
     }
 
     /// Runs a tool; none if there is no such tool.
-    async fn called(&self, caller: &Caller, name: &str, sent: JsonObject) -> Result<Option<Told>, Refused> {
+    async fn called(
+        &self,
+        caller: &Caller,
+        name: &str,
+        sent: JsonObject,
+    ) -> Result<Option<ToolAnswer>, Refused> {
         let app = &self.app;
         let told = match name {
             "my_work" => work::my_work(app, caller, read(sent)?).await?,
@@ -74,7 +79,7 @@ impl McpServer {
         caller: &Caller,
         name: &str,
         sent: JsonObject,
-    ) -> Result<Option<Told>, Refused> {
+    ) -> Result<Option<ToolAnswer>, Refused> {
         let key = sent.get("idempotencyKey").and_then(Json::as_str).map(Name::new);
         let _reservation = match &key {
             Some(key) => Some(self.app.kept_answers.reserve_for_command(&caller.actor().id, key).await?),
@@ -84,7 +89,12 @@ impl McpServer {
     }
 
     /// Calls a tool within the time limit.
-    async fn in_time(&self, caller: &Caller, name: &str, sent: JsonObject) -> Result<Option<Told>, Refused> {
+    async fn in_time(
+        &self,
+        caller: &Caller,
+        name: &str,
+        sent: JsonObject,
+    ) -> Result<Option<ToolAnswer>, Refused> {
         let limit = Duration::from_secs(self.app.limits().seconds);
         tokio::time::timeout(limit, self.called_once(caller, name, sent)).await.unwrap_or_else(|_| {
             let detail = "Timed out. With an idempotencyKey it is safe to repeat the call";
@@ -99,7 +109,7 @@ impl McpServer {
         sent: JsonObject,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, Refused> {
-        let asked: Wait = read(sent)?;
+        let asked: WaitInput = read(sent)?;
         let awaited = Awaited::of(&self.app, caller, &asked).await?;
         let knows_tasks = context.client_capabilities().is_some_and(|it| it.supports_tasks());
         if let Some(ticket) = WaitTask::of(&self.app, &awaited, asked.seconds).filter(|_| knows_tasks) {
@@ -253,7 +263,7 @@ fn ticket(name: &str) -> Result<WaitTask, ErrorData> {
 }
 
 /// The result of a task.
-fn whole(outcome: Result<Told, Refused>) -> JsonObject {
+fn whole(outcome: Result<ToolAnswer, Refused>) -> JsonObject {
     match serde_json::to_value(result(outcome)) {
         Ok(Json::Object(whole)) => whole,
         _ => JsonObject::new(),

@@ -1,11 +1,11 @@
 //! The tools: names, descriptions, schemas and annotations.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use trackside_protocol::{EntityBody, HeartbeatTold, Moved};
+use trackside_protocol::{EntityBody, HeartbeatReply, Moved, Page};
 
 use super::args;
 use super::schema::{input, output};
-use super::told::{Claimed, Explained, Listed, Waited, Work};
+use super::tool_answer::{Claimed, Explained, Waited, WorkSummary};
 
 /// Instructions for agents.
 pub(super) const INSTRUCTIONS: &str = "\
@@ -35,70 +35,70 @@ pub(super) fn all() -> Vec<Tool> {
             "my_work",
             "List my work",
             "Who you are, open work that names you, what you could claim, requests you may decide, and other entities that you may move. Start here.",
-            (input::<args::MyWork>(), output::<Work>()),
+            (input::<args::MyWorkInput>(), output::<WorkSummary>()),
             Does::Reads,
         ),
         tool(
             "show",
             "Show an entity",
             "One entity: state, fields, timers, leases, and where you may take it (allowedTransitions).",
-            (input::<args::One>(), output::<EntityBody>()),
+            (input::<args::EntityInput>(), output::<EntityBody>()),
             Does::Reads,
         ),
         tool(
             "list",
             "List entities",
             "Entities of a lifecycle, by state or by a condition on their fields, page by page.",
-            (input::<args::List>(), output::<Listed>()),
+            (input::<args::ListInput>(), output::<Page<EntityBody>>()),
             Does::Reads,
         ),
         tool(
             "explain",
             "Explain why an entity does not move",
             "Every transition from an entity's state: who may fire it, which fields it takes, each check with its result and values; also what blocks the entity, who must act, and which timers run.",
-            (input::<args::One>(), output::<Explained>()),
+            (input::<args::EntityInput>(), output::<Explained>()),
             Does::Reads,
         ),
         tool(
             "create",
             "Create an entity",
             "A new entity of a lifecycle, such as a task. Refused with every reason if a field is missing or you may not create it.",
-            (input::<args::Create>(), output::<Moved>()),
+            (input::<args::CreateInput>(), output::<Moved>()),
             Does::Tells { again: false },
         ),
         tool(
             "claim",
             "Claim the next one",
             "Takes the next available entity of a lifecycle atomically, so that no other agent gets the same one. Returns it with your lease: send its fence with fire, and renew it with heartbeat. `claimed` is false if nothing is available.",
-            (input::<args::Claim>(), output::<Claimed>()),
+            (input::<args::ClaimInput>(), output::<Claimed>()),
             Does::Tells { again: false },
         ),
         tool(
             "fire",
             "Move an entity",
             "Fires a transition, by its name (event) or by its target state (to), with the fields it takes. The rules decide: it is done and journalled, or refused with every unmet condition and nothing changed. The rules may choose another target: read transition.to.",
-            (input::<args::Fire>(), output::<Moved>()),
+            (input::<args::FireInput>(), output::<Moved>()),
             Does::Moves,
         ),
         tool(
             "report",
             "Report on an entity",
             "Records something about an entity without moving it: a comment, the cost of a run, a failed tool. The lifecycle defines the reports; without `event` the answer lists them.",
-            (input::<args::Report>(), output::<Moved>()),
+            (input::<args::ReportInput>(), output::<Moved>()),
             Does::Tells { again: false },
         ),
         tool(
             "heartbeat",
             "Keep a lease",
             "Renews your lease. `stop` says why you should stop working. Refused with stale-fence if another holder has the lease: then stop.",
-            (input::<args::Heartbeat>(), output::<HeartbeatTold>()),
+            (input::<args::HeartbeatInput>(), output::<HeartbeatReply>()),
             Does::Tells { again: true },
         ),
         tool(
             "wait",
             "Wait for others",
             "Waits until an entity leaves its state (people decide an approval, a review ends), or, without an id, until you can claim something of the lifecycle. `happened` is false if the time ran out; call it again then.",
-            (input::<args::Wait>(), output::<Waited>()),
+            (input::<args::WaitInput>(), output::<Waited>()),
             Does::Reads,
         ),
     ]

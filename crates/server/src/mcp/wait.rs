@@ -20,8 +20,8 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::Failure;
 use trackside_runtime::read::ListQuery;
 
-use super::args::Wait;
-use super::told::{Claimable, Told, Waited};
+use super::args::WaitInput;
+use super::tool_answer::{Claimable, ToolAnswer, Waited};
 use super::work;
 use crate::app::App;
 use crate::auth::{Caller, TokenLiveness};
@@ -47,7 +47,7 @@ pub(super) enum Awaited {
 }
 
 impl Awaited {
-    pub async fn of(app: &App, caller: &Caller, asked: &Wait) -> Result<Self, Refused> {
+    pub async fn of(app: &App, caller: &Caller, asked: &WaitInput) -> Result<Self, Refused> {
         let lifecycle = Name::new(&asked.lifecycle);
         let Some(id) = &asked.id else {
             return Self::claimable(app, caller, &lifecycle, asked).await;
@@ -62,7 +62,7 @@ impl Awaited {
         Ok(Self::Leaves { key, state, since: entity.state_entered_at })
     }
 
-    async fn claimable(app: &App, caller: &Caller, name: &Name, asked: &Wait) -> Result<Self, Refused> {
+    async fn claimable(app: &App, caller: &Caller, name: &Name, asked: &WaitInput) -> Result<Self, Refused> {
         if asked.state.is_some() {
             return Err(Refused::parameter(
                 "state",
@@ -149,7 +149,7 @@ fn known(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name,
 }
 
 /// The result as a sentence.
-pub(super) fn told(awaited: &Awaited, waited: &Waited) -> Told {
+pub(super) fn told(awaited: &Awaited, waited: &Waited) -> ToolAnswer {
     let says = match (waited.happened, &waited.entity, waited.claimable.as_slice()) {
         (true, Some(entity), _) => {
             format!("{}/{} is {} now.", entity.lifecycle, entity.id, entity.state)
@@ -159,7 +159,7 @@ pub(super) fn told(awaited: &Awaited, waited: &Waited) -> Told {
         }
         _ => format!("Timed out: {}. Call wait again to continue.", awaited.in_words()),
     };
-    Told::new(says, waited)
+    ToolAnswer::new(says, waited)
 }
 
 /// Waits in the call.
@@ -169,7 +169,7 @@ pub(super) async fn in_call(
     awaited: &Awaited,
     seconds: Option<u64>,
     context: &RequestContext<RoleServer>,
-) -> Result<Told, Refused> {
+) -> Result<ToolAnswer, Refused> {
     let limit = Duration::from_secs(seconds.unwrap_or(USUAL).clamp(1, LONGEST));
     let _place = StreamSlot::take(app)?;
     let mut feed = app.runtime.follow(app.reads.seq());

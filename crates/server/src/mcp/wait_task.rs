@@ -4,7 +4,7 @@ use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 
-use super::told::Told;
+use super::tool_answer::ToolAnswer;
 use super::wait::{Awaited, told};
 use crate::app::App;
 use crate::auth::Caller;
@@ -60,7 +60,7 @@ impl WaitTask {
     }
 
     /// The result, if there is one.
-    pub async fn looked(&self, app: &App, caller: &Caller) -> Result<Option<Told>, Refused> {
+    pub async fn looked(&self, app: &App, caller: &Caller) -> Result<Option<ToolAnswer>, Refused> {
         if let Some(waited) = self.awaited.looked(app, caller).await? {
             return Ok(Some(told(&self.awaited, &waited)));
         }

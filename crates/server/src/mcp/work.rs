@@ -19,8 +19,8 @@ use trackside_runtime::read::{ListQuery, USUAL};
 use trackside_runtime::{ReadError, Reads};
 
 use super::actor_fields::{ActorField, actor_fields};
-use super::args::MyWork;
-use super::told::{Brief, Claimable, Told, Work, You};
+use super::args::MyWorkInput;
+use super::tool_answer::{Brief, Claimable, ToolAnswer, WorkSummary, You};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
@@ -35,7 +35,7 @@ const SHORT: usize = 120;
 /// The longest field, as JSON, of something to decide.
 const LONG: usize = 8_000;
 
-pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result<Told, Refused> {
+pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWorkInput) -> Result<ToolAnswer, Refused> {
     let lives = lives(app, caller, asked.lifecycle.as_deref()).await?;
     let mut claimable = Vec::new();
     for life in &lives {
@@ -51,7 +51,7 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result
     let Found { mut yours, open, more, .. } = looked.await?;
     // Entities that the caller can move come before those that wait for others.
     yours.sort_by_key(|it| it.allowed_transitions.is_empty());
-    let work = Work {
+    let work = WorkSummary {
         you: you(caller),
         now: app.reads.now().to_string(),
         yours,
@@ -60,7 +60,7 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result
         open,
         more: more || too_many,
     };
-    Ok(Told::new(in_words(&work), &work))
+    Ok(ToolAnswer::new(in_words(&work), &work))
 }
 
 /// The lifecycles to search: the one that was named, or all but the server's own.
@@ -257,7 +257,7 @@ fn whole(entity: &EntityBody, subject: &Name) -> Brief {
 }
 
 /// The result as text.
-fn in_words(work: &Work) -> String {
+fn in_words(work: &WorkSummary) -> String {
     let You { actor, kind, roles, acting_for } = &work.you;
     let mut text = format!("You are {actor} ({kind}");
     if !roles.is_empty() {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use trackside_engine::command::{AlertAction, Ask};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::refusal::Code;
-use trackside_protocol::{AlertTold, Attend, Attended, Page, Problem, ProblemCode};
+use trackside_protocol::{AlertBody, AlertNote, AlertReply, Page, Problem, ProblemCode};
 use trackside_runtime::read::{Alert, MOST};
 use trackside_runtime::{CommandAnswer, ReadError};
 use utoipa::IntoParams;
@@ -42,13 +42,13 @@ pub(crate) struct AlertsQuery {
 /// Lists open alerts, the oldest first; with `all=true` also resolved ones.
 #[utoipa::path(
     get, path = "/v1/alerts", tag = "notices", operation_id = "alerts", params(AlertsQuery),
-    responses((status = 200, body = Page<AlertTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<AlertBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
     Parameters(which): Parameters<AlertsQuery>,
-) -> Result<Json<Page<AlertTold>>, Refused> {
+) -> Result<Json<Page<AlertBody>>, Refused> {
     let (limit, cursors) = (super::limit(which.limit)?, Cursors::of(&["alerts"]));
     let after = cursors.after(which.cursor.as_deref())?;
     let visibility = Visibility::of(&app, &caller);
@@ -68,32 +68,32 @@ pub(crate) async fn list(
 /// Acknowledges an alert. For people; the first acknowledgement is kept.
 #[utoipa::path(
     post, path = "/v1/alerts/{id}/acknowledge", tag = "notices", operation_id = "acknowledgeAlert",
-    params(("id" = String, Path, description = "Its `alertId`, or the id of its entity for the oldest open alert."), super::KeyHeader), request_body = Option<Attend>,
-    responses((status = 200, body = Attended), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    params(("id" = String, Path, description = "Its `alertId`, or the id of its entity for the oldest open alert."), super::KeyHeader), request_body = Option<AlertNote>,
+    responses((status = 200, body = AlertReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn acknowledge(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: CommandHeaders,
-    Body(body): Body<Attend>,
-) -> Result<Json<Attended>, Refused> {
+    Body(body): Body<AlertNote>,
+) -> Result<Json<AlertReply>, Refused> {
     attend(&app, &caller, &id, &headers, &body, AlertAction::Acknowledge).await
 }
 
 /// Resolves an alert: it leaves the list, and the same condition raises a new one. For people.
 #[utoipa::path(
     post, path = "/v1/alerts/{id}/resolve", tag = "notices", operation_id = "resolveAlert",
-    params(("id" = String, Path, description = "Its `alertId`, or the id of its entity for the oldest open alert."), super::KeyHeader), request_body = Option<Attend>,
-    responses((status = 200, body = Attended), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    params(("id" = String, Path, description = "Its `alertId`, or the id of its entity for the oldest open alert."), super::KeyHeader), request_body = Option<AlertNote>,
+    responses((status = 200, body = AlertReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn resolve(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: CommandHeaders,
-    Body(body): Body<Attend>,
-) -> Result<Json<Attended>, Refused> {
+    Body(body): Body<AlertNote>,
+) -> Result<Json<AlertReply>, Refused> {
     attend(&app, &caller, &id, &headers, &body, AlertAction::Resolve).await
 }
 
@@ -102,9 +102,9 @@ async fn attend(
     caller: &Caller,
     id: &str,
     headers: &CommandHeaders,
-    body: &Attend,
+    body: &AlertNote,
     action: AlertAction,
-) -> Result<Json<Attended>, Refused> {
+) -> Result<Json<AlertReply>, Refused> {
     if body.note.as_ref().is_some_and(|it| it.chars().count() > LONGEST) {
         return Err(Refused::shape(format!("note has more than {LONGEST} characters")));
     }
@@ -146,7 +146,7 @@ async fn attend(
         }
     };
     let alert = find(app, caller, &number.to_string()).await?;
-    Ok(Json(Attended { success: true, alert: told(&alert), changed, replayed }))
+    Ok(Json(AlertReply { success: true, alert: told(&alert), changed, replayed }))
 }
 
 /// The detail when a resolved alert is acknowledged.
@@ -214,7 +214,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Alert, Refused> {
     found.await?.ok_or_else(unknown)
 }
 
-fn told(alert: &Alert) -> AlertTold {
+fn told(alert: &Alert) -> AlertBody {
     let Alert { raised, is_open, acknowledged, resolved } = alert;
     let (kind, severity, message) = match &raised.event {
         Event::AlertRaised { kind, severity, message } => {
@@ -225,7 +225,7 @@ fn told(alert: &Alert) -> AlertTold {
     let by = |it: &Option<Entry>| it.as_ref().map(|it| it.actor.to_string());
     let at = |it: &Option<Entry>| it.as_ref().map(|it| it.at.to_string());
     let note = |it: &Option<Entry>| it.as_ref().and_then(|it| it.reason.as_ref()).map(|it| it.to_string());
-    AlertTold {
+    AlertBody {
         alert_id: raised.seq.to_string(),
         kind,
         severity,

@@ -5,7 +5,7 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use trackside_lifecycle::hex;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_protocol::{Archive, Problem};
+use trackside_protocol::{ArchiveBody, Problem};
 use trackside_store::archive::ArchiveHeader;
 
 use super::Body;
@@ -16,13 +16,13 @@ use crate::problem::Refused;
 /// Moves old entries to files in the folder `archive`. They are read back and verified before the journal drops them.
 /// The newest entry stays.
 #[utoipa::path(
-    post, path = "/v1/archive", tag = "journal", operation_id = "archive", params(super::KeyHeader), request_body = Archive,
+    post, path = "/v1/archive", tag = "journal", operation_id = "archive", params(super::KeyHeader), request_body = ArchiveBody,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn archive(
     State(app): State<App>,
     caller: Caller,
-    Body(body): Body<Archive>,
+    Body(body): Body<ArchiveBody>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("archive the journal")?;
     let Some(span) = Span::parse(&body.older_than).filter(|it| it.0 >= 0) else {

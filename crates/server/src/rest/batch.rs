@@ -9,7 +9,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{
-    Batch, BatchCommand, BatchRefusal, BatchReply, BatchResult, NotDone, Problem, ProblemCode,
+    BatchBody, BatchCommand, BatchRefusal, BatchReply, BatchResult, NotDone, Problem, ProblemCode,
 };
 use trackside_runtime::{BatchAnswer, BatchVerdict};
 
@@ -27,14 +27,14 @@ use crate::telemetry::{current, during};
 #[utoipa::path(
     post, path = "/v1/batch", tag = "entities", operation_id = "batch",
     params(super::KeyHeader),
-    request_body = Batch,
+    request_body = BatchBody,
     responses((status = 200, body = BatchReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn batch(
     State(app): State<App>,
     caller: Caller,
     headers: CommandHeaders,
-    Body(body): Body<Batch>,
+    Body(body): Body<BatchBody>,
 ) -> Result<Response, Refused> {
     let most = app.limits().batch;
     if body.commands.len() > most {

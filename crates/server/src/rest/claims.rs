@@ -9,7 +9,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem, Stop};
+use trackside_protocol::{ClaimBody, HeartbeatBody, HeartbeatReply, Moved, Problem, Stop};
 use trackside_runtime::{CommandAnswer, ReadError, Reads};
 
 use super::body::fields;
@@ -25,7 +25,7 @@ use crate::problem::Refused;
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/claim", tag = "entities", operation_id = "claim",
     params(("lifecycle" = String, Path), super::KeyHeader),
-    request_body = Option<Claim>,
+    request_body = Option<ClaimBody>,
     responses((status = 200, body = Moved), (status = 204, description = "Nothing to claim."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn claim(
@@ -33,7 +33,7 @@ pub(crate) async fn claim(
     caller: Caller,
     Path(lifecycle): Path<String>,
     headers: CommandHeaders,
-    Body(body): Body<Claim>,
+    Body(body): Body<ClaimBody>,
 ) -> Result<Response, Refused> {
     match claimed(&app, &caller, &lifecycle, &headers, body).await? {
         Some(done) => Ok(done.into_response_with(StatusCode::OK)),
@@ -47,7 +47,7 @@ pub(crate) async fn claimed(
     caller: &Caller,
     lifecycle: &str,
     headers: &CommandHeaders,
-    body: Claim,
+    body: ClaimBody,
 ) -> Result<Option<Done>, Refused> {
     let lifecycle = Name::new(lifecycle);
     let only = match body.only {
@@ -70,16 +70,16 @@ pub(crate) async fn claimed(
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/heartbeat", tag = "entities", operation_id = "heartbeat",
     params(("lifecycle" = String, Path), ("id" = String, Path), super::KeyHeader),
-    request_body = Option<Heartbeat>,
-    responses((status = 200, body = HeartbeatTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    request_body = Option<HeartbeatBody>,
+    responses((status = 200, body = HeartbeatReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn heartbeat(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
     headers: CommandHeaders,
-    Body(body): Body<Heartbeat>,
-) -> Result<Json<HeartbeatTold>, Refused> {
+    Body(body): Body<HeartbeatBody>,
+) -> Result<Json<HeartbeatReply>, Refused> {
     let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
     let slot = match body.slot {
         Some(slot) => Name::new(&slot),
@@ -113,7 +113,7 @@ pub(crate) async fn heartbeat(
             Ok((stops, notices))
         })
         .await?;
-    Ok(Json(HeartbeatTold {
+    Ok(Json(HeartbeatReply {
         expires_at: lease.as_ref().map(|(until, _)| until.clone()),
         fence: lease.map(|(_, fence)| fence),
         stop: (!stops.is_empty()).then(|| Stop { why: stops.join("; ") }),

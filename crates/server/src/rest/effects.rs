@@ -9,7 +9,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_protocol::{EffectResult, EffectTaken, EffectTold, Page, Problem, ProblemCode, TakeEffects};
+use trackside_protocol::{EffectBody, EffectResult, EffectTaken, Page, Problem, ProblemCode, TakeEffects};
 use trackside_runtime::read::{MOST, USUAL};
 use trackside_runtime::{CommandAnswer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
@@ -52,13 +52,13 @@ pub(crate) struct EffectsQuery {
 /// Lists open effects, the oldest first.
 #[utoipa::path(
     get, path = "/v1/effects", tag = "effects", operation_id = "listEffects", params(EffectsQuery),
-    responses((status = 200, body = Page<EffectTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<EffectBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
     Parameters(which): Parameters<EffectsQuery>,
-) -> Result<Json<Page<EffectTold>>, Refused> {
+) -> Result<Json<Page<EffectBody>>, Refused> {
     let most = match super::limit(which.limit)? {
         0 => USUAL,
         asked => asked.min(MOST),
@@ -73,7 +73,7 @@ pub(crate) async fn list(
         let mut items = Vec::new();
         for it in open {
             if visibility.sees_entity(reads, &it.entity)? {
-                items.push(EffectTold {
+                items.push(EffectBody {
                     id: it.id,
                     kind: it.effect.to_string(),
                     lifecycle: it.entity.lifecycle.to_string(),

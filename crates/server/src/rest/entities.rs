@@ -10,7 +10,7 @@ use trackside_engine::command::Ask;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Create, EntityBody, Moved, Page, Problem};
+use trackside_protocol::{CreateBody, EntityBody, Moved, Page, Problem};
 use trackside_runtime::read::ListQuery;
 use utoipa::IntoParams;
 
@@ -26,7 +26,7 @@ use crate::problem::Refused;
     post, path = "/v1/entities/{lifecycle}", tag = "entities", operation_id = "createEntity",
     params(("lifecycle" = String, Path, description = "Such as `mission.task`."), super::DryRun,
         super::KeyHeader),
-    request_body = Option<Create>,
+    request_body = Option<CreateBody>,
     responses((status = 201, body = Moved), (status = 200, body = Moved, description = "It existed already, and its lifecycle allows that."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn create(
@@ -35,7 +35,7 @@ pub(crate) async fn create(
     Path(lifecycle): Path<String>,
     headers: CommandHeaders,
     Parameters(how): Parameters<super::DryRun>,
-    Body(body): Body<Create>,
+    Body(body): Body<CreateBody>,
 ) -> Result<Response, Refused> {
     let done = created(&app, &caller, &lifecycle, &headers, how.dry_run, body).await?;
     // Creating may also move an existing entity, if its lifecycle allows that.
@@ -51,7 +51,7 @@ pub(crate) async fn created(
     lifecycle: &str,
     headers: &CommandHeaders,
     dry_run: bool,
-    body: Create,
+    body: CreateBody,
 ) -> Result<Done, Refused> {
     let id = match body.id {
         Some(id) => Name::new(&id),

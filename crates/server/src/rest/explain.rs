@@ -10,7 +10,7 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_protocol::{EntityBody, FieldMap, Problem, Unmet};
+use trackside_protocol::{EntityBody, FieldMap, Problem, UnmetBody};
 use trackside_runtime::read::{Explanation, Trial};
 
 use super::approvals;
@@ -160,7 +160,7 @@ fn tried(event: &str, trial: &Trial) -> Value {
         Trial::Accepted { to } => json!({ "event": event, "accepted": true, "to": to }),
         Trial::Refused(refusal) => json!({
             "event": event, "accepted": false, "code": refusal.code, "detail": refusal.detail,
-            "errors": refusal.errors.iter().map(Unmet::from).collect::<Vec<_>>(), "who": refusal.who,
+            "errors": refusal.errors.iter().map(UnmetBody::from).collect::<Vec<_>>(), "who": refusal.who,
         }),
     }
 }

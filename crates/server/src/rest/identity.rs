@@ -13,7 +13,7 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{NewToken, Page, Problem, ProblemCode, Token, TokenMade, Who};
+use trackside_protocol::{IdentityBody, NewToken, Page, Problem, ProblemCode, Token, TokenMade};
 use trackside_runtime::CommandAnswer;
 use trackside_runtime::read::ListQuery;
 
@@ -26,11 +26,11 @@ use crate::problem::Refused;
 /// Shows the identity of the caller.
 #[utoipa::path(
     get, path = "/v1/whoami", tag = "identity", operation_id = "whoami",
-    responses((status = 200, body = Who), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = IdentityBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn whoami(caller: Caller) -> Json<Who> {
+pub(crate) async fn whoami(caller: Caller) -> Json<IdentityBody> {
     let it = &caller.identity;
-    Json(Who {
+    Json(IdentityBody {
         actor: it.actor.id.to_string(),
         kind: it.actor.kind.as_str().to_owned(),
         roles: it.actor.roles.iter().map(Name::to_string).collect(),

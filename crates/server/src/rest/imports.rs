@@ -10,7 +10,7 @@ use trackside_engine::import_origin::ImportOrigin;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Import, ImportEntity, Imported, Problem, Unmet};
+use trackside_protocol::{Import, ImportEntity, ImportReply, Problem, UnmetBody};
 use trackside_runtime::Imported as Outcome;
 use trackside_store::Record;
 
@@ -25,7 +25,7 @@ use crate::telemetry::request_id;
 /// earlier import brought from the same place stay as they are.
 #[utoipa::path(
     post, path = "/v1/import", tag = "journal", operation_id = "import", params(DryRun, super::KeyHeader), request_body = Import,
-    responses((status = 200, body = Imported), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = ImportReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn import(
     State(app): State<App>,
@@ -33,7 +33,7 @@ pub(crate) async fn import(
     headers: CommandHeaders,
     Parameters(how): Parameters<DryRun>,
     Large(body): Large<Import>,
-) -> Result<Json<Imported>, Refused> {
+) -> Result<Json<ImportReply>, Refused> {
     caller.must_be_admin("import entities")?;
     let most = app.limits().batch;
     if body.entities.len() > most {
@@ -53,7 +53,7 @@ pub(crate) async fn import(
         app.blocking(move |app| Ok(app.runtime.import_once(&actor, request, once, entities, how.dry_run)?));
     match done.await? {
         Outcome::Refused(refusal) => Err((&*refusal).into()),
-        Outcome::Done { brought, already } => Ok(Json(Imported {
+        Outcome::Done { brought, already } => Ok(Json(ImportReply {
             imported: brought,
             already: already.iter().map(EntityKey::to_string).collect(),
             dry_run: how.dry_run,
@@ -63,7 +63,7 @@ pub(crate) async fn import(
 }
 
 /// The first answer again, from the entries of the import.
-async fn again(app: &App, first: u64, count: u32, body: &Import) -> Result<Imported, Refused> {
+async fn again(app: &App, first: u64, count: u32, body: &Import) -> Result<ImportReply, Refused> {
     let entries = app.read(move |reads| {
         let records = reads.written_by(first, count)?;
         Ok(records.iter().map(Record::entry).collect::<Result<Vec<_>, _>>()?)
@@ -72,7 +72,7 @@ async fn again(app: &App, first: u64, count: u32, body: &Import) -> Result<Impor
     let imported = entries.iter().filter(|it| it.trigger == *"import" && it.version == 1);
     let brought: BTreeSet<EntityKey> = imported.map(|it| it.entity.clone()).collect();
     let asked = body.entities.iter().map(|it| EntityKey::new(it.lifecycle.as_str(), it.id.as_str()));
-    Ok(Imported {
+    Ok(ImportReply {
         imported: brought.len() as u64,
         already: asked.filter(|it| !brought.contains(it)).map(|it| it.to_string()).collect(),
         dry_run: false,
@@ -86,8 +86,8 @@ fn must_be_importable(app: &App, body: &Import) -> Result<(), Refused> {
     let of_ours =
         |it: &ImportEntity| law.newest(&Name::new(&it.lifecycle)).is_some_and(|it| it.pack == *PACK);
     let ours = body.entities.iter().enumerate().filter(|(_, it)| of_ours(it));
-    let errors: Vec<Unmet> = ours
-        .map(|(place, it)| Unmet {
+    let errors: Vec<UnmetBody> = ours
+        .map(|(place, it)| UnmetBody {
             field: Some(format!("entities.{place}.lifecycle")),
             message: format!("{} cannot be imported. Create tokens, links and webhooks here", it.lifecycle),
             code: "not-permitted".to_owned(),

@@ -7,7 +7,7 @@ use trackside_engine::key::is_valid_id;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Migrate, Migrated, MigratedOne, Problem};
+use trackside_protocol::{MigrateBody, Migrated, MigratedOne, Problem};
 use trackside_runtime::{MigratedEntity, Migration, MigrationRange, Requester};
 
 use super::body::fields;
@@ -22,14 +22,14 @@ const NAMED: usize = 1_000;
 /// Migrates the entities of a lifecycle to another version, each by a journal entry. With `dryRun`, shows what would
 /// happen.
 #[utoipa::path(
-    post, path = "/v1/migrations", tag = "definitions", operation_id = "migrate", params(DryRun, super::KeyHeader), request_body = Migrate,
+    post, path = "/v1/migrations", tag = "definitions", operation_id = "migrate", params(DryRun, super::KeyHeader), request_body = MigrateBody,
     responses((status = 200, body = Migrated), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn migrate(
     State(app): State<App>,
     caller: Caller,
     Parameters(how): Parameters<DryRun>,
-    Body(body): Body<Migrate>,
+    Body(body): Body<MigrateBody>,
 ) -> Result<Json<Migrated>, Refused> {
     caller.must_be_admin("migrate entities")?;
     if body.undo && (how.dry_run || !body.states.is_empty() || !body.fields.is_empty()) {
@@ -49,7 +49,7 @@ pub(crate) async fn migrate(
     app.blocking(move |app| carry_out(app, by, &body, how.dry_run)).await.map(Json)
 }
 
-fn carry_out(app: &App, by: Requester, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {
+fn carry_out(app: &App, by: Requester, body: &MigrateBody, dry_run: bool) -> Result<Migrated, Refused> {
     let lifecycle = Name::new(&body.lifecycle);
     known(&app.runtime.law(), &lifecycle, body.to)?;
     let mut told = Migrated {

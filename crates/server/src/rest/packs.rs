@@ -9,7 +9,7 @@ use trackside_lifecycle::compile::{PackFiles as Parts, compile};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FileId, ProblemSeverity, Problems, Sources};
-use trackside_protocol::{PackFiles, PackInstalled, PackTold, Page, Problem, ProblemCode, Unmet};
+use trackside_protocol::{PackBody, PackInstalled, PackSummary, Page, Problem, ProblemCode, UnmetBody};
 use trackside_runtime::{CatalogError, PackSource, Requester, StartError};
 use trackside_study::check::{check, locate};
 
@@ -24,17 +24,17 @@ const MOST: usize = 100;
 /// Lists the installed packs.
 #[utoipa::path(
     get, path = "/v1/packs", tag = "definitions", operation_id = "listPacks", params(Paging),
-    responses((status = 200, body = Page<PackTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<PackSummary>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     _: Caller,
     Parameters(page): Parameters<Paging>,
-) -> Result<Json<Page<PackTold>>, Refused> {
+) -> Result<Json<Page<PackSummary>>, Refused> {
     let law = app.runtime.law();
     let all = law.packs().collect();
     let (found, next_cursor) = Cursors::of(&["packs"]).part(all, &page, |it| it.name.to_string())?;
-    let items = found.into_iter().map(|it| PackTold {
+    let items = found.into_iter().map(|it| PackSummary {
         pack: it.name.to_string(),
         version: it.version,
         about: it.about.clone(),
@@ -51,14 +51,14 @@ fn lifecycles(pack: &Pack) -> Vec<String> {
 /// Checks and installs a pack. Running entities keep their version.
 #[utoipa::path(
     put, path = "/v1/packs/{pack}", tag = "definitions", operation_id = "putPack", params(("pack" = String, Path)),
-    request_body = PackFiles,
+    request_body = PackBody,
     responses((status = 200, body = PackInstalled), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(pack): Path<String>,
-    Body(body): Body<PackFiles>,
+    Body(body): Body<PackBody>,
 ) -> Result<Json<PackInstalled>, Refused> {
     caller.must_be_admin("install packs")?;
     let by = caller.by();
@@ -136,11 +136,11 @@ fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refuse
 /// The errors with their positions and hints.
 fn told(problems: &Problems, sources: &Sources) -> Refused {
     let errors = problems.sorted().into_iter().filter(|it| it.severity == ProblemSeverity::Error);
-    let errors: Vec<Unmet> = errors
+    let errors: Vec<UnmetBody> = errors
         .map(|it| {
             let hint = it.hint.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
             let example = it.example.as_ref().map(|it| format!("; {it}")).unwrap_or_default();
-            Unmet {
+            UnmetBody {
                 field: Some(it.path.clone()).filter(|it| !it.is_empty()),
                 message: format!("{}: {}{hint}{example}", sources.show(it.at), it.message),
                 code: it.code.to_owned(),

@@ -11,7 +11,7 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Pack, Policy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
-use trackside_protocol::{Evaluate, Judged, Problem, ProblemCode};
+use trackside_protocol::{Evaluate, PolicyJudgement, Problem, ProblemCode};
 
 use super::Body;
 use crate::app::App;
@@ -21,24 +21,24 @@ use crate::problem::Refused;
 /// Evaluates the risk level of an action, whether a role may do it, and why.
 #[utoipa::path(
     post, path = "/v1/policy/evaluate", tag = "approvals", operation_id = "evaluatePolicy", params(super::KeyHeader), request_body = Evaluate,
-    responses((status = 200, body = Judged), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = PolicyJudgement), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn evaluate(
     State(app): State<App>,
     caller: Caller,
     Body(body): Body<Evaluate>,
-) -> Result<Json<Judged>, Refused> {
+) -> Result<Json<PolicyJudgement>, Refused> {
     judged(&app, &caller, &body).map(Json)
 }
 
-fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<Judged, Refused> {
+fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<PolicyJudgement, Refused> {
     let (pack, policy) = chosen(app, body.pack.as_deref())?;
     let roles = match &body.role {
         Some(role) => vec![Some(known(&pack, role)?)],
         None => own(&pack, caller.actor()),
     };
     let (project, arguments) = (app.reads.project(), Value::from_json(&body.arguments));
-    let mut best: Option<(u8, Judged)> = None;
+    let mut best: Option<(u8, PolicyJudgement)> = None;
     for role in roles {
         let judged =
             judge(&policy, &project, &body.action, &arguments, role.as_deref()).map_err(|fault| {
@@ -47,7 +47,7 @@ fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<Judged, Refused
             })?;
         // The most permissive of the caller's roles counts.
         if best.as_ref().is_none_or(|(most, _)| may_do(judged.outcome) > *most) {
-            let told = Judged {
+            let told = PolicyJudgement {
                 pack: pack.name.to_string(),
                 action: body.action.clone(),
                 role: role.as_ref().map(Name::to_string),

@@ -7,7 +7,7 @@ use trackside_engine::command::Said;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Problem, ProblemCode, Redact};
+use trackside_protocol::{Problem, ProblemCode, RedactBody};
 use trackside_runtime::{CommandAnswer, Failure, ReadError, Redaction, Requester};
 use trackside_store::{Record, StoreError};
 
@@ -19,14 +19,14 @@ use crate::problem::Refused;
 
 /// Drops the payloads of journal entries of an entity, and the field values that came from them.
 #[utoipa::path(
-    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(super::KeyHeader), request_body = Redact,
+    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(super::KeyHeader), request_body = RedactBody,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn redact(
     State(app): State<App>,
     caller: Caller,
     headers: CommandHeaders,
-    Body(body): Body<Redact>,
+    Body(body): Body<RedactBody>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("redact")?;
     if body.entries.is_empty() != body.all {
@@ -43,7 +43,7 @@ pub(crate) async fn redact(
 fn drop_payloads(
     app: &App,
     by: Requester,
-    body: Redact,
+    body: RedactBody,
     once: Option<(Name, Said)>,
 ) -> Result<Value, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());

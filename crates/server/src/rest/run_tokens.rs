@@ -6,7 +6,7 @@ use trackside_engine::command::Command;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_protocol::{NewToken, Unmet};
+use trackside_protocol::{NewToken, UnmetBody};
 use trackside_runtime::read::ListQuery;
 
 use crate::app::App;
@@ -57,9 +57,9 @@ pub(super) async fn is_of_person(app: &App, caller: &Caller, body: &NewToken) ->
 }
 
 /// Why a supervisor may not create this token: everything beyond a run token for one of its agents.
-pub(super) fn too_much(caller: &Caller, kind: ActorKind, body: &NewToken, of_person: bool) -> Vec<Unmet> {
+pub(super) fn too_much(caller: &Caller, kind: ActorKind, body: &NewToken, of_person: bool) -> Vec<UnmetBody> {
     let identity = &caller.identity;
-    let unmet = |field: &str, message: String| Unmet {
+    let unmet = |field: &str, message: String| UnmetBody {
         field: Some(field.to_owned()),
         message,
         code: "not-permitted".to_owned(),

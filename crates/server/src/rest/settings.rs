@@ -12,7 +12,7 @@ use trackside_lifecycle::guard::{Type, nearest};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{Problem, ProjectPut, ProjectTold, SettingTold, SettingsTold};
+use trackside_protocol::{Problem, ProjectBody, ProjectPut, SettingBody, SettingsBody};
 use trackside_runtime::CommandAnswer;
 
 use super::commands::{command, submit};
@@ -24,30 +24,30 @@ use crate::problem::Refused;
 /// Shows the time zone, and the settings of every pack.
 #[utoipa::path(
     get, path = "/v1/settings", tag = "definitions", operation_id = "projectSettings",
-    responses((status = 200, body = ProjectTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = ProjectBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn project(State(app): State<App>, caller: Caller) -> Json<ProjectTold> {
+pub(crate) async fn project(State(app): State<App>, caller: Caller) -> Json<ProjectBody> {
     Json(whole(&app, &caller))
 }
 
-fn whole(app: &App, caller: &Caller) -> ProjectTold {
+fn whole(app: &App, caller: &Caller) -> ProjectBody {
     let (law, project) = (app.runtime.law(), app.reads.project());
     let shown = law.packs().filter(|it| *it.name != *PACK || caller.identity.is_admin());
     let packs = shown.map(|it| told(it, &project)).collect();
-    ProjectTold { zone: project.zone.clone(), packs }
+    ProjectBody { zone: project.zone.clone(), packs }
 }
 
 /// Changes the time zone of the project.
 #[utoipa::path(
     put, path = "/v1/settings", tag = "definitions", operation_id = "putProjectSettings", request_body = ProjectPut,
-    responses((status = 200, body = ProjectTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = ProjectBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn put_project(
     State(app): State<App>,
     caller: Caller,
     headers: CommandHeaders,
     Body(body): Body<ProjectPut>,
-) -> Result<Json<ProjectTold>, Refused> {
+) -> Result<Json<ProjectBody>, Refused> {
     let change = ProjectChange { zone: Some(body.zone), ..ProjectChange::default() };
     configure(&app, &caller, &headers, change).await?;
     Ok(Json(whole(&app, &caller)))
@@ -56,13 +56,13 @@ pub(crate) async fn put_project(
 /// Shows the settings of a pack: the value in force, the default, and the origin.
 #[utoipa::path(
     get, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "settings", params(("pack" = String, Path)),
-    responses((status = 200, body = SettingsTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = SettingsBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn show(
     State(app): State<App>,
     caller: Caller,
     Path(pack): Path<String>,
-) -> Result<Json<SettingsTold>, Refused> {
+) -> Result<Json<SettingsBody>, Refused> {
     if pack == PACK && !caller.identity.is_admin() {
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {pack}")));
     }
@@ -73,7 +73,7 @@ pub(crate) async fn show(
 #[utoipa::path(
     put, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "putSettings", params(("pack" = String, Path)),
     request_body = Object,
-    responses((status = 200, body = SettingsTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = SettingsBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn put(
     State(app): State<App>,
@@ -81,7 +81,7 @@ pub(crate) async fn put(
     Path(pack): Path<String>,
     headers: CommandHeaders,
     Body(body): Body<Map<String, Value>>,
-) -> Result<Json<SettingsTold>, Refused> {
+) -> Result<Json<SettingsBody>, Refused> {
     caller.must_be_admin("change the settings of the project")?;
     of(&app, &pack)?;
     let settings = body.iter().map(|(name, value)| SettingChange {
@@ -106,7 +106,7 @@ async fn configure(
     }
 }
 
-fn of(app: &App, name: &str) -> Result<SettingsTold, Refused> {
+fn of(app: &App, name: &str) -> Result<SettingsBody, Refused> {
     let law = app.runtime.law();
     let Some(pack) = law.pack(name) else {
         let near = nearest(name, law.packs().map(|it| it.name.as_str()));
@@ -116,9 +116,9 @@ fn of(app: &App, name: &str) -> Result<SettingsTold, Refused> {
     Ok(told(pack, &app.reads.project()))
 }
 
-fn told(pack: &Pack, project: &Project) -> SettingsTold {
+fn told(pack: &Pack, project: &Project) -> SettingsBody {
     let own = project.settings.get(&pack.name);
-    let items = pack.settings.iter().map(|it| SettingTold {
+    let items = pack.settings.iter().map(|it| SettingBody {
         name: it.name.to_string(),
         value: effective(it, &pack.name, project, None).to_json(),
         default: it.default.to_json(),
@@ -129,7 +129,7 @@ fn told(pack: &Pack, project: &Project) -> SettingsTold {
         min: it.min,
         max: it.max,
     });
-    SettingsTold { pack: pack.name.to_string(), items: items.collect() }
+    SettingsBody { pack: pack.name.to_string(), items: items.collect() }
 }
 
 /// The name of a type in the language.

@@ -6,7 +6,7 @@ use axum::response::Response;
 use trackside_engine::command::{Ask, Fire, What};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Moved, Problem, Transition};
+use trackside_protocol::{Moved, Problem, TransitionBody};
 
 use super::body::fields;
 use super::commands::{Done, command, try_out};
@@ -21,7 +21,7 @@ use crate::problem::Refused;
     params(("lifecycle" = String, Path), ("id" = String, Path), DryRun,
         ("If-Match" = Option<String>, Header, description = "Only if the entity is still at this version."),
         super::KeyHeader),
-    request_body = Transition,
+    request_body = TransitionBody,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn fire(
@@ -30,7 +30,7 @@ pub(crate) async fn fire(
     Path((lifecycle, id)): Path<(String, String)>,
     headers: CommandHeaders,
     Parameters(how): Parameters<DryRun>,
-    Body(body): Body<Transition>,
+    Body(body): Body<TransitionBody>,
 ) -> Result<Response, Refused> {
     let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
     let done = fired(&app, &caller, entity, &headers, how.dry_run, &body).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn fired(
     entity: EntityKey,
     headers: &CommandHeaders,
     dry_run: bool,
-    body: &Transition,
+    body: &TransitionBody,
 ) -> Result<Done, Refused> {
     let what = what(body.to.as_deref(), body.event.as_deref())?;
     let (fence, if_version) = (body.fence, headers.if_version);

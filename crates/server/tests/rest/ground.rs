@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::Timestamp;
-use trackside_protocol::{Client, ClientError, Problem, Told};
+use trackside_protocol::{Client, ClientError, HttpReply, Problem};
 use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
 use trackside_server::{Server, ServerLimits, ServerOptions, WebhookOptions};
 use trackside_store::{Sqlite, SqliteOptions};
@@ -210,7 +210,7 @@ pub(crate) fn packs() -> PathBuf {
 }
 
 /// Why not, if it was refused.
-pub(crate) fn refused(outcome: Result<Told, ClientError>) -> Problem {
+pub(crate) fn refused(outcome: Result<HttpReply, ClientError>) -> Problem {
     match outcome {
         Err(ClientError::Refused(problem)) => *problem,
         other => panic!("this should have been refused: {other:?}"),
@@ -218,7 +218,7 @@ pub(crate) fn refused(outcome: Result<Told, ClientError>) -> Problem {
 }
 
 /// A status and a code.
-pub(crate) fn why(outcome: Result<Told, ClientError>) -> (u16, String) {
+pub(crate) fn why(outcome: Result<HttpReply, ClientError>) -> (u16, String) {
     let problem = refused(outcome);
     (problem.status, problem.code)
 }

@@ -8,7 +8,7 @@ fn task(id: &str, state: &str, fields: &Json) -> Json {
     json!({ "lifecycle": "mission.task", "id": id, "state": state, "fields": fields, "origin": format!("old {id}") })
 }
 
-fn problems(answer: Result<trackside_protocol::Told, trackside_protocol::ClientError>) -> Vec<String> {
+fn problems(answer: Result<trackside_protocol::HttpReply, trackside_protocol::ClientError>) -> Vec<String> {
     match answer {
         Err(trackside_protocol::ClientError::Refused(problem)) => {
             assert_eq!((problem.status, problem.code.as_str()), (422, "cannot-import"), "{problem:#?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
-use trackside_protocol::{Client, ClientError, Told};
+use trackside_protocol::{Client, ClientError, HttpReply};
 
 use crate::ground::{Ground, each, why};
 
@@ -62,7 +62,7 @@ fn fire(owner: &Client, id: &str, event: &str) -> Json {
     owner.post(&path, &json!({ "event": event })).unwrap_or_else(|it| panic!("{it:#?}")).body
 }
 
-fn keyed(client: &Client, path: &str, body: &Json, key: &str) -> Result<Told, ClientError> {
+fn keyed(client: &Client, path: &str, body: &Json, key: &str) -> Result<HttpReply, ClientError> {
     client.post_with(path, body, &[("Idempotency-Key", key)])
 }
 

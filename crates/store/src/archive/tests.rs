@@ -20,7 +20,7 @@ use trackside_lifecycle::value::Value;
 use super::{Archive, ArchiveHeader, FullJournal, movable, move_out, write};
 use crate::audit::{AuditFinding, AuditProblem};
 use crate::conformance::sample::{Press, entry, name, projection, row};
-use crate::{Chain, Memory, Record, Store, StoreError};
+use crate::{Chain, MemoryStore, Record, Store, StoreError};
 
 /// A folder that is deleted when dropped.
 struct Folder(PathBuf);
@@ -61,8 +61,8 @@ fn written() -> Vec<Entry> {
 }
 
 /// A store with these, projected up to an entry.
-fn filled(entries: &[Entry], position: u64) -> (Memory, Vec<Record>) {
-    let memory = Memory::new();
+fn filled(entries: &[Entry], position: u64) -> (MemoryStore, Vec<Record>) {
+    let memory = MemoryStore::new();
     let batch = Press::default().batch(entries);
     memory.journal().unwrap().append(&batch).unwrap();
     if position > 0 {
@@ -72,19 +72,19 @@ fn filled(entries: &[Entry], position: u64) -> (Memory, Vec<Record>) {
     (memory, batch.records)
 }
 
-fn moved(memory: &Memory, folder: &Path, before: i64) -> Result<Option<ArchiveHeader>, StoreError> {
+fn moved(memory: &MemoryStore, folder: &Path, before: i64) -> Result<Option<ArchiveHeader>, StoreError> {
     let (mut reader, mut journal) = (memory.reader()?, memory.journal()?);
     move_out(&mut *reader, &mut *journal, folder, Timestamp(before))
 }
 
-fn problems(memory: &Memory, folder: &Path) -> Vec<AuditProblem> {
+fn problems(memory: &MemoryStore, folder: &Path) -> Vec<AuditProblem> {
     let archive = Archive::open(folder).unwrap();
     archive.verify(&mut *memory.reader().unwrap(), &[], &mut |_, _| {}).unwrap().problems
 }
 
 #[test]
 fn only_old_flushed_and_settled_entries_are_archived() {
-    let last = |memory: &Memory, before: i64| {
+    let last = |memory: &MemoryStore, before: i64| {
         movable(&mut *memory.reader().unwrap(), Timestamp(before)).unwrap().map(|it| it.seq)
     };
     let (memory, records) = filled(&written(), 20);
@@ -343,7 +343,7 @@ fn a_record_is_found_in_a_long_file_wherever_it_is() {
 }
 
 /// A store in memory whose archive is in a folder.
-struct WithArchive<'a>(&'a Memory, &'a Path);
+struct WithArchive<'a>(&'a MemoryStore, &'a Path);
 
 impl Store for WithArchive<'_> {
     fn journal(&self) -> Result<Box<dyn crate::JournalWriter>, StoreError> {

@@ -10,7 +10,7 @@ use trackside_engine::fields::Fields;
 use super::{Audit, AuditFinding, AuditProblem, Auditor, Dropped, verify};
 use crate::conformance::sample::{Press, entries, entry};
 use crate::record::digest;
-use crate::{Chain, Memory, Record, Store};
+use crate::{Chain, MemoryStore, Record, Store};
 
 /// Twelve entries of two entities.
 fn written() -> Vec<Record> {
@@ -244,7 +244,7 @@ fn problems_without_end_are_counted() {
 
 #[test]
 fn a_whole_store_is_audited_from_its_base() {
-    let memory = Memory::new();
+    let memory = MemoryStore::new();
     let mut journal = memory.journal().unwrap();
     let batch = Press::default().batch(&entries(2_500, &["t.thing/A", "t.thing/B"]));
     journal.append(&batch).unwrap();

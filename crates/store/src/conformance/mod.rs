@@ -1,6 +1,6 @@
 //! Tests that every store must pass.
 //!
-//! Implement [`Place`] for a store and put `conformance!(|| Box::new(MyPlace::new()))` into a test module.
+//! Implement [`StorePlace`] for a store and put `conformance!(|| Box::new(MyPlace::new()))` into a test module.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -27,13 +27,13 @@ use std::sync::Arc;
 use crate::Store;
 
 /// The place of a store under test.
-pub trait Place {
+pub trait StorePlace {
     /// Opens it, or opens it again as another process would. Earlier handles have been dropped.
     fn open(&self) -> Arc<dyn Store>;
 }
 
 /// Makes an empty place.
-pub type Make<'a> = &'a dyn Fn() -> Box<dyn Place>;
+pub type Make<'a> = &'a dyn Fn() -> Box<dyn StorePlace>;
 
 /// One `#[test]` for every case.
 #[macro_export]

@@ -6,7 +6,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
 use super::sample::{key, name, projection};
-use super::{Make, Place};
+use super::{Make, StorePlace};
 use crate::Projection;
 
 fn queue() -> RankingKey {
@@ -40,7 +40,7 @@ fn down(value: Value) -> Weight {
 }
 
 /// Writes these changes, one projection each list, and compares after each, and once more when opened again.
-fn kept(place: &dyn Place, lists: Vec<Vec<Reranked>>) -> RankingIndex {
+fn kept(place: &dyn StorePlace, lists: Vec<Vec<Reranked>>) -> RankingIndex {
     let mut wanted = RankingIndex::default();
     {
         let store = place.open();

@@ -12,7 +12,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::story::projected;
-use crate::Memory;
+use crate::MemoryStore;
 use crate::projection_builder::OPEN_ALERT;
 use crate::store::{Listing, Reader, Store};
 
@@ -92,7 +92,7 @@ pub fn dump(reader: &mut dyn Reader, law: &Law, entries: &[Entry]) -> Vec<String
 
 /// A dump of projections that are built from these entries in an empty store.
 pub fn rebuilt(law: &Law, entries: &[Entry]) -> Vec<String> {
-    let store = Memory::new();
+    let store = MemoryStore::new();
     let mut projector = store.projector().unwrap();
     for it in projected(law, &mut View::default(), entries, usize::MAX) {
         projector.project(&it).unwrap();

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::Place;
-use crate::{Memory, Sqlite, SqliteOptions, Store};
+use super::StorePlace;
+use crate::{MemoryStore, Sqlite, SqliteOptions, Store};
 
-struct InMemory(Memory);
+struct InMemory(MemoryStore);
 
-impl Place for InMemory {
+impl StorePlace for InMemory {
     fn open(&self) -> Arc<dyn Store> {
         Arc::new(self.0.reopen())
     }
@@ -28,7 +28,7 @@ impl InFolder {
     }
 }
 
-impl Place for InFolder {
+impl StorePlace for InFolder {
     fn open(&self) -> Arc<dyn Store> {
         // Power cuts are tested elsewhere; here there are hundreds of folders.
         let options = SqliteOptions::default().for_tests_without_durability();
@@ -43,13 +43,13 @@ impl Drop for InFolder {
 }
 
 mod memory {
-    use super::{InMemory, Memory, Place};
+    use super::{InMemory, MemoryStore, StorePlace};
 
-    crate::conformance!(|| Box::new(InMemory(Memory::new())) as Box<dyn Place>);
+    crate::conformance!(|| Box::new(InMemory(MemoryStore::new())) as Box<dyn StorePlace>);
 }
 
 mod sqlite {
-    use super::{InFolder, Place};
+    use super::{InFolder, StorePlace};
 
-    crate::conformance!(|| Box::new(InFolder::new()) as Box<dyn Place>);
+    crate::conformance!(|| Box::new(InFolder::new()) as Box<dyn StorePlace>);
 }

@@ -15,7 +15,7 @@ use trackside_lifecycle::value::Value;
 use super::{Bundle, EvidenceJudgement, EvidenceLine, EvidenceRequest, EvidenceVerdict, verify};
 use crate::archive::Archive;
 use crate::conformance::sample::{Press, entry, key, name};
-use crate::{Chain, Memory, Record, Store as _, StoreError};
+use crate::{Chain, MemoryStore, Record, Store as _, StoreError};
 
 const OWN: &str = "t.thing/A";
 const REQUEST: &str = "t.request/R";
@@ -66,7 +66,7 @@ fn wanted() -> EvidenceRequest {
 
 /// The file, line by line.
 fn file_of(records: Vec<Record>, wanted: &EvidenceRequest) -> Vec<Json> {
-    let memory = Memory::new();
+    let memory = MemoryStore::new();
     memory.journal().unwrap().append(&crate::Batch { records, definitions: Vec::new() }).unwrap();
     let (mut reader, archive) = (memory.reader().unwrap(), Archive::default());
     let bundle = Bundle::gather(&mut *reader, &archive, wanted).unwrap();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Call, Disk, Memory, locked, time_of};
+use super::{Call, Disk, MemoryStore, locked, time_of};
 use crate::rules::Installed;
 use crate::store::{Batch, Head, JournalWriter};
 use crate::{Chain, StoreError};
 
-pub(super) struct MemoryJournal(pub(super) Memory);
+pub(super) struct MemoryJournal(pub(super) MemoryStore);
 
 impl Drop for MemoryJournal {
     fn drop(&mut self) {

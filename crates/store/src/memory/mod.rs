@@ -26,9 +26,9 @@ const UNSAVED: usize = 64;
 
 /// A project that exists as long as one handle to it.
 ///
-/// A clone is the same store. [`Memory::reopen`] gives the store that a new process finds after a crash.
+/// A clone is the same store. [`MemoryStore::reopen`] gives the store that a new process finds after a crash.
 #[derive(Clone)]
-pub struct Memory {
+pub struct MemoryStore {
     disk: Arc<Mutex<Disk>>,
     /// The process that owns it: handles from before the last crash return errors.
     process: u64,
@@ -62,19 +62,19 @@ struct Safe {
     since: Vec<Write>,
 }
 
-impl std::fmt::Debug for Memory {
+impl std::fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Memory").field("process", &self.process).finish_non_exhaustive()
     }
 }
 
-impl Default for Memory {
+impl Default for MemoryStore {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Memory {
+impl MemoryStore {
     /// An empty store without faults.
     pub fn new() -> Self {
         Self { disk: Arc::default(), process: 0 }
@@ -134,7 +134,7 @@ impl Memory {
     }
 }
 
-impl Store for Memory {
+impl Store for MemoryStore {
     fn journal(&self) -> Result<Box<dyn JournalWriter>, StoreError> {
         let mut disk = self.open()?;
         if std::mem::replace(&mut disk.journal_taken, true) {

@@ -3,11 +3,11 @@
 use trackside_lifecycle::time::Timestamp;
 
 use super::projected::Write;
-use super::{Call, Memory, locked};
+use super::{Call, MemoryStore, locked};
 use crate::store::Projector;
 use crate::{Projection, StoreError};
 
-pub(super) struct MemoryProjector(pub(super) Memory);
+pub(super) struct MemoryProjector(pub(super) MemoryStore);
 
 impl Drop for MemoryProjector {
     fn drop(&mut self) {

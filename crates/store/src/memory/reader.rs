@@ -12,7 +12,7 @@ use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 
 use super::projected::{Projected, timers_of};
-use super::{Call, Disk, Memory};
+use super::{Call, Disk, MemoryStore};
 use crate::rules::Installed;
 use crate::store::{
     AtPosition, Census, Counts, Definition, DueAt, DwellTimes, Head, Listing, MemberRow, Members,
@@ -20,7 +20,7 @@ use crate::store::{
 };
 use crate::{Chain, EntityRow, Record, StoreError};
 
-pub(super) struct MemoryReader(pub(super) Memory);
+pub(super) struct MemoryReader(pub(super) MemoryStore);
 
 impl MemoryReader {
     fn read<T>(&self, at: impl FnOnce(&Disk) -> T) -> Result<T, StoreError> {

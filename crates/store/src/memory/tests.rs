@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use trackside_engine::key::EntityKey;
 
-use super::{Call, Faults, Memory, StoreFault};
+use super::{Call, Faults, MemoryStore, StoreFault};
 use crate::Store;
 use crate::conformance::sample::{Press, entries, entry, projection, row};
 
 #[test]
 fn after_a_crash_the_old_process_can_do_nothing() {
-    let before = Memory::new();
+    let before = MemoryStore::new();
     let (mut journal, mut projector) = (before.journal().unwrap(), before.projector().unwrap());
     let mut reader = before.reader().unwrap();
     let mut press = Press::default();
@@ -32,7 +32,7 @@ fn after_a_crash_the_old_process_can_do_nothing() {
 fn an_error_before_writes_nothing_and_one_after_writes_all() {
     let next: Arc<Mutex<Option<StoreFault>>> = Arc::default();
     let decided = next.clone();
-    let memory = Memory::with_faults(move |call: Call| match call {
+    let memory = MemoryStore::with_faults(move |call: Call| match call {
         Call::Append(_) | Call::Project(_) => decided.lock().unwrap().take(),
         _ => None,
     });
@@ -68,7 +68,7 @@ impl Faults for Loses {
 
 #[test]
 fn a_crash_takes_back_the_last_projections_and_no_record() {
-    let memory = Memory::with_faults(Loses(2));
+    let memory = MemoryStore::with_faults(Loses(2));
     let mut press = Press::default();
     memory.journal().unwrap().append(&press.batch(&entries(9, &["t.thing/A"]))).unwrap();
     let mut projector = memory.projector().unwrap();

@@ -18,11 +18,11 @@ pub enum Tone {
 
 /// A drawing made of characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct TextPage {
     pub lines: Vec<Vec<(Tone, String)>>,
 }
 
-impl Page {
+impl TextPage {
     /// Without colours.
     pub fn plain(&self) -> String {
         self.painted(|_, text| text.to_owned())

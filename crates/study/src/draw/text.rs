@@ -1,7 +1,7 @@
 //! Drawings for the terminal: states as boxes in the order of the flow, each with its moves as a list.
 
 use crate::draw::graph::{DiagramRule, Edge, Graph, RuleKind, StateNode};
-use crate::draw::page::{Page, Tone, columns_of, wrapped};
+use crate::draw::page::{TextPage, Tone, columns_of, wrapped};
 use crate::draw::scene::{Flow, LabelEntry, label_entries};
 
 /// The least width that is respected.
@@ -15,11 +15,11 @@ const CAUSES: usize = 3;
 
 impl Graph {
     /// The lifecycle in `width` columns.
-    pub fn text(&self, width: usize) -> Page {
+    pub fn text(&self, width: usize) -> TextPage {
         let flow = Flow::of(self);
         let order = order(&flow, self);
         let mut drawing =
-            Drawing { graph: self, flow, order, width: width.max(NARROWEST), page: Page::default() };
+            Drawing { graph: self, flow, order, width: width.max(NARROWEST), page: TextPage::default() };
         drawing.draw();
         drawing.page
     }
@@ -31,7 +31,7 @@ struct Drawing<'a> {
     /// The states from top to bottom.
     order: Vec<usize>,
     width: usize,
-    page: Page,
+    page: TextPage,
 }
 
 /// One line of a state's moves.

@@ -11,7 +11,7 @@ use trackside_engine::world::World;
 use trackside_lifecycle::source::{At, NodeValue, Place};
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
-use trackside_protocol::{EntryBody, Unmet as UnmetBody};
+use trackside_protocol::{EntryBody, UnmetBody};
 
 use super::outward::{entity_json, entry_json, to_json};
 use super::syntax::Then;

@@ -12,14 +12,14 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{Json as AsWritten, Named, Place};
 
 use super::expect::lines;
-use super::report::{Report, ScenarioFailure};
+use super::report::{ScenarioFailure, ScenarioReport};
 use super::run::{ScenarioSetup, fields_from, plant};
 use super::syntax::Matrix;
 
 const SUBJECT: &str = "M-1";
 
 /// One case per state, per target, per actor.
-pub(super) fn run(stage: &ScenarioSetup<'_>, table: &Matrix, report: &mut Report) {
+pub(super) fn run(stage: &ScenarioSetup<'_>, table: &Matrix, report: &mut ScenarioReport) {
     let Some(life) = stage.law.newest(&table.of.it).cloned() else {
         report.failures.push(failure(
             table,

@@ -11,7 +11,7 @@ mod substitute;
 mod syntax;
 
 pub use opening::opening;
-pub use report::{Report, ScenarioFailure};
+pub use report::{ScenarioFailure, ScenarioReport};
 pub use run::{Played, run, run_watched};
 pub use syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, read_file};
 

@@ -7,7 +7,7 @@ use trackside_lifecycle::source::Place;
 
 /// All scenarios of one file.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct ScenarioReport {
     pub passed: usize,
     pub failures: Vec<ScenarioFailure>,
     /// Scenario to the rules it proves.

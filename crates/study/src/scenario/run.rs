@@ -29,7 +29,7 @@ use super::check::Checker;
 use super::expect::{Happened, Mismatch, lines};
 use super::matrix;
 use super::outward::{ExitResult, HeartbeatResult, PolicyResult, entity_json, entry_json, to_json};
-use super::report::{Report, ScenarioFailure};
+use super::report::{ScenarioFailure, ScenarioReport};
 use super::substitute::substitute;
 use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
 
@@ -42,7 +42,12 @@ pub(super) struct ScenarioSetup<'a> {
 }
 
 /// Runs every scenario and every table of a file. Mistakes in its text go to `problems`.
-pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &mut Problems) -> Report {
+pub fn run(
+    law: &Arc<Law>,
+    file: &ScenarioFile,
+    trace: &Arc<Trace>,
+    problems: &mut Problems,
+) -> ScenarioReport {
     run_watched(law, file, trace, problems, &mut |_| {})
 }
 
@@ -73,14 +78,14 @@ pub fn run_watched(
     trace: &Arc<Trace>,
     problems: &mut Problems,
     watch: &mut dyn FnMut(&Played<'_>),
-) -> Report {
+) -> ScenarioReport {
     let stage = ScenarioSetup {
         law: law.clone(),
         file,
         actors: actors(&file.actors, problems),
         trace: trace.clone(),
     };
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
     let Some(pack) = law.pack(&file.pack.it).cloned() else {
         problems.error("unknown-name", file.pack.at, format!("there is no pack called `{}`", file.pack.it));
         return report;

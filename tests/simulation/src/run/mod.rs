@@ -22,7 +22,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_random::Random;
 use trackside_runtime::simulation::{Failpoint, Packs, Stepper, enable};
 use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Options, PackSource, ProjectClock};
-use trackside_store::{Memory, Store};
+use trackside_store::{MemoryStore, Store};
 
 use crate::asking::Asking;
 use crate::broken::Broken;
@@ -151,7 +151,7 @@ struct Run<'a> {
     dice: Random,
     disk: Disk,
     meddler: Meddler,
-    store: Memory,
+    store: MemoryStore,
     options: Options,
     /// The time of the machine's clock, unless the clock is manual.
     clock: Arc<AtomicI64>,
@@ -212,7 +212,7 @@ impl<'a> Run<'a> {
         };
         let often = [0, 3, 15][dice.below(3)];
         let setup = Setup::drawn(&scene.ground, &mut dice);
-        let store = Memory::with_faults(disk.clone());
+        let store = MemoryStore::with_faults(disk.clone());
         Self {
             scene,
             meddler: Meddler::new(seed ^ 0x7777, often, scene.disk_bug),

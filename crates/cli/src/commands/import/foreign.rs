@@ -1,7 +1,7 @@
 //! Imports the tasks of another tool, mapped to a lifecycle.
 
 use serde_json::{Value as Json, json};
-use trackside_protocol::{ImportEntity, Unmet};
+use trackside_protocol::{ImportEntity, UnmetBody};
 
 use super::in_the_way;
 use super::pieces::{Sent, send};
@@ -41,7 +41,7 @@ fn import(args: &ImportArgs, tool: ForeignTool, into: &str) -> Result<u8, Reques
     }
     // Unreadable tasks are mistakes in the file; missing mappings are mistakes on the command line.
     let unread = if found.troubles.is_empty() { exit::USAGE } else { exit::REFUSED };
-    let to_set = |entity: &ImportEntity, unmet: &Unmet| target.to_set(entity.state.as_deref()?, unmet);
+    let to_set = |entity: &ImportEntity, unmet: &UnmetBody| target.to_set(entity.state.as_deref()?, unmet);
     let code = match foreign::mapped(tool.name(), found, &target, &wishes) {
         Err(troubles) => in_the_way(args, &troubles, unread),
         Ok(mapped) => match send(&door, &mapped.entities, &name, args.dry_run, &to_set)? {

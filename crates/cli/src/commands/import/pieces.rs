@@ -1,7 +1,7 @@
 //! Entities go in: tried as a whole first, then a piece at a time.
 
 use trackside_engine::refusal::Code;
-use trackside_protocol::{Import, ImportEntity, Problem, Unmet};
+use trackside_protocol::{Import, ImportEntity, Problem, UnmetBody};
 
 use crate::folder::share;
 use crate::foreign::ImportProblem;
@@ -22,7 +22,7 @@ pub(super) struct Sent {
 }
 
 /// The advice for a problem with an entity, if there is one.
-pub(super) type ToDo<'a> = dyn Fn(&ImportEntity, &Unmet) -> Option<String> + 'a;
+pub(super) type ToDo<'a> = dyn Fn(&ImportEntity, &UnmetBody) -> Option<String> + 'a;
 
 /// Imports the entities, each with its place in the file; or returns every problem and imports none.
 pub(super) fn send(
@@ -86,7 +86,7 @@ fn locate_problems(
     piece: &[(ImportEntity, String)],
     to_do: &ToDo<'_>,
 ) -> Vec<ImportProblem> {
-    let answer = |it: &Unmet| {
+    let answer = |it: &UnmetBody| {
         let path = it.field.as_deref().and_then(|it| it.strip_prefix("entities."));
         let (place, rest) = path.map_or(("", ""), |it| it.split_once('.').unwrap_or((it, "")));
         let Some((entity, at)) = place.parse::<usize>().ok().and_then(|it| piece.get(it)) else {
@@ -134,7 +134,7 @@ mod tests {
         let mut problem = Problem::new(Code::CannotImport, "x");
         let first = problem.errors[0].clone();
         problem.errors = ["entities.1.fields.size", "entities.0", "entities.9.id", "entities.0.state"]
-            .map(|field| Unmet { field: Some(field.to_owned()), ..first.clone() })
+            .map(|field| UnmetBody { field: Some(field.to_owned()), ..first.clone() })
             .to_vec();
         let answer: Vec<String> = locate_problems(&problem, &[entity(7), entity(8)], &|_, _| None)
             .iter()

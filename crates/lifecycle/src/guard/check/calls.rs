@@ -5,7 +5,7 @@ use cel::common::ast::{CallExpr, Expr, operators as sign};
 use regex::RegexBuilder;
 
 use super::{Checker, Typed, loops};
-use crate::guard::functions::{self, Builtin, Mismatch, signature};
+use crate::guard::functions::{self, ArgumentMismatch, Builtin, signature};
 use crate::guard::ir::Ir;
 use crate::guard::{Fault, GuardError, HostFunction, Type, limits, nearest};
 use crate::value::Value;
@@ -110,7 +110,7 @@ impl<'c> Checker<'c, '_> {
         let types: Vec<Type> = given.iter().map(|it| it.ty.clone()).collect();
         let ty = match signature(entry.builtin, &types) {
             Ok(ty) => ty,
-            Err(Mismatch { argument, needs }) => {
+            Err(ArgumentMismatch { argument, needs }) => {
                 let found = types.get(argument).unwrap_or(&Type::Any);
                 let at = arguments
                     .get(argument)

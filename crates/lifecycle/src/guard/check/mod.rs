@@ -18,7 +18,7 @@ use super::{Fault, GuardError, Names, Scope, Type, VarSlot, VariableUse, limits}
 use crate::value::Value;
 
 /// A checked expression and its reads.
-pub(super) struct Checked {
+pub(super) struct CheckedExpression {
     pub(super) ir: Ir,
     pub(super) ty: Type,
     pub(super) reads: Vec<VariableUse>,
@@ -28,7 +28,7 @@ pub(super) fn check(
     parsed: &Parsed<'_>,
     names: &mut dyn Names,
     expected: Option<&Type>,
-) -> Result<Checked, Vec<GuardError>> {
+) -> Result<CheckedExpression, Vec<GuardError>> {
     let mut checker =
         Checker { parsed, names, errors: Vec::new(), reads: Vec::new(), locals: Vec::new(), depth: 0 };
     let Typed { ir, ty } = checker.node(&parsed.tree);
@@ -36,7 +36,7 @@ pub(super) fn check(
         checker.expect(&parsed.tree, &ir, &ty, expected);
     }
     if checker.errors.is_empty() {
-        Ok(Checked { ir, ty, reads: checker.reads })
+        Ok(CheckedExpression { ir, ty, reads: checker.reads })
     } else {
         // In the order in which a reader meets them.
         checker.errors.sort_by_key(|it| it.at.start);

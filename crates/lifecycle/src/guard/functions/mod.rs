@@ -11,7 +11,7 @@ mod time;
 use std::borrow::Cow;
 
 pub(super) use lists::position;
-pub(super) use signature::{Mismatch, signature};
+pub(super) use signature::{ArgumentMismatch, signature};
 
 use super::Fault;
 use super::limits::Budget;

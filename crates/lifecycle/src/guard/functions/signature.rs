@@ -4,17 +4,17 @@ use super::Builtin;
 use crate::guard::Type;
 
 /// An argument of the wrong type.
-pub(in crate::guard) struct Mismatch {
+pub(in crate::guard) struct ArgumentMismatch {
     pub(in crate::guard) argument: usize,
     pub(in crate::guard) needs: &'static str,
 }
 
 /// The type of the result. The number of arguments has been checked.
-pub(in crate::guard) fn signature(builtin: Builtin, arguments: &[Type]) -> Result<Type, Mismatch> {
+pub(in crate::guard) fn signature(builtin: Builtin, arguments: &[Type]) -> Result<Type, ArgumentMismatch> {
     let given = |at: usize| arguments.get(at).unwrap_or(&Type::Any);
     let check = |argument: usize, needs: &'static str, fits: fn(&Type) -> bool| {
         let it = given(argument);
-        if fits(it) || *it == Type::Any { Ok(()) } else { Err(Mismatch { argument, needs }) }
+        if fits(it) || *it == Type::Any { Ok(()) } else { Err(ArgumentMismatch { argument, needs }) }
     };
     let number = |at| check(at, "a number", Type::is_number);
     let whole = |at| check(at, "a whole number", Type::is_number);
@@ -143,7 +143,7 @@ pub(in crate::guard) fn signature(builtin: Builtin, arguments: &[Type]) -> Resul
 }
 
 /// Either one list, or values that can be compared with each other.
-fn extreme(arguments: &[Type]) -> Result<Type, Mismatch> {
+fn extreme(arguments: &[Type]) -> Result<Type, ArgumentMismatch> {
     const NEEDS: &str = "numbers, moments or lengths of time that can be compared";
     let mut all = Type::Null;
     let items: Vec<&Type> = match arguments {
@@ -154,7 +154,7 @@ fn extreme(arguments: &[Type]) -> Result<Type, Mismatch> {
         let comparable = it.is_number() || matches!(it, Type::Time | Type::Span | Type::Null);
         let joined = all.or(it.clone());
         if !comparable || (joined == Type::Any && *it != Type::Any && !arguments.contains(&Type::Any)) {
-            return Err(Mismatch { argument, needs: NEEDS });
+            return Err(ArgumentMismatch { argument, needs: NEEDS });
         }
         all = joined;
     }

@@ -17,7 +17,7 @@ use trackside_store::rules::Installed;
 use trackside_store::store::{
     AtPosition, Census, Counts, DwellTimes, Head, Listing, MemberRow, Members, OpenEffectRow, OrderRow,
 };
-use trackside_store::{Chain, Definition, Memory, Reader, Record, Store as _};
+use trackside_store::{Chain, Definition, MemoryStore, Reader, Record, Store as _};
 
 use super::*;
 use crate::memory::Limits;
@@ -127,7 +127,7 @@ fn started(now: Timestamp) -> (Entity, Entry) {
 /// The cost of 2,000 commands, one a second: store queries, rows read, most timers in memory at a time, and
 /// the number of timers that fired meanwhile.
 fn cost(pending: i64) -> (usize, usize, usize, usize) {
-    let inner = Memory::new().reader().unwrap();
+    let inner = MemoryStore::new().reader().unwrap();
     let (asked, rows) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let reader = Box::new(Waiting { inner, pending, asked: asked.clone(), rows: rows.clone() });
     let limits =

@@ -1,13 +1,13 @@
 //! Sequences for the terminal: lifelines side by side, arrows between them.
 
 use super::{Sequence, SequenceKind, SequenceStep, ends};
-use crate::draw::page::{Page, Tone, columns_of, wrapped};
+use crate::draw::page::{TextPage, Tone, columns_of, wrapped};
 
 impl Sequence {
     /// The story in `width` columns.
-    pub fn text(&self, width: usize) -> Page {
+    pub fn text(&self, width: usize) -> TextPage {
         let everyone = self.everyone();
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         if !self.title.is_empty() {
             for line in wrapped(&self.title, width.max(40)) {
                 page.line().put(Tone::Strong, &line);
@@ -53,12 +53,12 @@ impl Columns {
         row
     }
 
-    fn rest(&self, page: &mut Page) {
+    fn rest(&self, page: &mut TextPage) {
         let row: String = self.lines().into_iter().collect();
         page.line().put(Tone::Dim, &row);
     }
 
-    fn heads(&self, page: &mut Page, everyone: &[&str]) {
+    fn heads(&self, page: &mut TextPage, everyone: &[&str]) {
         let mut row = String::new();
         for (n, name) in everyone.iter().enumerate() {
             let start = self.at(n).saturating_sub(columns_of(name) / 2);
@@ -71,7 +71,7 @@ impl Columns {
 
     fn step(
         &self,
-        page: &mut Page,
+        page: &mut TextPage,
         number: usize,
         step: &SequenceStep,
         (from, to): (usize, usize),

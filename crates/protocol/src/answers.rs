@@ -16,7 +16,7 @@ pub struct Page<T = Json> {
 /// What a heartbeat brings back.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct HeartbeatTold {
+pub struct HeartbeatReply {
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
     pub fence: Option<u64>,
@@ -38,7 +38,8 @@ pub struct Stop {
 /// Work for the outside that nobody has answered.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EffectTold {
+#[schema(as = Effect)]
+pub struct EffectBody {
     pub id: u64,
     pub kind: String,
     /// The entity that asked for it.
@@ -90,7 +91,7 @@ pub struct Message {
 
 /// What the policy says of an action.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Judged {
+pub struct PolicyJudgement {
     pub pack: String,
     pub action: String,
     pub role: Option<String>,

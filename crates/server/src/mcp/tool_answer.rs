@@ -3,26 +3,26 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use trackside_protocol::{EntityBody, EntryBody, LeaseBody, Problem, Unmet};
+use trackside_protocol::{EntityBody, EntryBody, LeaseBody, Problem, UnmetBody};
 use utoipa::ToSchema;
 
 use crate::problem::Refused;
 
 /// Something that was done, in one sentence and as data.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct ToolAnswer {
     pub says: String,
     pub holds: Json,
 }
 
-impl Told {
+impl ToolAnswer {
     pub fn new(says: impl Into<String>, holds: &impl Serialize) -> Self {
         Self { says: says.into(), holds: serde_json::to_value(holds).unwrap_or_default() }
     }
 }
 
 /// What a call came to.
-pub(super) fn result(outcome: Result<Told, Refused>) -> CallToolResult {
+pub(super) fn result(outcome: Result<ToolAnswer, Refused>) -> CallToolResult {
     let (says, holds, is_refused) = match outcome {
         Ok(told) => (told.says, told.holds, false),
         Err(refused) => (in_words(&refused.0), serde_json::to_value(&*refused.0).unwrap_or_default(), true),
@@ -40,7 +40,7 @@ pub(super) fn result(outcome: Result<Told, Refused>) -> CallToolResult {
 fn in_words(problem: &Problem) -> String {
     let mut text = format!("Refused ({}): {}", problem.code, problem.detail);
     let reasons = problem.errors.iter().filter(|it| it.field.is_some() || it.message != problem.detail);
-    for Unmet { field, message, .. } in reasons {
+    for UnmetBody { field, message, .. } in reasons {
         match field {
             Some(field) => text.push_str(&format!("\n- {field}: {message}")),
             None => text.push_str(&format!("\n- {message}")),
@@ -58,7 +58,7 @@ fn in_words(problem: &Problem) -> String {
 /// What there is to do for whoever asks.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Work {
+pub(super) struct WorkSummary {
     /// Who you are here.
     pub you: You,
     #[schema(format = DateTime)]
@@ -144,16 +144,6 @@ pub(super) struct Waited {
     pub entity: Option<EntityBody>,
     /// What can be claimed now.
     pub claimable: Vec<Claimable>,
-}
-
-/// A page of entities.
-#[derive(Clone, Debug, ToSchema)]
-#[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it describes what `list` gives")]
-pub(super) struct Listed {
-    items: Vec<EntityBody>,
-    /// Send it as `cursor` for the next page; null on the last.
-    next_cursor: Option<String>,
 }
 
 /// Where an entity stands, and why.

@@ -10,7 +10,8 @@ use crate::number::{needed, whole};
 /// A new entity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Create {
+#[schema(as = Create)]
+pub struct CreateBody {
     /// 1 to 128 of letters, digits, `.`, `_`, `@`, `-`; made by the server if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -22,7 +23,8 @@ pub struct Create {
 /// A change of state by target or by name, or an event that changes fields only. One of `to` and `event` is named.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Transition {
+#[schema(as = Transition)]
+pub struct TransitionBody {
     /// The state it is to go to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
@@ -42,7 +44,8 @@ pub struct Transition {
 /// The next one that can be claimed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Claim {
+#[schema(as = Claim)]
+pub struct ClaimBody {
     /// The transition that takes it, where several could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
@@ -59,7 +62,8 @@ pub struct Claim {
 /// A sign of life from the holder of a lease.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Heartbeat {
+#[schema(as = Heartbeat)]
+pub struct HeartbeatBody {
     /// Which lease; needed where the lifecycle has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
@@ -84,7 +88,8 @@ pub struct Correct {
 /// Many commands in one request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Batch {
+#[schema(as = Batch)]
+pub struct BatchBody {
     pub commands: Vec<BatchCommand>,
     /// All of them, or none.
     #[serde(default)]
