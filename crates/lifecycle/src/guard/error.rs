@@ -10,11 +10,18 @@ pub struct GuardError {
     /// Bytes in the source.
     pub at: Range<usize>,
     pub hint: Option<String>,
+    /// A name in it stands for nothing.
+    pub is_unknown_name: bool,
 }
 
 impl GuardError {
     pub(super) fn new(message: impl Into<String>, at: Range<usize>) -> Self {
-        Self { message: message.into(), at, hint: None }
+        Self { message: message.into(), at, hint: None, is_unknown_name: false }
+    }
+
+    /// A name that stands for nothing.
+    pub(super) fn unknown_name(name: &str, at: Range<usize>) -> Self {
+        Self { is_unknown_name: true, ..Self::new(format!("unknown name `{name}`"), at) }
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -214,7 +214,7 @@ pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
 fn in_words(life: &Lifecycle, it: &GuardError) -> String {
     match &it.hint {
         Some(hint) => format!("{it}: {hint}"),
-        None if it.message.starts_with("unknown name") => format!("{it}: {}", names_of(life)),
+        None if it.is_unknown_name => format!("{it}: {}", names_of(life)),
         None => it.to_string(),
     }
 }

@@ -14,6 +14,7 @@ use trackside_lifecycle::value::Value;
 
 use trackside_protocol::ProblemCode;
 
+use super::query_string::{ParameterError, from_query};
 use crate::app::App;
 use crate::limits::is_too_deep;
 use crate::problem::Refused;
@@ -109,30 +110,28 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Parameters<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Refused> {
-        let query = axum::extract::Query::<T>::try_from_uri(&parts.uri);
-        query.map(|it| Self(it.0)).map_err(|it| wrong_parameter(&it.body_text()))
+        let query = parts.uri.query().unwrap_or_default();
+        from_query(query).map(Self).map_err(wrong_parameter)
     }
 }
 
 /// The problem for a wrong parameter.
-fn wrong_parameter(text: &str) -> Refused {
-    let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
-    let is_name = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-    if let Some((name, why)) = text.split_once(": ").filter(|(name, _)| is_name(name)) {
-        let detail = match name {
-            "limit" => "limit must be 1 to 200".to_owned(),
-            "after" | "at" | "seq" => format!("{name} must be the number of a journal entry, 0 or more"),
-            _ => format!("{name} is invalid: {why}"),
-        };
-        return Refused::parameter(name, detail);
-    }
-    let name = text.strip_prefix("unknown field `").and_then(|it| it.split('`').next());
-    let expected = text.split_once(", expected ").map(|(_, it)| it.trim_start_matches("one of "));
-    match (name, expected) {
-        (Some(name), Some(expected)) => {
-            Refused::parameter(name, format!("Unknown parameter {name}; expected {expected}"))
+fn wrong_parameter(error: ParameterError) -> Refused {
+    match error {
+        ParameterError::Unknown { name, expected } => {
+            let expected: Vec<String> = expected.iter().map(|it| format!("`{it}`")).collect();
+            let expected = if expected.is_empty() { "none".to_owned() } else { expected.join(", ") };
+            Refused::parameter(&name, format!("Unknown parameter {name}; expected {expected}"))
         }
-        _ => Refused::new(ProblemCode::InvalidParameter, text),
+        ParameterError::Invalid { name, why } => {
+            let detail = match name.as_str() {
+                "limit" => "limit must be 1 to 200".to_owned(),
+                "after" | "at" | "seq" => format!("{name} must be the number of a journal entry, 0 or more"),
+                _ => format!("{name} is invalid: {why}"),
+            };
+            Refused::parameter(&name, detail)
+        }
+        ParameterError::Other(why) => Refused::new(ProblemCode::InvalidParameter, why),
     }
 }
 

@@ -37,6 +37,7 @@ mod open_requests;
 pub(crate) mod packs;
 pub(crate) mod policy;
 pub(crate) mod queries;
+mod query_string;
 pub(crate) mod redactions;
 mod run_tokens;
 pub(crate) mod settings;

@@ -42,9 +42,7 @@ impl<'c> Checker<'c, '_> {
             Err(unknown) => {
                 let at = self.segment_range(&nodes, &unknown.name);
                 let meant = nearest(&unknown.name, unknown.known.iter().map(String::as_str));
-                self.report(
-                    GuardError::new(format!("unknown name `{}`", unknown.name), at).did_you_mean(meant),
-                )
+                self.report(GuardError::unknown_name(&unknown.name, at).did_you_mean(meant))
             }
         }
     }
