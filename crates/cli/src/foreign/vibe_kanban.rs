@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_written_as_everywhere_else() {
+    fn an_id_has_the_usual_form() {
         let bytes: Vec<u8> = (0..16).collect();
         assert_eq!(uuid(&bytes), "00010203-0405-0607-0809-0a0b0c0d0e0f");
     }
