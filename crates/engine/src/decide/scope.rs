@@ -37,7 +37,7 @@ pub(super) struct EntityScope<'a> {
     pub around: &'a Surroundings<'a>,
     pub life: &'a Lifecycle,
     pub entity: &'a Entity,
-    /// Accepted values of the request that are not stored.
+    /// Accepted values of the request.
     pub taken: &'a Fields,
     /// Stored fields that the request sent.
     pub base: &'a [(Name, Value)],
