@@ -314,7 +314,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn schemas_are_read_as_what_they_are() {
+    fn schemas_are_read_as_their_types() {
         let read = |it: Json| Kind::read(Some(&it));
         let maybe = |it| Kind::Maybe(Box::new(it));
         assert_eq!(read(json!({ "type": ["string", "null"] })), maybe(Kind::Text));

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_of_settings_is_what_the_packs_say() {
+    fn the_settings_page_is_up_to_date() {
         let tree = Tree::here();
         let kept = fs::read_to_string(tree.root().join(SETTINGS)).unwrap_or_default();
         assert!(
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_routes_is_what_the_routes_are() {
+    fn the_routes_page_is_up_to_date() {
         let kept = fs::read_to_string(Tree::here().root().join(ROUTES)).unwrap_or_default();
         assert!(
             kept == routes(&described()),

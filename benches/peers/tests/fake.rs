@@ -203,7 +203,7 @@ fn a_sender_that_is_held_up_does_not_hide_it() {
     let steady = open(&fake, &how, &|_| ()).unwrap();
     assert_eq!(steady.latency.count(), 1_000);
     assert!(steady.latency.at(0.95) >= block / 2, "{:?}", steady.latency.at(0.95));
-    assert!(steady.sender.at(0.95) >= block / 2, "and it is told whose fault it was");
+    assert!(steady.sender.at(0.95) >= block / 2, "the sender's own delay is reported");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn plan(parts: &[Part]) -> Plan {
 }
 
 #[test]
-fn a_plan_measures_what_it_is_asked_for_with_its_controls() {
+fn a_plan_measures_the_selected_parts_with_their_controls() {
     let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
     let told = Mutex::new(BTreeSet::new());
     let so_far = |what: &str, share: f64| {

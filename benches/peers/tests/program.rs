@@ -83,7 +83,7 @@ fn a_killed_run_leaves_no_folder() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_what_to_do() {
+fn wrong_arguments_are_refused_with_the_next_step() {
     let few = bench(&["--callers", "64", "--entities", "10"]).output().unwrap();
     assert_eq!(few.status.code(), Some(2));
     assert!(stderr(&few).contains("raise --entities"), "{}", stderr(&few));

@@ -110,7 +110,7 @@ fn a_killed_bench_leaves_neither_server_nor_folder() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_what_to_do() {
+fn wrong_arguments_are_refused_with_the_next_step() {
     let few = trackside(&["bench", "--callers", "64", "--entities", "10"]).output().unwrap();
     assert_eq!(few.status.code(), Some(2));
     assert!(stderr(&few).contains("raise --entities"), "{}", stderr(&few));

@@ -57,7 +57,7 @@ scenarios:
 ";
 
 #[test]
-fn the_page_of_commands_is_what_the_commands_are() {
+fn the_commands_page_is_up_to_date() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
     let kept = std::fs::read_to_string(page).unwrap_or_default();
     let now = data(&trackside(&["reference"]));
@@ -68,7 +68,7 @@ fn the_page_of_commands_is_what_the_commands_are() {
 }
 
 #[test]
-fn help_is_what_we_reviewed() {
+fn help_matches_the_reviewed_snapshots() {
     insta::assert_snapshot!("help", data(&trackside(&["--help"])));
     insta::assert_snapshot!("help-test", data(&trackside(&["test", "--help"])));
     insta::assert_snapshot!("help-diff", data(&trackside(&["diff", "--help"])));
@@ -101,7 +101,7 @@ fn rules_without_a_scenario_are_listed_and_fail() {
 }
 
 #[test]
-fn a_failing_scenario_shows_what_was_expected_what_happened_and_the_journal() {
+fn a_failing_scenario_shows_expectation_result_and_journal() {
     let wrong = SCENARIOS.replace("then: { state: ON }", "then: { state: \"OFF\" }");
     let folder = pack("fails", LIGHT, &wrong);
     let output = trackside(&["test", folder.to_str().unwrap()]);

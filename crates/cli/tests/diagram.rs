@@ -28,7 +28,7 @@ fn told(output: &Output) -> String {
 }
 
 #[test]
-fn help_is_what_we_reviewed() {
+fn help_matches_the_reviewed_snapshots() {
     insta::assert_snapshot!("help-diagram", data(&trackside(&["diagram", "--help"])));
 }
 
@@ -38,7 +38,7 @@ fn a_lifecycle_is_drawn_for_the_terminal() {
 }
 
 #[test]
-fn a_width_is_kept() {
+fn the_width_is_respected() {
     let output = trackside(&["diagram", "mission.task", "packs/mission", "--width", "60"]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     assert!(data(&output).lines().all(|it| it.chars().count() <= 60));
@@ -64,7 +64,7 @@ fn every_format_is_printed() {
 }
 
 #[test]
-fn json_holds_states_and_ways() {
+fn json_contains_states_and_moves() {
     let output = trackside(&["diagram", "mission.control", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&data(&output)).unwrap();
     let graph = &json["lifecycles"][0];

@@ -133,7 +133,7 @@ fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
             "alert-resolved"
         );
     }
-    assert_eq!(world.view.get(&key()).unwrap().version, version, "no new version of what it is about");
+    assert_eq!(world.view.get(&key()).unwrap().version, version, "no new version of the entity");
     // The same alert raised again is a new one.
     let third = leak(&mut world);
     assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [second, third]);

@@ -179,7 +179,7 @@ fn missing_data_is_requested_until_the_decision_is_the_same() {
     let accepted = loop {
         match decide(&world.law, &partial, &command, world.now) {
             Err(needs) => {
-                assert!(needs.iter().count() > 0, "it says what it needs");
+                assert!(needs.iter().count() > 0, "it names its needs");
                 for key in needs {
                     asked.push(key.to_string());
                     partial.load_from(&world.view, key);

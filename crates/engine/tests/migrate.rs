@@ -257,11 +257,11 @@ fn fitting_values_stay_and_mapped_ones_change() {
     assert_eq!(field("team"), "blue", "new fields get their default");
     assert_eq!(field("title"), "Untitled");
     assert!(after.fields.get("colour").is_none());
-    assert_eq!(after.state_entered_at, before.state_entered_at, "its time in the state goes on");
+    assert_eq!(after.state_entered_at, before.state_entered_at, "its time in the state continues");
     assert_eq!(after.stay("WORKING").unwrap().visits, 1);
     assert!(after.stay("DOING").is_none());
     assert!(after.tallies("odd").is_none() && after.tallies("tries").is_some());
-    assert_eq!(after.timer("age"), before.timer("age"), "a clock that both know goes on");
+    assert_eq!(after.timer("age"), before.timer("age"), "a clock of both versions continues");
     assert!(after.timer("DOING").is_none(), "a clock that is unknown there ends");
     let rest = after.timer("rest").expect("a clock that is new there starts");
     assert_eq!(rest.started_at, world.now);

@@ -47,31 +47,31 @@ fn holds(folder: &str) {
 }
 
 #[test]
-fn every_construct_does_what_its_page_says() {
+fn every_construct_behaves_as_documented() {
     holds("tests/constructs");
 }
 
 #[test]
-fn mission_holds() {
+fn mission_scenarios_pass() {
     holds("../../packs/mission");
 }
 
 #[test]
-fn build_holds() {
+fn build_scenarios_pass() {
     holds("../../packs/build");
 }
 
 #[test]
-fn coding_holds() {
+fn coding_scenarios_pass() {
     holds("../../packs/coding");
 }
 
 #[test]
-fn turns_holds() {
+fn turns_scenarios_pass() {
     holds("../../packs/turns");
 }
 
 #[test]
-fn research_holds() {
+fn research_scenarios_pass() {
     holds("../../packs/research");
 }

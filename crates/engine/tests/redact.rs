@@ -228,7 +228,7 @@ fn heavy_parcel() -> (World, EntityKey, u64) {
 }
 
 #[test]
-fn a_rule_that_is_broken_already_still_needs_what_it_reads() {
+fn a_broken_rule_still_needs_its_values() {
     let (mut world, key, load) = heavy_parcel();
     let command = redact(&world, &key, &[load], &[]);
     let refusal = refused(world.submit(&command));
@@ -405,7 +405,11 @@ fn a_redacted_redaction_does_not_need_its_dropped_values() {
         }
         apply(&mut view, &entry);
     }
-    assert_eq!(view.get(&key()), world.view.get(&key()), "a replay of what is left gives what is");
+    assert_eq!(
+        view.get(&key()),
+        world.view.get(&key()),
+        "a replay of the remaining journal gives the live entity"
+    );
 }
 
 #[test]

@@ -257,7 +257,7 @@ fn a_computed_field_hides_the_value_it_is_named_after() {
 }
 
 #[test]
-fn a_reaction_notices_what_it_counts() {
+fn a_reaction_is_triggered_by_its_counts() {
     let many = GOOD.replace("tries: {", "needs: { items: { type: string } }\n  tries: {")
         + "refs: { needed: { to: demo.task, by: needs, many: true } }\n";
     let told = &["does not run when they move", "give the ref an `inverse`"];
@@ -620,7 +620,7 @@ fn an_order_is_kept_within_one_and_opened_by_it() {
 }
 
 #[test]
-fn a_ranking_says_what_it_is_made_of() {
+fn a_ranking_needs_its_keys() {
     for (keys, told) in [
         ("in: NOWHERE", &["error[unknown-state]", "`NOWHERE`"][..]),
         ("by: [-tires]", &["unknown name `tires`", "did you mean `tries`?"]),

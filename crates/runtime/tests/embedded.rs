@@ -4,7 +4,7 @@
 mod embedded;
 
 #[test]
-fn another_program_can_keep_a_project() {
+fn another_program_can_embed_the_runtime() {
     let folder = std::env::temp_dir().join(format!("trackside-embedded-test-{}", std::process::id()));
     let pack = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     assert_eq!(embedded::create_a_task(&folder, &pack).ok().as_deref(), Some("INBOX"));

@@ -59,7 +59,7 @@ mod tests {
     use serde_json::Value as Json;
 
     #[test]
-    fn every_answer_says_what_it_means_and_every_page_names_its_items() {
+    fn every_answer_has_a_description_and_every_page_an_item_type() {
         let document = serde_json::to_value(crate::openapi()).unwrap_or_default();
         let answers = |it: &Json| it["responses"].as_object().cloned().unwrap_or_default();
         let mut seen = 0;

@@ -85,7 +85,7 @@ fn the_wal_restarts_under_load_and_is_never_truncated() {
             assert_eq!(reader.records(chain.seq - 1, 9).unwrap().len(), 1);
         }
     }
-    assert!(longest < 640, "{longest} pages: the log of 3,000 and more was never begun anew");
+    assert!(longest < 640, "{longest} pages: the WAL of 3,000 and more never restarted");
     assert_eq!(reader.head().unwrap().chain, chain);
 }
 
@@ -104,7 +104,7 @@ fn a_wal_held_back_by_a_reader_restarts_later() {
         journal.append(&batch(&mut chain, 3)).unwrap();
     }
     let held = log();
-    assert!(held > 300, "nothing is begun anew while somebody reads");
+    assert!(held > 300, "the WAL does not restart during a read");
     slow.execute_batch("COMMIT;").unwrap();
     for _ in 0..600 {
         journal.append(&batch(&mut chain, 3)).unwrap();
@@ -369,10 +369,10 @@ fn a_backup_is_consistent_under_concurrent_writes() {
     });
     assert!(ends[0].seq >= 2_000 && ends[0].seq < ends[1].seq && ends[1].seq < ends[2].seq, "{ends:?}");
     for (to, end) in backups.iter().zip(ends) {
-        assert!(store.backup(to.path(), &mut |_, _| {}).is_err(), "what is there stays");
+        assert!(store.backup(to.path(), &mut |_, _| {}).is_err(), "existing files stay");
         let restored = Folder::new("restored");
         assert_eq!(Sqlite::restore(to.path(), restored.path()).unwrap(), end);
-        assert!(Sqlite::restore(to.path(), restored.path()).is_err(), "what is there stays");
+        assert!(Sqlite::restore(to.path(), restored.path()).is_err(), "existing files stay");
         let back = open(restored.path());
         let mut reader = back.reader().unwrap();
         assert_eq!(reader.head().unwrap().chain, end);

@@ -166,11 +166,11 @@ fn an_interrupted_archiving_loses_nothing_and_is_resumed() {
             let bytes = std::fs::read(&file).unwrap();
             std::fs::remove_file(&file).unwrap();
             std::fs::write(file.with_extension("partial"), &bytes[..bytes.len() / 2]).unwrap();
-            assert_eq!(found(), all, "what is not finished counts for nothing");
+            assert_eq!(found(), all, "an unfinished file does not count");
         }
         let mut journal = store.journal().unwrap();
         let moved = move_out(reader.as_mut(), journal.as_mut(), &archive, now).unwrap();
-        assert_eq!(moved.is_some(), !after, "what was cut already is not moved again");
+        assert_eq!(moved.is_some(), !after, "entries that were cut are not moved again");
         assert_eq!(found(), all);
         assert!(store.reader().unwrap().base().unwrap().seq > 20);
     }

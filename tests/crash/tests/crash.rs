@@ -207,7 +207,7 @@ fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
     );
     assert!(answered as u64 > rounds * 10, "the writer must be under load: {answered} answers");
     assert!(ran_out > 0, "no question ran out");
-    assert!(open > 0, "every kill must meet somebody who waits");
+    assert!(open > 0, "every kill must happen while a caller waits");
 }
 
 /// The control: where callers are answered before the commit, the same kills find it.

@@ -161,7 +161,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_arrows_hold() {
+    fn the_dependency_rules_hold() {
         clean(&check(&Tree::here()));
     }
 

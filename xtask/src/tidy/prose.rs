@@ -18,7 +18,7 @@ const AREAS: [(Area, usize); 6] = [
     (Area::Packs, 10),
     (Area::Help, 10),
     (Area::Messages, 10),
-    (Area::Comments, 44),
+    (Area::Comments, 10),
 ];
 
 /// Words and turns of phrase that make readers stop.

@@ -78,7 +78,7 @@ mod tests {
     use crate::tidy::clean;
 
     #[test]
-    fn the_code_knows_no_state() {
+    fn the_code_names_no_state_of_a_pack() {
         clean(&check(&Tree::here()));
     }
 

@@ -47,7 +47,7 @@ mod tests {
     use crate::tidy::clean;
 
     #[test]
-    fn names_say_what_things_are() {
+    fn names_contain_no_empty_words() {
         clean(&check(&Tree::here()));
     }
 

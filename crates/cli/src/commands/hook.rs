@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_forms_of_agents_are_read() {
+    fn the_formats_of_agents_are_parsed() {
         let claude = r#"{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/w/src/a.rs","content":"/w/"},"cwd":"/w","permission_mode":"default"}"#;
         let read = act(claude).unwrap();
         assert_eq!((read.dialect, read.tool.as_str(), read.unattended), (Dialect::Claude, "Write", false));

@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn only_some_are_taken() {
+    fn only_selected_tasks_are_imported() {
         let wishes = Wishes {
             fields: pairs(&[("title", "text")]),
             only: pairs(&[("rank", "low")]),

@@ -133,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_are_there() {
+    fn the_equivalent_names_are_complete() {
         assert!(!WORDS.waits.is_empty() && WORDS.alike.iter().flatten().all(|it| *it == plain(it)));
     }
 
     #[test]
-    fn names_are_one_however_they_are_written() {
+    fn spelling_variants_are_one_name() {
         for it in ["in-progress", "inProgress", "IN_PROGRESS", "inprogress", "In Progress"] {
             assert_eq!(plain(it), "inprogress");
         }

@@ -331,14 +331,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_tasks_says_what_a_task_is() {
+    fn a_text_without_tasks_gets_an_explanation_of_the_format() {
         let found = read("# Nothing\n\n[ ] no bullet\n- [] nothing in it\n");
         assert_eq!(found.troubles.len(), 1);
         assert!(found.troubles[0].what.contains("- [ ] TASK-001"), "{:?}", found.troubles);
     }
 
     #[test]
-    fn no_text_is_too_strange() {
+    fn any_text_is_parsed_without_a_panic() {
         for text in [
             "# Symbols\n- [é] (",
             "- [",

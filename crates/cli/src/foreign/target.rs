@@ -189,8 +189,8 @@ mod tests {
         assert_eq!(target.alike("title").unwrap().name, "name", "not the engine's");
         assert_eq!(target.alike("dependencies").unwrap().name, "dependsOn");
         assert!(target.alike("notes").is_none());
-        assert!(target.field("title").is_some(), "where somebody asks for it");
-        assert!(target.field("age").is_none(), "nobody writes it");
+        assert!(target.field("title").is_some(), "only on request");
+        assert!(target.field("age").is_none(), "callers do not write it");
         assert_eq!(target.state_alike("todo"), Some("TO_DO"));
         assert_eq!(target.state_alike("to-do"), Some("DONE"), "what the pack says goes first");
         assert_eq!(target.state_alike("closed"), Some("DONE"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn values_become_what_the_field_has() {
+    fn values_are_converted_to_the_type_of_the_field() {
         let target = target();
         let fitted = |name: &str, value: Json| target.field(name).unwrap().fitted(&value);
         assert_eq!(fitted("name", json!(3)), json!("3"));

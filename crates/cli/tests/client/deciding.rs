@@ -3,7 +3,7 @@
 use crate::ground::{Ground, scratch};
 
 #[test]
-fn people_see_what_waits_for_them_and_decide() {
+fn people_list_open_requests_and_decide() {
     let ground = Ground::start(scratch("deciding"), "mission");
     let ada = ground.token("ada", "agent", &["mission:specialist"]);
     let [pia, tom] = ["pia", "tom"].map(|it| ground.token(it, "human", &[]));

@@ -13,7 +13,7 @@ fn the_demo_plays_its_script_and_uses_every_pack() {
     let played = told(binary(&["demo", "--once", "--pace", "0", "--data", data]));
     played.says(0, &["1 of 6", "6 of 6", "refused as expected", "its hash chain verifies", "trackside up"]);
     for door in ["$ trackside fire", "POST /v1/entities", "fire {"] {
-        assert!(played.data.contains(door), "nobody came by {door}:\n{}", played.data);
+        assert!(played.data.contains(door), "no actor used {door}:\n{}", played.data);
     }
     assert!(!played.data.contains('\u{1b}'), "colours in a pipe");
     told(binary(&["audit", "verify", "--data", data])).says(0, &[]);

@@ -4,7 +4,7 @@ use crate::ground::Ground;
 use crate::program::{binary, told};
 
 #[test]
-fn evidence_leaves_the_server_and_holds_without_it() {
+fn exported_evidence_verifies_without_the_server() {
     let ground = Ground::small("evidence");
     ground.ask(&["new", "small.light", "--id", "A", "place=the hall"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B", "place=somewhere private"]).says(0, &[]);

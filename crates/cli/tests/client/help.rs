@@ -18,7 +18,7 @@ fn misspelled_commands_get_a_suggestion() {
 }
 
 #[test]
-fn help_is_what_we_reviewed() {
+fn help_matches_the_reviewed_snapshots() {
     for command in [
         "up",
         "demo",

@@ -157,11 +157,11 @@ fn cancelled_requests_are_not_answered_and_the_others_are() {
     assert_eq!(host.hear()["error"]["code"], -32600);
     host.say("");
     assert_eq!(host.ask("ping", json!({}))["result"], json!({}));
-    assert_eq!(host.ended(), Vec::<Json>::new(), "nobody wants to know");
+    assert_eq!(host.ended(), Vec::<Json>::new(), "a cancelled request has no answer");
 }
 
 #[test]
-fn while_the_server_is_away_every_request_says_what_to_do() {
+fn while_the_server_is_away_every_request_gets_advice() {
     let mut ground = Ground::small("mcp-away");
     // No server has ever run there.
     let none = scratch("mcp-none");

@@ -18,7 +18,7 @@ impl Drop for Ends {
 }
 
 #[test]
-fn a_server_has_its_memory_in_small_pages() {
+fn a_server_uses_no_huge_pages() {
     let root = scratch("memory");
     let pack = small(&root, 1, LIGHT);
     let mut up = binary(&["up", "--listen", "127.0.0.1:0", "--packs", &pack]);

@@ -63,7 +63,7 @@ fn an_entity_is_made_moved_and_refused() {
 }
 
 #[test]
-fn refusals_read_as_reviewed() {
+fn refusals_match_the_reviewed_snapshot() {
     let ground = Ground::small("refusals");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     let ada = ground.token("ada", "agent", &[]);

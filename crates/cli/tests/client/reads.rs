@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::ground::Ground;
 
 #[test]
-fn readings_are_as_reviewed() {
+fn reads_match_the_reviewed_snapshot() {
     let ground = Ground::small("reads");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B"]).says(0, &[]);
@@ -38,7 +38,7 @@ fn readings_are_as_reviewed() {
 }
 
 #[test]
-fn every_reading_knows_json() {
+fn every_read_supports_json() {
     let ground = Ground::small("json");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     for args in [

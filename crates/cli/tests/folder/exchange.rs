@@ -98,7 +98,7 @@ fn every_lifecycle_survives_an_export_and_import() {
             json
         };
         assert_eq!(without_time(&first.remove(0)), without_time(&second.remove(0)), "{name}");
-        assert!(first == second, "{name}: what came back is not what went out");
+        assert!(first == second, "{name}: the import differs from the export");
         assert_eq!(entities(Path::new(data)), entities(Path::new(&back)), "{name}");
         trackside(&["audit", "verify", "--data", &back]).says(0, &["intact"]);
     }

@@ -3,7 +3,7 @@
 use crate::ground::trackside;
 
 #[test]
-fn help_is_what_we_reviewed() {
+fn help_matches_the_reviewed_snapshots() {
     for command in ["export", "import", "validate", "redact", "backup", "restore", "archive", "doctor"] {
         insta::assert_snapshot!(format!("help-{command}"), trackside(&[command, "--help"]).data);
     }

@@ -94,7 +94,7 @@ fn a_rule_that_needs_a_cleared_field_is_reported_with_the_field_and_its_entry() 
         "--entry N",
     ];
     told.says(1, &words);
-    assert!(!told.messages.contains("- note"), "only what a rule needs is named: {told:?}");
+    assert!(!told.messages.contains("- note"), "only the fields that a rule needs are named: {told:?}");
     assert!(holds(&ground.data(), "secret place"), "nothing was changed");
     let set = [redact.as_slice(), &["--set", "watts:=60"]].concat();
     ground.ask(&set).says(0, &["note is cleared"]);

@@ -224,7 +224,7 @@ impl DecisionBuilder<'_> {
         self.gates_of(life, entity, trigger, request, &|_| true)
     }
 
-    /// The refusals of the given gates.
+    /// The unmet conditions of the gates that `is_meant` selects.
     pub fn gates_of(
         &self,
         life: &Lifecycle,

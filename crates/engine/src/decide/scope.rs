@@ -37,11 +37,11 @@ pub(super) struct EntityScope<'a> {
     pub around: &'a Surroundings<'a>,
     pub life: &'a Lifecycle,
     pub entity: &'a Entity,
-    /// The accepted fields of the request.
+    /// Accepted values of the request.
     pub taken: &'a Fields,
-    /// Fields of the request.
+    /// Stored fields that the request sent.
     pub base: &'a [(Name, Value)],
-    /// The fields that rules have set so far; they override the entity's fields.
+    /// The fields that rules have set so far; they override `base`.
     pub changed: &'a [(Name, Value)],
     /// Counter changes so far.
     pub counted: &'a [TallyChange],

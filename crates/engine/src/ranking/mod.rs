@@ -371,12 +371,12 @@ mod tests {
         ranking.put(&Name::new("f"), Some(&place(&["x"], None, 9)));
         ranking.put(&Name::new("g"), None);
         assert_eq!(names(ranking.ascending(&vec![Name::new("x")])), ["a", "b", "c", "d", "e", "f"]);
-        assert_eq!(ranking.is_open(&vec![Name::new("y")]), None, "nobody is left there");
+        assert_eq!(ranking.is_open(&vec![Name::new("y")]), None, "the old place is empty");
         assert_eq!(ranking.around(0, &Name::new("y")).count(), 0);
         assert_eq!(ranking.around(0, &Name::new("x")).count(), 1);
         for id in ["a", "b", "c", "d", "e", "f"] {
             ranking.put(&Name::new(id), None);
         }
-        assert_eq!(ranking, RankingIndex::default(), "nothing stays of what is gone");
+        assert_eq!(ranking, RankingIndex::default(), "an empty order leaves nothing behind");
     }
 }

@@ -134,7 +134,7 @@ impl View {
         }
     }
 
-    /// Forgets which entities and keys do not exist: another process may create them.
+    /// Forgets which entities and keys do not exist, so that the next question looks them up again.
     pub fn forget_absent(&mut self) {
         self.absent = Default::default();
         self.unused = Default::default();

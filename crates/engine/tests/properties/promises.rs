@@ -150,7 +150,7 @@ proptest! {
                 }
                 Event::TimeoutWarned { timer, percent, .. } => {
                     let fresh = told.insert((entry.entity.clone(), timer.to_string(), *percent));
-                    prop_assert!(fresh, "told twice: {entry:?}");
+                    prop_assert!(fresh, "reported twice: {entry:?}");
                 }
                 _ => {}
             }

@@ -137,7 +137,7 @@ pub(crate) fn of(ground: &Ground, cast: &Cast) -> Vec<Command> {
 }
 
 fn command(cast: &Cast, (who, what, of, with): &Line) -> Command {
-    let actor = cast.find(&(*who).into()).unwrap_or_else(|| panic!("nobody is called {who}")).clone();
+    let actor = cast.find(&(*who).into()).unwrap_or_else(|| panic!("no actor is called {who}")).clone();
     let entity = EntityKey::parse(of).unwrap_or_else(|| panic!("{of} is no entity"));
     let json: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(with).expect("openings are JSON");

@@ -259,7 +259,7 @@ impl<'a> Walk<'a> {
                     // A correction must not break an invariant either; but one that was broken before does
                     // not prevent it.
                     if !std::mem::replace(&mut self.corrected, true) {
-                        let corrected = self.world.view.get(entity).expect("what was corrected");
+                        let corrected = self.world.view.get(entity).expect("the corrected entity");
                         holds::invariants_of(self.ground, &self.world, corrected)?;
                     }
                 }

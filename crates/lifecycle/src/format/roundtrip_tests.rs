@@ -11,7 +11,7 @@ fn kept(text: &str) -> Option<String> {
     let file = sources.add("a.yaml", text);
     let mut problems = Problems::new();
     if read(&sources, file, &mut problems).is_none() || problems.has_errors() {
-        assert!(format(&sources, file).is_err(), "what has mistakes is not formatted");
+        assert!(format(&sources, file).is_err(), "invalid text is not formatted");
         return None;
     }
     let once = format(&sources, file).unwrap_or_else(|it| {

@@ -325,7 +325,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn we_agree_with_cel(
+    fn results_agree_with_cel(
         bytes in prop::collection::vec(any::<u8>(), 10..120),
         worlds in prop::collection::vec(given(), 1..10),
     ) {

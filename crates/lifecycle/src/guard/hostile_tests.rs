@@ -255,7 +255,7 @@ mod soup {
 
         /// Any source gives an expression, or errors that point into the source.
         #[test]
-        fn any_soup_gets_an_answer(words in prop::collection::vec(word(), 0..40)) {
+        fn any_token_sequence_gets_an_answer(words in prop::collection::vec(word(), 0..40)) {
             let source = words.concat();
             let mut world = task();
             match Guard::compile(&source, &mut world) {

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_says_what_it_reads() {
+    fn a_template_lists_its_reads() {
         let template = Template::compile("{title} {plan.bullets}", &mut task()).unwrap();
         assert_eq!(
             template.reads().map(|it| it.path.as_str()).collect::<Vec<_>>(),

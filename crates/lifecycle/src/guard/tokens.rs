@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_falls_into_words_texts_and_signs() {
+    fn a_source_is_split_into_words_texts_and_signs() {
         assert_eq!(
             words("a.b[0] >= 1.5e-3 && !(x == 'it\\'s') // end"),
             ["a", ".", "b", "[", "0", "]", ">=", "1.5e-3", "&&", "!", "(", "x", "==", "'it\\'s'", ")"]

@@ -416,7 +416,7 @@ transitions:
     }
 
     #[test]
-    fn an_empty_file_says_what_is_expected() {
+    fn an_empty_file_is_reported_with_the_expected_content() {
         insta::assert_snapshot!(check("").1, @r#"
         error[type]: a mapping is expected here, this is empty
          --> task.yaml:1:1

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_leads_as_far_as_the_text_goes() {
+    fn a_path_is_located_as_far_as_the_text_goes() {
         let mut sources = Sources::new();
         let text = "lifecycle: a.b\ntransitions:\n  go: { from: A, to: B }\n  stop:\n    - { from: B }\n    - { from: C, by: human }\n";
         let file = sources.add("b.yaml", text);

@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_counted() {
+    fn problems_beyond_the_limit_are_counted() {
         let places: Vec<_> = (1..=53).map(|n| (n, 1, 0, 0)).collect();
         assert!(show("a.yaml", "", &places).ends_with("and 3 more problems, not shown"));
         assert_eq!(show("a.yaml", "", &[]), "");
     }
 
     #[test]
-    fn machines_get_both_ends() {
+    fn the_json_contains_start_and_end() {
         let mut sources = Sources::new();
         let file = sources.add("a.yaml", "é: [1,\n  2]\n");
         let mut problems = Problems::new();

@@ -41,7 +41,7 @@ impl Timers {
         Self { near, horizon: Timestamp(i64::MIN), most, full: most, aside, fetch, waiting: None }
     }
 
-    /// Applies the changes of an entry; `before` is the earlier entity.
+    /// Removes the timers that an entry changes. `entity` is the entity before the entry.
     pub fn before(&mut self, entity: Option<&Entity>, entry: &Entry) {
         for_changed(&entry.event, |name| {
             if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)
@@ -52,7 +52,7 @@ impl Timers {
         });
     }
 
-    /// The second half: the entity as it is after.
+    /// Adds the timers that an entry changed. `entity` is the entity after the entry.
     pub fn after(&mut self, entity: Option<&Entity>, entry: &Entry) {
         for_changed(&entry.event, |name| {
             if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)

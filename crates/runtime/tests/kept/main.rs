@@ -155,7 +155,7 @@ fn every_fixture_folder_starts_and_accepts_commands() {
             }
             let (store, runtime) = folder.open(&fixture);
             runtime.wait_until_written().unwrap();
-            assert_eq!(rows(&mut *store.reader().unwrap()), lived, "{what}, made anew: {forgotten}");
+            assert_eq!(rows(&mut *store.reader().unwrap()), lived, "{what}, rebuilt: {forgotten}");
             runtime.stop();
         }
     }

@@ -73,7 +73,7 @@ fn the_arrival_of_an_entity_is_known_after_archiving() {
     let after = of(&runtime).unwrap().expect("it is in a file");
     assert_eq!((after.entry, after.cause, after.changed), (before.entry, before.cause, before.changed));
     files.put_away();
-    assert!(of(&runtime).unwrap().is_none(), "what else can be told is told all the same");
+    assert!(of(&runtime).unwrap().is_none(), "the rest of the answer is complete");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn an_undo_reports_entities_whose_archive_is_missing() {
     };
     files.put_away();
     let out_of_reach = |id: &str| (id.to_owned(), Some("archived"));
-    assert_eq!(undo(), ["A", "B", "C", "NEW"].map(out_of_reach), "nobody can tell of these");
+    assert_eq!(undo(), ["A", "B", "C", "NEW"].map(out_of_reach), "their archive is missing");
     files.put_back();
     assert_eq!(undo(), ["A", "B", "C"].map(|id| (id.to_owned(), None)), "NEW was never moved");
     assert_eq!(undo(), []);

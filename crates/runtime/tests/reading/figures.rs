@@ -78,7 +78,7 @@ fn figures_equal_a_recount_flushed_or_not(stores: Stores) {
             let stats = reads.stats(&lifecycle).unwrap();
             assert_eq!((stats.states.clone(), stats.stays.clone()), recount(&reads, &lifecycle), "{n}");
             let mut surveyed = reads.survey().unwrap().entities.remove(&lifecycle).unwrap();
-            assert!(surveyed.contains_key("CANCELED"), "states that nobody is in are told, too");
+            assert!(surveyed.contains_key("CANCELED"), "empty states are listed, too");
             surveyed.retain(|_, count| *count > 0);
             assert_eq!(surveyed, stats.states, "{n}");
         }

@@ -62,7 +62,7 @@ fn pages_show_unmoved_entities_once_and_answered_changes(stores: Stores) {
                         ..ListQuery::of("mission.task", owner())
                     };
                     let found = reads.list(&query).unwrap().items;
-                    assert_eq!(found.len(), 1, "{text} was told to be {state}");
+                    assert_eq!(found.len(), 1, "{text} was answered as {state}");
                     rounds.fetch_add(1, Ordering::Relaxed);
                 }
             })

@@ -203,7 +203,11 @@ fn a_history_whose_beginning_was_archived_says_where_it_begins(stores: Stores) {
         (0, Some(entity(&runtime, "mission.task/T-2").seq))
     );
     assert_eq!(reads.entity_at(&task, late[0]).unwrap_err().code(), "archived");
-    assert_eq!(reads.entity(&task).unwrap().unwrap().seq, *late.last().unwrap(), "what it is now is known");
+    assert_eq!(
+        reads.entity(&task).unwrap().unwrap().seq,
+        *late.last().unwrap(),
+        "its present state is known"
+    );
     if let Stores::Sqlite = stores {
         archived.put_back();
         let mut whole: Vec<u64> = early.records.iter().map(|it| it.seq).collect();

@@ -72,7 +72,7 @@ fn a_dry_run_decides_and_changes_nothing(stores: Stores) {
     let Decision::Accepted(planned) = reads.dry_run(start()).unwrap() else { panic!("it can be done") };
     assert_eq!((runtime.seq(), entity(&runtime, "mission.task/T-1")), before);
     let done = accepted(&runtime, start());
-    assert_eq!(*done.entries, planned.entries, "what was foreseen is what happens");
+    assert_eq!(*done.entries, planned.entries, "the result is that of the dry run");
     let Decision::Refused(refusal) = reads.dry_run(start()).unwrap() else {
         panic!("it cannot be done twice")
     };

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_says_what_it_takes_and_gives() {
+    fn every_tool_has_input_and_output_schemas() {
         for tool in all() {
             let name = &tool.name;
             assert_eq!(tool.input_schema["type"], "object", "{name}");

@@ -206,10 +206,7 @@ mod tests {
         (0..=MOST).for_each(|it| keep(&ada, &format!("key-{it}"), 1));
         assert!(!is_kept(&ada, "key-0") && is_kept(&ada, "key-1") && is_kept(&bob, "his"));
         keep(&ada, "large", BYTES + 1);
-        assert!(
-            !is_kept(&ada, "key-1") && is_kept(&ada, "large"),
-            "the newest answer is kept whatever its size"
-        );
+        assert!(!is_kept(&ada, "key-1") && is_kept(&ada, "large"), "the newest answer is kept at any size");
     }
 
     #[tokio::test]

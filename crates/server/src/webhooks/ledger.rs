@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(
             ledger.replay("a", Some(&[3, 4, 9])).unwrap(),
             (3, vec![4]),
-            "two dead ones, and what is failing"
+            "two dead ones, and the failing one"
         );
         assert_eq!(ledger.delivery("a", 601).unwrap().unwrap().next_at, Some(0));
         let queued = ledger.deliveries("a", Some(DeliveryState::Queued), 0, 10).unwrap();

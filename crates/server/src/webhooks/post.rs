@@ -244,7 +244,7 @@ mod tests {
         let target = WebhookTarget::parse(&format!("https://localhost:{port}/"), false).unwrap();
         let refused = WebhookSender::new(&options).connect(&target).await.unwrap_err();
         assert!(refused.contains("--allow-private-webhooks"), "{refused}");
-        assert!(listener.accept().is_err(), "somebody came");
+        assert!(listener.accept().is_err(), "a connection was made");
         let options = WebhookOptions { allow_private: true, ..options };
         WebhookSender::new(&options).connect(&target).await.unwrap();
     }

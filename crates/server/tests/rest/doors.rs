@@ -270,6 +270,6 @@ fn every_route_of_the_document_has_a_row() {
     for (method, path) in described.iter().filter(|(_, it)| it.contains("/{id}")) {
         let tried: Vec<Subject> =
             ROWS.iter().filter(|it| it.method == *method && it.path == *path).map(|it| it.subject).collect();
-        assert!(tried.contains(&Subject::Hidden), "{method} {path} is not tried on what is hidden");
+        assert!(tried.contains(&Subject::Hidden), "{method} {path} is not tried on a hidden entity");
     }
 }

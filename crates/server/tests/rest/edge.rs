@@ -65,7 +65,7 @@ fn a_request_for_another_host_is_rejected() {
 }
 
 #[test]
-fn no_answer_can_be_framed_kept_or_taken_for_something_else() {
+fn every_answer_has_the_security_headers() {
     let ground = Ground::new();
     let bearer = bearer(&ground);
     let large = vec![b' '; 1024 * 1024 + 1];
@@ -270,7 +270,7 @@ fn readiness_follows_the_state_of_the_store() {
     let answer = ground.raw("GET /readyz HTTP/1.1", b"");
     assert_eq!((answer.status, &told(&answer)["code"]), (503, &json!("unavailable")), "{answer:?}");
     assert!(told(&answer)["detail"].as_str().unwrap().contains("journal.db"), "{answer:?}");
-    assert_eq!(ground.raw("GET /healthz HTTP/1.1", b"").status, 200, "it is there all the same");
+    assert_eq!(ground.raw("GET /healthz HTTP/1.1", b"").status, 200, "the server still answers");
     std::fs::rename(&away, &journal).unwrap();
     for _ in 0..600 {
         let well = ground.raw("GET /readyz HTTP/1.1", b"").status == 200;
@@ -279,7 +279,7 @@ fn readiness_follows_the_state_of_the_store() {
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    panic!("it does not go on by itself");
+    panic!("it does not recover by itself");
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn an_effect_is_answered_only_by_its_taker() {
     let path = format!("/v1/effects/{}/result", listed(&first)["id"]);
     let result = |fence: &Json| json!({ "ok": true, "detail": "it rained", "fence": fence });
     let stale = (409, "stale-fence".to_owned());
-    assert_eq!(why(second.post(&path, &result(&json!(1)))), stale, "nobody took it");
+    assert_eq!(why(second.post(&path, &result(&json!(1)))), stale, "it has no taker");
     let held = take(&first, json!({ "lease": "1m" })).remove(0);
     assert_eq!((&listed(&first)["fence"], listed(&second).get("fence")), (&held["fence"], None));
     owner.post("/v1/clock/advance", &json!({ "by": "2m" })).unwrap();
@@ -179,7 +179,7 @@ fn an_effect_is_answered_only_by_its_taker() {
     let path = format!("/v1/effects/{}/result", held["id"]);
     let ground = ground.restarted();
     let again = ground.client(&token);
-    assert_eq!(why(again.post(&path, &result(&held["fence"]))), stale, "who had what is forgotten");
+    assert_eq!(why(again.post(&path, &result(&held["fence"]))), stale, "holds are not stored");
     let held = take(&again, json!({})).remove(0);
     again.post(&path, &result(&held["fence"])).unwrap();
 }

@@ -78,7 +78,7 @@ transitions:
     let odd = TWO.replace("from: ON, to: OFF, by: human", "from: ON, to: OFF, by: human && agent");
     let problem = refused(ground.owner.put("/v1/packs/lamps", &lamps(1, &odd)));
     assert_eq!(problem.code, "invalid-pack");
-    let nobody = problem.errors.iter().find(|it| it.code == "nobody-may").expect("that nobody may");
+    let nobody = problem.errors.iter().find(|it| it.code == "nobody-may").expect("the finding nobody-may");
     assert!(nobody.message.starts_with("lifecycles/lamp.yaml:8:"), "{problem:#?}");
 
     assert!(!each(&ground.owner.get("/v1/packs").unwrap().body, "pack").contains(&"lamps"));

@@ -86,7 +86,7 @@ fn a_client_that_stops_reading_is_dropped() {
         std::thread::sleep(Duration::from_millis(50));
         open() == "0"
     });
-    assert!(is_left, "a stream that nobody reads is still open");
+    assert!(is_left, "an unread stream is still open");
     drop(stuck);
 }
 
@@ -126,7 +126,7 @@ fn a_timed_out_request_counts_once_when_it_is_repeated() {
         std::thread::sleep(Duration::from_millis(50));
         ask().is_ok_and(|it| it.body["entity"]["id"] == "T-1")
     });
-    assert!(asked_again, "it does not go on");
+    assert!(asked_again, "the server does not recover");
     let history = ground.owner.get("/v1/entities/mission.task/T-1/history").unwrap().body;
     let created = history["items"].as_array().unwrap().iter().filter(|it| it["event"] == "CREATED");
     assert_eq!(created.count(), 1, "{history:#}");

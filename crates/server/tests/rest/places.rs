@@ -123,7 +123,7 @@ fn an_invalid_link_gives_people_a_page_and_programs_a_problem() {
     for word in ["<!doctype html>", "lang=\"en\"", "color-scheme", "was used", "trackside sign-in"] {
         assert!(text.contains(word), "{word} is not in {text}");
     }
-    assert!(!text.contains(path.trim_start_matches("?link=")), "what the link held is not told again");
+    assert!(!text.contains(path.trim_start_matches("?link=")), "the page does not repeat the link's secret");
     assert!(!text.contains("<script") && !text.contains("\"detail\""), "{text}");
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");

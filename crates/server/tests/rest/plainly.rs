@@ -33,7 +33,7 @@ fn a_failed_condition_names_the_values_it_read() {
     assert!(problem.detail.contains("could not be answered for mission.task/T-1"), "{}", problem.detail);
     let found = list("priority != 3 && 10 / (priority - 3) < 0").unwrap().body;
     assert_eq!(found["items"][0]["id"], "T-2");
-    assert_eq!(list("budget > 1.0").unwrap().body["items"], json!([]), "what is not set is no failure");
+    assert_eq!(list("budget > 1.0").unwrap().body["items"], json!([]), "an unset value is no failure");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn lines(stream: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
 /// Waits until a text occurs. A caller that loses its right meanwhile gets nothing more.
 fn until(heard: &Receiver<String>, whom: &str) {
     loop {
-        let line = heard.recv_timeout(Duration::from_secs(10)).expect("the stream goes on");
+        let line = heard.recv_timeout(Duration::from_secs(10)).expect("the stream continues");
         if line.contains(whom) {
             return;
         }
@@ -90,7 +90,7 @@ fn to_the_end(heard: &Receiver<String>) -> String {
         match heard.recv_timeout(Duration::from_secs(10)) {
             Ok(line) => all.push_str(&line),
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return all,
-            Err(_) => panic!("the stream goes on: {all}"),
+            Err(_) => panic!("the stream does not end: {all}"),
         }
     }
 }

@@ -271,7 +271,7 @@ fn alert_rules_and_dashboard_use_existing_metrics() {
         let names = spoken_of(&std::fs::read_to_string(deploy.join(file)).unwrap());
         assert!(names.len() > 8, "{file} speaks of {names:?}");
         let missing: Vec<_> = names.difference(&told).collect();
-        assert!(missing.is_empty(), "{file} speaks of what is not there: {missing:?}");
+        assert!(missing.is_empty(), "{file} uses unknown metrics: {missing:?}");
         used.extend(names);
     }
     // The page about metrics names every one.

@@ -354,7 +354,7 @@ fn a_webhook_sends_only_what_its_owner_may_see() {
     }
     let told = ground.owner.get(&path).unwrap().body;
     assert!(told["why"].as_str().is_some_and(|it| it.contains("token")), "{told}");
-    assert_eq!(hers.heard().len(), 2, "nothing is told by a token that is revoked");
+    assert_eq!(hers.heard().len(), 2, "a revoked token sends nothing");
     // Removed is removed.
     ground.owner.delete(&path).unwrap();
     assert_eq!(why(ground.owner.get(&path)).0, 404);

@@ -101,11 +101,7 @@ fn only_old_flushed_and_settled_entries_are_archived() {
     let open =
         row("t.thing/B", "OPEN").with(|it| it.effects = vec![OpenEffect { id: 9, effect: name("print") }]);
     memory.projector().unwrap().project(&projection(31, vec![open])).unwrap();
-    assert_eq!(
-        last(&memory, i64::MAX),
-        Some(29),
-        "an effect that was asked for then is open: it waits for nobody"
-    );
+    assert_eq!(last(&memory, i64::MAX), Some(29), "an open effect does not block archiving");
 }
 
 #[test]
@@ -206,7 +202,7 @@ fn an_archiving_interrupted_before_the_cut_is_resumed() {
     let upto = Chain { seq: 10, hash: records[9].hash };
     let about = write(&mut *memory.reader().unwrap(), &folder.0, upto).unwrap();
     std::fs::write(folder.0.join("journal-000000000011-000000000020.partial"), "{ \"arch").unwrap();
-    assert_eq!(problems(&memory, &folder.0), [], "what is in both is no problem");
+    assert_eq!(problems(&memory, &folder.0), [], "an entry in both is no problem");
     assert_eq!(memory.reader().unwrap().records(0, 100).unwrap().len(), 30);
     // A second call first completes the interrupted one.
     assert_eq!(moved(&memory, &folder.0, 20_500).unwrap(), Some(about));
@@ -328,7 +324,7 @@ fn a_record_is_found_in_a_long_file_wherever_it_is() {
     }
     let (memory, records) = filled(&entries, 2_000);
     let about = moved(&memory, &folder.0, 1_900_500).unwrap().unwrap();
-    assert!(std::fs::metadata(&about.path).unwrap().len() > 1 << 20, "longer than what is read at once");
+    assert!(std::fs::metadata(&about.path).unwrap().len() > 1 << 20, "longer than one read");
     let archive = Archive::open(&folder.0).unwrap();
     for seq in (1..=1_900).step_by(13).chain([2, 1_899, 1_900]) {
         let wanted = &records[seq as usize - 1];

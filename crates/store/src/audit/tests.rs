@@ -181,7 +181,7 @@ fn a_noted_end_reveals_a_rewritten_journal() {
     let mut forged: Vec<Entry> = entries(12, &["t.thing/A", "t.thing/B"]);
     forged[3].actor = "eve".into();
     let anew = Press::default().batch(&forged).records;
-    assert!(audited(&anew).is_clean(), "nothing in it tells");
+    assert!(audited(&anew).is_clean(), "the chain itself is intact");
     let against = |known: &[Chain], records: &[Record]| {
         let mut auditor = Auditor::new(Chain::default(), known);
         records.iter().for_each(|it| auditor.check(it));

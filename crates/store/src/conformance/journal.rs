@@ -339,7 +339,7 @@ pub fn a_cut_needs_an_existing_entry_before_the_newest(make: Make<'_>) {
     let at = |seq: u64| Chain { seq, hash: batch.records[seq as usize - 1].hash };
     journal.cut(Chain { seq: 3, hash: at(2).hash }, &BTreeSet::new()).expect_err("another entry is there");
     journal.cut(at(5), &BTreeSet::new()).expect_err("the newest stays");
-    journal.cut(Chain { seq: 9, hash: at(5).hash }, &BTreeSet::new()).expect_err("nobody has written it");
+    journal.cut(Chain { seq: 9, hash: at(5).hash }, &BTreeSet::new()).expect_err("it was never written");
     assert_eq!(store.reader().unwrap().records(0, 100).unwrap(), batch.records);
     assert_eq!(journal.cut(at(2), &BTreeSet::new()).unwrap(), 2);
     journal.cut(at(1), &BTreeSet::new()).expect_err("it is gone already");

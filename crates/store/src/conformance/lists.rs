@@ -146,7 +146,7 @@ pub fn a_list_is_read_in_pages(make: Make<'_>) {
         assert_eq!(found, all);
     }
     let before = Listing { after: Some(key("s.a/A")), most: 1, ..of("t.thing") };
-    assert_eq!(ids(&mut *reader, &before), ["t.thing/00"], "whatever comes before the lifecycle");
+    assert_eq!(ids(&mut *reader, &before), ["t.thing/00"], "a cursor before the lifecycle");
     let behind = Listing { after: Some(key("t.z/A")), ..of("t.thing") };
     assert_eq!(ids(&mut *reader, &behind), [""; 0]);
     assert_eq!(ids(&mut *reader, &Listing { most: 0, ..of("t.thing") }), [""; 0]);

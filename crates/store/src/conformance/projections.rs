@@ -27,7 +27,7 @@ pub fn a_projection_goes_forward_or_is_refused(make: Make<'_>) {
     let mut reader = store.reader().unwrap();
     assert_eq!((projector.position().unwrap(), reader.position().unwrap()), (9, 9));
     let counts = reader.counts(&group("t.thing/A", "parts")).unwrap();
-    assert_eq!(counts.position, 9, "every answer tells after which entry it was so");
+    assert_eq!(counts.position, 9, "every answer has its position");
     assert_eq!(reader.timers(None, 1).unwrap().position, 9);
     assert_eq!(reader.effects(0, 1).unwrap().position, 9);
     assert_eq!(reader.states(&name("t.thing")).unwrap().position, 9);
@@ -52,7 +52,7 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
         project: Some(Project { zone: "Europe/Berlin".to_owned(), ..Project::default() }),
         ..projection(5, vec![row("t.thing/A", "SHUT"), row("t.thing/B", "OKAY")])
     };
-    projector.project(&full).expect_err("not beyond what is there");
+    projector.project(&full).expect_err("not beyond the end");
     let mut reader = store.reader().unwrap();
     assert_eq!(reader.entity(&key("t.thing/A")).unwrap(), Some(row("t.thing/A", "OKAY").entity));
     assert_eq!(reader.entity(&key("t.thing/B")).unwrap(), None);

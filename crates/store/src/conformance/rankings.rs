@@ -91,7 +91,7 @@ pub fn a_closed_order_stays_closed_until_it_is_empty(make: Make<'_>) {
     let x = || vec![name("x")];
     let ranking =
         kept(&*make(), vec![vec![one("A"), opened(&["x"], false)], vec![one("B")], vec![left("A")]]);
-    assert_eq!(ranking.is_open(&x()), Some(false), "somebody is left");
+    assert_eq!(ranking.is_open(&x()), Some(false), "the order is not empty");
     let emptied = vec![vec![one("A"), opened(&["x"], false)], vec![left("A")], vec![one("B")]];
     assert_eq!(kept(&*make(), emptied).is_open(&x()), Some(true), "a new order is open");
     let moved_out =
@@ -103,7 +103,7 @@ pub fn a_closed_order_stays_closed_until_it_is_empty(make: Make<'_>) {
     let reopened = vec![vec![one("A"), opened(&["x"], false)], vec![opened(&["x"], true)]];
     assert_eq!(kept(&*make(), reopened).is_open(&x()), Some(true));
     let nobody = vec![vec![opened(&["x"], false)], vec![one("A")]];
-    assert_eq!(kept(&*make(), nobody).is_open(&x()), Some(true), "what is empty cannot be closed");
+    assert_eq!(kept(&*make(), nobody).is_open(&x()), Some(true), "an empty order cannot be closed");
     let at_once = vec![vec![one("A"), opened(&["x"], false), left("A"), one("B")]];
     assert_eq!(kept(&*make(), at_once).is_open(&x()), Some(true), "one projection is as good as four");
 }

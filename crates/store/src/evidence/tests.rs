@@ -231,7 +231,7 @@ fn the_header_is_checked_against_the_entries() {
 }
 
 #[test]
-fn artifacts_are_what_their_names_say() {
+fn artifacts_match_their_hashes() {
     let name = id_of(CONTENT);
     let changed = found(|it| {
         let at = place(it, "artifact");
@@ -276,7 +276,7 @@ fn a_forged_file_does_not_match_the_noted_end() {
     let mut story = story();
     story[8] = changed(9, OWN, "cost", Value::Float(0.25));
     let forged = file_of(Press::default().batch(&story).records, &wanted());
-    assert_eq!(judged(&forged).judged(), EvidenceJudgement::Intact, "nothing in it tells");
+    assert_eq!(judged(&forged).judged(), EvidenceJudgement::Intact, "the file itself is intact");
     // A noted end within the range is compared, whether or not the entry is included.
     for seq in [9, 11, 12] {
         let verdict = verify(text(&forged).as_bytes(), &[noted(seq)]).unwrap();

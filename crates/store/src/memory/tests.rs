@@ -44,7 +44,7 @@ fn an_error_before_writes_nothing_and_one_after_writes_all() {
     assert_eq!(journal.head().unwrap().chain.seq, 0);
     set(StoreFault::After);
     journal.append(&batch).unwrap_err();
-    assert_eq!(journal.head().unwrap().chain.seq, 2, "it is there, whatever was answered");
+    assert_eq!(journal.head().unwrap().chain.seq, 2, "it is written in spite of the error");
     set(StoreFault::Before);
     projector.project(&projection(1, Vec::new())).unwrap_err();
     assert_eq!(projector.position().unwrap(), 0);

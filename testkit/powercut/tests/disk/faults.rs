@@ -61,7 +61,7 @@ fn a_disk_is_full_after_as_many_bytes_as_it_was_given() {
     let failed = (3..).find(|number| code(tell(&mut db, *number)) == Some(ffi::SQLITE_FULL)).unwrap();
     assert!(failed > 5, "no transaction fitted: {failed}");
     assert_eq!(size(&disk), before + 100_000, "the last write is done in part");
-    assert_eq!(count(&db), Ok((failed - 1) * 3), "reading goes on");
+    assert_eq!(count(&db), Ok((failed - 1) * 3), "reading still works");
     disk.lift();
     tell(&mut db, failed).unwrap();
 }
@@ -106,7 +106,7 @@ fn files_that_cannot_be_opened_or_read_say_so() {
     let (disk, db) = begun(WAL);
     disk.fail(Fault::Denied);
     assert_eq!(code(disk.open(DATABASE)), Some(ffi::SQLITE_CANTOPEN));
-    assert_eq!(count(&db), Ok(6), "what is open stays open");
+    assert_eq!(count(&db), Ok(6), "open files stay open");
     disk.lift();
     let another = disk.open(DATABASE).unwrap();
     disk.fail(Fault::ReadFails);

@@ -121,7 +121,7 @@ fn a_reader_keeps_its_snapshot_during_writes() {
     (2..40).for_each(|it| tell(&mut writer, it).unwrap());
     writer.busy_timeout(Duration::ZERO).unwrap();
     let busy = number(&writer, "PRAGMA wal_checkpoint(RESTART)");
-    assert_eq!(busy, 1, "the log began anew under a reader");
+    assert_eq!(busy, 1, "the WAL restarted under a reader");
     assert_eq!(number(&reader, "SELECT number FROM last"), 1);
     reader.execute_batch("COMMIT").unwrap();
     assert_eq!(number(&reader, "SELECT number FROM last"), 39);

@@ -123,7 +123,7 @@ fn denied(name: &str, file: &str, to: u32, owned: &[&str], read: &[&str]) {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_can_be_read_and_says_what_to_do() {
+fn a_read_only_folder_can_be_read_and_the_error_names_the_next_step() {
     denied("denied-folder", ".", 0o555, &["cannot be written", "writable for this user"], &["up to"]);
 }
 

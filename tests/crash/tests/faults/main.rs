@@ -77,7 +77,7 @@ impl Project {
                 Err(other) => panic!("{other}"),
             }
         }
-        panic!("nobody noticed");
+        panic!("the fault was not reported");
     }
 
     /// Submits again until it works, without a restart.
@@ -91,7 +91,7 @@ impl Project {
                 Err(other) => panic!("{other}"),
             }
         }
-        panic!("it does not go on by itself: {:?}", self.runtime().trouble());
+        panic!("it does not recover by itself: {:?}", self.runtime().trouble());
     }
 
     /// All that was answered is there, and shown.
@@ -362,7 +362,7 @@ fn an_invalid_row_delays_no_other_timer() {
             assert_eq!(found, runtime.entity(&spoiled).unwrap(), "its record is whole again");
         } else {
             assert!(left.iter().all(|it| it.entity == spoiled), "{left:#?}");
-            let why = trouble.expect("it is told");
+            let why = trouble.expect("the trouble is reported");
             says(&why, &[&spoiled.to_string(), "does not fire", "state.db", "rebuilt from the journal"]);
             assert_eq!(left.len(), 1);
         }
@@ -454,7 +454,7 @@ fn a_truncated_wal_is_reported_and_the_evidence_stays() {
         let has_entries = told[0].contains("it ends at ");
         assert!(has_entries || part < 7, "{}", told[0]);
         if has_entries {
-            assert_eq!(std::fs::read(&path).unwrap(), cut, "what is left of it is left as it is");
+            assert_eq!(std::fs::read(&path).unwrap(), cut, "the rest of the file is unchanged");
         }
         // The file is found again, or restored from a copy.
         std::fs::write(&path, &whole).unwrap();
@@ -528,7 +528,7 @@ fn a_journal_written_by_another_program_is_not_continued() {
             std::thread::sleep(std::time::Duration::from_millis(40));
         }
         assert!(project.runtime().trouble().is_some_and(|it| it.contains("did not write")));
-        assert_eq!((project.runtime().seq(), &project.answered), (known, &before), "nobody was told of it");
+        assert_eq!((project.runtime().seq(), &project.answered), (known, &before), "no follower got it");
         let file = rusqlite::Connection::open(folder.path().join("journal.db")).unwrap();
         file.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
         file.execute("DELETE FROM journal WHERE seq = ?1", [foreign as i64]).unwrap();
@@ -572,7 +572,7 @@ fn a_journal_that_is_taken_away_while_it_runs_is_noticed_and_taken_back() {
     let why = project.until_trouble();
     println!("{why}");
     says(&why, &["journal.db", "removed or replaced", "Put it back"]);
-    assert_eq!(before, project.answered, "nothing was answered that nobody can find");
+    assert_eq!(before, project.answered, "every answered command can be found");
     assert!(!path.exists(), "nothing is made in its place");
     std::fs::write(&path, "").unwrap();
     says(&project.until_trouble(), &["journal.db"]);

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_them_are_in_some_piece() {
+    fn every_entity_is_in_a_piece() {
         let all: Vec<_> = (0..2_500).map(entity).collect();
         let pieces = pieces(&all);
         assert_eq!(pieces.iter().map(|it| it.len()).collect::<Vec<_>>(), [1_000, 1_000, 500]);

@@ -145,7 +145,7 @@ fn oversized_and_cross_site_calls_are_rejected() {
     }
     let plain = head.replace("application/json\r\nAccept", "text/plain\r\nAccept");
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    assert_eq!(ground.raw(&plain, ping.as_bytes()).status, 415, "what is said to be something else");
+    assert_eq!(ground.raw(&plain, ping.as_bytes()).status, 415, "another media type");
     let document = ground.owner.get("/openapi.json").unwrap().body;
     assert!(
         document["paths"]["/mcp"]["post"].is_object() && document["paths"]["/sign-in"]["get"].is_object()

@@ -141,7 +141,7 @@ fn a_task_expires_and_only_its_owner_may_cancel_it() {
     let wait = json!({ "lifecycle": "mission.approval", "id": "A-1", "seconds": 60 });
     let id = ada.call("wait", wait)["taskId"].as_str().unwrap().to_owned();
     eve.result("tasks/cancel", json!({ "taskId": id }));
-    assert_eq!(task(&ada, &id)["status"], "working", "what somebody else gave up goes on");
+    assert_eq!(task(&ada, &id)["status"], "working", "another actor cannot cancel it");
     ground.owner.post("/v1/clock/advance", &json!({ "by": "61s" })).unwrap();
     let ended = task(&ada, &id);
     assert_eq!(

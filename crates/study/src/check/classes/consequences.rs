@@ -142,7 +142,7 @@ fn fired(study: &Study<'_>, firing: &EngineMove<'_>, found: &mut Vec<Finding>) {
         bars.retain(|(_, it)| firing.rule.cause == Cause::Also && matches!(it, Bar::NotAdmitted(_)));
     }
     let Some((first, why)) = bars.first() else { return };
-    // Of several reasons the most specific one, with its states.
+    // Of several reasons the first one, with its states.
     let same: Vec<&str> = bars.iter().filter(|(_, it)| it == why).map(|(state, _)| state.as_str()).collect();
     let reason = why.says(&firing.rule.fire, &listed(&same));
     let home = if firing.rule.lifecycle == firing.rule.of {

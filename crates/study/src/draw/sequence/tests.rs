@@ -38,7 +38,7 @@ fn a_sequence_as_svg_is_whole() {
     for step in &story().steps {
         assert!(svg.contains(&step.label), "{}", step.label);
     }
-    assert!(svg.contains("coder-2"), "whoever is not listed takes part all the same");
+    assert!(svg.contains("coder-2"), "unlisted participants are added");
     assert_eq!(svg.matches("marker-end").count(), story().steps.len());
 }
 

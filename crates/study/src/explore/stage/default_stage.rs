@@ -27,7 +27,7 @@ pub fn default_stage(law: &Arc<Law>, pack: &Arc<Pack>) -> ExploreStage {
     let every = || roles.iter().map(|it| (*it).clone());
     let mut actors = vec![Actor::new("ada", ActorKind::Human), Actor::new("cron", ActorKind::System)];
     if !roles.is_empty() {
-        // Two people with all roles that people may have, and an agent with all of its roles.
+        // Two people and an agent with all roles.
         actors.extend(["eve", "max"].map(|id| Actor::new(id, ActorKind::Human).with_roles(every())));
     }
     if roles.len() > 1 {

@@ -4,7 +4,7 @@ use super::common::{folder, root};
 
 /// They have no errors; the notes are listed here.
 #[test]
-fn the_packs_hold() {
+fn the_packs_have_no_errors() {
     let mut all = Vec::new();
     for name in ["build", "coding", "mission", "research", "turns"] {
         let loaded = folder(&root().join("packs").join(name));

@@ -26,7 +26,7 @@ fn every_class_has_its_entry() {
 }
 
 #[test]
-fn every_entry_says_how_much_it_matters() {
+fn every_entry_names_its_severity() {
     for (code, text) in entries() {
         let class = Class::ALL.iter().find(|it| it.code() == code).unwrap();
         let word = class.severity().word();
@@ -39,7 +39,7 @@ fn every_entry_says_how_much_it_matters() {
 
 /// Each example compiles and has the finding of its entry.
 #[test]
-fn every_example_is_one() {
+fn every_example_has_its_finding() {
     for (code, text) in entries() {
         let mut files = vec!["pack: t\nversion: 1\n".to_owned()];
         for block in text.split("```yaml\n").skip(1) {

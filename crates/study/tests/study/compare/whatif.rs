@@ -73,7 +73,7 @@ fn mutated(name: &str, from: &str, to: &str) -> Arc<Law> {
 }
 
 #[test]
-fn a_tighter_rule_refuses_what_was_done() {
+fn a_tighter_rule_refuses_recorded_commands() {
     let old = law(&Texts::shipped("mission"));
     let new = mutated(
         "mission",

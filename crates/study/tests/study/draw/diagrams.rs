@@ -34,7 +34,7 @@ fn the_drawings_of_the_packs_are_up_to_date() {
         let file = file.file_name().unwrap().to_string_lossy().into_owned();
         assert!(
             same,
-            "docs/diagrams/{file} is not what is drawn now; run {UPDATE}=1 cargo test -p trackside-study --test study draw::diagrams"
+            "docs/diagrams/{file} is out of date; run {UPDATE}=1 cargo test -p trackside-study --test study draw::diagrams"
         );
     }
 }

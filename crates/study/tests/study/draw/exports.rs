@@ -85,7 +85,7 @@ fn awkward_names_in_scxml_get_identifiers_of_their_own() {
 }
 
 #[test]
-fn awkward_names_in_xstate_keep_to_what_it_reads_as_names() {
+fn awkward_names_in_xstate_are_valid_names() {
     let machine: serde_json::Value = serde_json::from_str(&xstate(&awkward())).unwrap();
     let states = machine["states"].as_object().unwrap();
     assert_eq!(states.len(), awkward().nodes.len());
