@@ -24,6 +24,11 @@ impl ActorKind {
             Self::Timeout => "timeout",
         }
     }
+
+    /// The kind of an actor who holds a token: all but timeouts.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Human, Self::Agent, Self::System].into_iter().find(|it| it.as_str() == word)
+    }
 }
 
 /// Somebody, with the roles they hold.
