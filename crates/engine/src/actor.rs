@@ -27,6 +27,11 @@ impl ActorKind {
             Self::Timeout => "timeout",
         }
     }
+
+    /// The kind of an actor who holds a token: all but timeouts.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Human, Self::Agent, Self::System].into_iter().find(|it| it.as_str() == word)
+    }
 }
 
 /// A human, an agent or the system, with its roles.

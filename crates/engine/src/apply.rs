@@ -189,8 +189,12 @@ fn leave(entity: &mut Entity, at: Timestamp) {
 }
 
 fn enter(entity: &mut Entity, state: &Name, at: Timestamp) {
-    entity.state = state.clone();
     entity.state_entered_at = at;
+    visit(entity, state);
+}
+
+fn visit(entity: &mut Entity, state: &Name) {
+    entity.state = state.clone();
     match entity.stays.iter_mut().find(|it| it.state == *state) {
         Some(stay) => stay.visits = stay.visits.saturating_add(1),
         None => entity.stays.push(Stay { state: state.clone(), visits: 1, spent: Default::default() }),
@@ -212,11 +216,7 @@ fn rename(entity: &mut Entity, state: &Name) {
         stay.visits = stay.visits.saturating_sub(1);
     }
     entity.stays.retain(|it| it.visits > 0 || it.spent.0 > 0);
-    entity.state = state.clone();
-    match entity.stays.iter_mut().find(|it| it.state == *state) {
-        Some(stay) => stay.visits = stay.visits.saturating_add(1),
-        None => entity.stays.push(Stay { state: state.clone(), visits: 1, spent: Default::default() }),
-    }
+    visit(entity, state);
 }
 
 fn change(entity: &mut Entity, changes: &Changes, at: Timestamp) {

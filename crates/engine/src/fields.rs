@@ -30,6 +30,16 @@ impl Fields {
         self.get(name).cloned().unwrap_or_default()
     }
 
+    /// The text of a field; none if it is not text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::as_str)
+    }
+
+    /// The texts in a list.
+    pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.get(name).and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_str)
+    }
+
     /// Puts a value; null takes the name away.
     pub fn set(&mut self, name: &Name, value: Value) {
         let place = self.place(name);

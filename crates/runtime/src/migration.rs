@@ -72,15 +72,11 @@ impl Runtime {
         part: &MigrationRange,
         told: &mut dyn FnMut(&MigratedEntity),
     ) -> Result<MigrationProgress, Failure> {
-        let by = by.into();
-        self.each_to_move(migration, part, &mut |keys| {
-            let ask = |it| self.gateway()?.dry_run(it);
-            let command = |key: &EntityKey| migration.command(&by, key.clone());
-            self.each_asked(keys, &command, &ask, &mut |key, decision| match decision {
-                Decision::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
-                Decision::Refused(refusal) => tell(key, Err(refusal), told),
-                Decision::Replayed { .. } => {}
-            })
+        let ask = |it| self.gateway()?.dry_run(it);
+        self.each_to_move(&by.into(), migration, part, &ask, &mut |key, decision| match decision {
+            Decision::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
+            Decision::Refused(refusal) => tell(key, Err(refusal), told),
+            Decision::Replayed { .. } => {}
         })
     }
 
@@ -92,12 +88,8 @@ impl Runtime {
         part: &MigrationRange,
         told: &mut dyn FnMut(&MigratedEntity),
     ) -> Result<MigrationProgress, Failure> {
-        let by = by.into();
-        self.each_to_move(migration, part, &mut |keys| {
-            let ask = |it| self.gateway()?.submit(it);
-            let command = |key: &EntityKey| migration.command(&by, key.clone());
-            self.each_asked(keys, &command, &ask, &mut |key, answer| answered(key, answer, told))
-        })
+        let ask = |it| self.gateway()?.submit(it);
+        self.each_to_move(&by.into(), migration, part, &ask, &mut |key, answer| answered(key, answer, told))
     }
 
     /// Undoes migrations to a version, for entities that have not changed since.
@@ -190,13 +182,22 @@ impl Runtime {
         Ok(migration)
     }
 
-    fn each_to_move(
+    /// Asks for the migration of each entity that lives by another version.
+    fn each_to_move<T>(
         &self,
+        by: &Requester,
         migration: &Migration,
         part: &MigrationRange,
-        work: &mut dyn FnMut(Vec<(EntityKey, u32)>) -> Result<(), Failure>,
+        ask: &dyn Fn(Command) -> Result<Pending<T>, Failure>,
+        done: &mut dyn FnMut((EntityKey, u32), T),
     ) -> Result<MigrationProgress, Failure> {
-        self.each(&migration.lifecycle, part, &|definition| definition != migration.to, work)
+        let Migration { lifecycle, to, states, fields } = migration;
+        let command = |key: &EntityKey| {
+            let (entity, states, fields) = (key.clone(), states.clone(), fields.clone());
+            by.command(Ask::Migrate(Migrate { entity, to: *to, states, fields }))
+        };
+        let is_other = |definition| definition != *to;
+        self.each(lifecycle, part, &is_other, &mut |keys| self.each_asked(keys, &command, ask, done))
     }
 
     /// Visits the entities of a lifecycle that have a wanted version, a batch at a time.
@@ -230,13 +231,6 @@ impl Runtime {
     }
 }
 
-impl Migration {
-    fn command(&self, by: &Requester, entity: EntityKey) -> Command {
-        let Self { to, states, fields, .. } = self.clone();
-        by.command(Ask::Migrate(Migrate { entity, to, states, fields }))
-    }
-}
-
 /// Reports the answer for one entity.
 fn answered(key: (EntityKey, u32), answer: CommandAnswer, told: &mut dyn FnMut(&MigratedEntity)) {
     match answer {
@@ -252,12 +246,9 @@ fn tell(
     outcome: Result<&Vec<Entry>, Box<Refusal>>,
     told: &mut dyn FnMut(&MigratedEntity),
 ) {
-    let outcome = match outcome.map(|entries| state_of(entries)) {
-        Ok(None) => return,
-        Ok(Some(state)) => Ok(state),
-        Err(refusal) => Err(refusal),
-    };
-    told(&MigratedEntity { entity, from, outcome });
+    if let Some(outcome) = outcome.map(|entries| state_of(entries)).transpose() {
+        told(&MigratedEntity { entity, from, outcome });
+    }
 }
 
 /// The refusal if the entry of the migration is in a missing archive file, so that its result is unknown.

@@ -125,10 +125,10 @@ impl Shared {
     /// Keeps a commit that is not flushed yet, for readers.
     pub fn keep(&self, committed: &Arc<Committed>) {
         // The last command of a commit may have written nothing.
-        let last = committed.entries.iter().rev().find_map(|it| it.last());
+        let last = committed.content.entries.iter().rev().find_map(|it| it.last());
         let Some(last) = last else { return };
         self.at.fetch_max(last.at.0, Ordering::AcqRel);
-        if let Some(project) = &committed.project {
+        if let Some(project) = &committed.content.project {
             self.set_project(project.clone());
         }
         self.unwritten.write().unwrap_or_else(PoisonError::into_inner).push_back(committed.clone());

@@ -137,7 +137,7 @@ impl Stepper {
         let taken = Cell::new(0);
         let mut work = self.waiting.try_iter().inspect(|_| taken.set(taken.get() + 1)).take(most);
         let batch = steps::decide(&self.shared, &mut self.decider, &mut work);
-        let entries = batch.entries.iter().map(|it| it.len()).sum();
+        let entries = batch.content.entries.iter().map(|it| it.len()).sum();
         let to_commit = !batch.is_empty();
         drop(work);
         self.hand_over(batch);
@@ -149,7 +149,7 @@ impl Stepper {
             batch.replies.drain(..).for_each(|say| say(Ok(())));
         }
         if is_enabled(Failpoint::ShownEarly) {
-            self.shared.show(batch.changed_entities.iter().map(|it| &it.entity), 0);
+            self.shared.show(batch.content.changed_entities.iter().map(|it| &it.entity), 0);
         }
         if batch.is_empty() {
             return;
@@ -280,7 +280,7 @@ impl Behind {
         if flusher.waiting() == 0 {
             return Ok(());
         }
-        steps::write_behind(shared, flusher, &mut |seqs| committing.drop_payloads(&seqs))
+        steps::write_behind(shared, flusher, &mut |seqs| committing.journal("erasing")?.drop_payloads(&seqs))
     }
 
     /// Work that can wait.

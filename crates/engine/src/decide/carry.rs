@@ -72,12 +72,7 @@ impl DecisionBuilder<'_> {
             let news = before != *after && !(is_nobody(&before) && is_nobody(after));
             news.then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
         });
-        for it in counted_here.iter().filter(|it| it.counter.failure) {
-            let event = Event::FailureCounted {
-                counter: it.change.counter.clone(),
-                key: it.change.key.clone(),
-                tally: it.change.tally.clone().unwrap_or_default(),
-            };
+        for event in counted_here.iter().filter_map(CountedChange::failure) {
             self.record(key, request, trigger, event);
         }
         let entered = matches!(event, Event::Created { .. } | Event::Transitioned { .. });
@@ -139,12 +134,7 @@ impl DecisionBuilder<'_> {
             (None, false) => Event::FieldsChanged { changes },
         };
         let mut next = present.clone();
-        for it in plan.counted.iter().filter(|it| it.counter.failure) {
-            let event = Event::FailureCounted {
-                counter: it.change.counter.clone(),
-                key: it.change.key.clone(),
-                tally: it.change.tally.clone().unwrap_or_default(),
-            };
+        for event in plan.counted.iter().filter_map(CountedChange::failure) {
             evolve(&mut next, &event, self.now, present.version);
         }
         evolve(&mut next, &event, self.now, present.version + 1);
@@ -198,6 +188,7 @@ impl DecisionBuilder<'_> {
         let mut resets = Vec::new();
         for counter in &life.counters {
             let Some(tallies) = present.tallies(&counter.name) else { continue };
+            let reset = |key: Name| TallyChange { counter: counter.name.clone(), key, tally: None };
             if counter.reset_on.contains(&rule.trigger) {
                 match &counter.tally {
                     // Resets only the tallies that the request names; an unnamed part matches all.
@@ -211,19 +202,9 @@ impl DecisionBuilder<'_> {
                             wanted.push(self.value(&scope, part)?);
                         }
                         let matching = tallies.by_key.iter().filter(|(key, _)| key_matches(key, &wanted));
-                        resets.extend(matching.map(|(key, _)| TallyChange {
-                            counter: counter.name.clone(),
-                            key: key.clone(),
-                            tally: None,
-                        }));
+                        resets.extend(matching.map(|(key, _)| reset(key.clone())));
                     }
-                    TallyBy::One | TallyBy::PerState => {
-                        resets.push(TallyChange {
-                            counter: counter.name.clone(),
-                            key: Name::new(""),
-                            tally: None,
-                        });
-                    }
+                    TallyBy::One | TallyBy::PerState => resets.push(reset(Name::new(""))),
                 }
             }
             if counter.reset_forward
@@ -232,8 +213,7 @@ impl DecisionBuilder<'_> {
                 && to > from
                 && !plan.counted.iter().any(|it| it.counter.name == counter.name)
             {
-                let key = present.state.clone();
-                resets.push(TallyChange { counter: counter.name.clone(), key, tally: None });
+                resets.push(reset(present.state.clone()));
             }
         }
         Ok(resets)

@@ -1,6 +1,6 @@
 //! Changes settings, zone and people of the project, and installs packs.
 
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::name::Name;
 
 use super::request::Request;
@@ -69,14 +69,14 @@ impl DecisionBuilder<'_> {
     /// The setting as it will be stored, or the problem with it.
     fn setting(&self, it: &SettingChange) -> Result<SettingChange, Unmet> {
         let Some(pack) = self.law.pack(&it.pack) else {
-            let near = nearest(&it.pack, self.law.packs().map(|it| it.name.as_str()));
-            let message = format!("There is no pack {}{}", it.pack, meant(near));
+            let hint = did_you_mean(&it.pack, self.law.packs().map(|it| it.name.as_str()));
+            let message = format!("There is no pack {}{hint}", it.pack);
             return Err(Unmet::new(Code::UnknownPack, message));
         };
         let path = format!("{}.{}", it.pack, it.setting);
         let Some(setting) = pack.settings.iter().find(|known| known.name == it.setting) else {
-            let near = nearest(&it.setting, pack.settings.iter().map(|it| it.name.as_str()));
-            let message = format!("{} has no setting {}{}", it.pack, it.setting, meant(near));
+            let hint = did_you_mean(&it.setting, pack.settings.iter().map(|it| it.name.as_str()));
+            let message = format!("{} has no setting {}{hint}", it.pack, it.setting);
             return Err(Unmet::new(ConditionCode::UnknownSetting, message).of(&path));
         };
         if it.value.is_null() {
@@ -105,10 +105,6 @@ impl DecisionBuilder<'_> {
         self.root.get_or_insert(entry.seq);
         self.draft.record(entry);
     }
-}
-
-fn meant(near: Option<&str>) -> String {
-    near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
 }
 
 /// Only people with role admin may do this.

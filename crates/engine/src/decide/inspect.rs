@@ -1,5 +1,6 @@
 //! The sweep inspects one entity: violations are journalled and, if a repair is declared, repaired.
 
+use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -88,11 +89,8 @@ impl DecisionBuilder<'_> {
         let message = format!("The stored rows of {key} differed from the journal");
         let evidence: Fields = [("found", Value::text(found))].into_iter().collect();
         let rule = Name::new("record");
-        self.violation(key, &rule, trackside_lifecycle::model::Severity::Error, message, evidence);
-        let mut request = Request::engine(ActorKind::System, Fields::default(), rule.clone(), self.root);
-        request.reason = Some(std::sync::Arc::from("Repair: rebuilt from the journal"));
-        self.correct(key, Some(&state), request)?;
-        self.mended(key, &rule);
+        self.violation(key, &rule, Severity::Error, message, evidence);
+        self.repair(key, rule, &state, "Repair: rebuilt from the journal")?;
         self.remade.push(key.clone());
         self.without.extend(without.iter().cloned());
         Ok(())
@@ -106,12 +104,16 @@ impl DecisionBuilder<'_> {
         let back = back.unwrap_or_else(|| life.initial.clone());
         let message = format!("{} has no state {}", life.name, entity.state);
         let evidence: Fields = [("state", Value::from(&entity.state))].into_iter().collect();
-        let severity = trackside_lifecycle::model::Severity::Error;
         let rule = Name::new("known-state");
-        self.violation(key, &rule, severity, message, evidence);
+        self.violation(key, &rule, Severity::Error, message, evidence);
+        self.repair(key, rule, &back, "Repair: back to the last valid state")
+    }
+
+    /// Corrects an entity to a state, which clears the violation of a rule.
+    fn repair(&mut self, key: &EntityKey, rule: Name, to: &Name, why: &str) -> Result<(), Stop> {
         let mut request = Request::engine(ActorKind::System, Fields::default(), rule.clone(), self.root);
-        request.reason = Some(std::sync::Arc::from("Repair: back to the last valid state"));
-        self.correct(key, Some(&back), request)?;
+        request.reason = Some(why.into());
+        self.correct(key, Some(to), request)?;
         self.mended(key, &rule);
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::fire::plain_scope;
 use super::request::{Request, names};
 use super::scope::{EntityScope, Surroundings};
 use crate::entity::Entity;
-use crate::event::TallyChange;
+use crate::event::{Event, TallyChange};
 use crate::fields::Fields;
 use crate::view::{Lookup, Needs};
 
@@ -154,6 +154,12 @@ pub(super) struct CountedChange<'l> {
 }
 
 impl CountedChange<'_> {
+    /// Its event, if it counts failures.
+    pub fn failure(&self) -> Option<Event> {
+        let TallyChange { counter, key, tally } = self.counter.failure.then(|| self.change.clone())?;
+        Some(Event::FailureCounted { counter, key, tally: tally.unwrap_or_default() })
+    }
+
     /// The text of the warning that a counter is near its limit.
     pub fn nearing(&self, percent: u32) -> String {
         let of = match &self.counter.tally {

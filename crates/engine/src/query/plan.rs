@@ -1,6 +1,6 @@
 //! A query, prepared before any entity is read.
 
-use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot};
+use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot, did_you_mean};
 use trackside_lifecycle::model::{Lifecycle, Pack, Query, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -82,8 +82,7 @@ pub fn named<'p>(pack: &'p Pack, name: &str) -> Result<&'p Query, QueryError> {
     let found = pack.queries.iter().find(|it| it.name == *name);
     found.ok_or_else(|| {
         let known = pack.queries.iter().map(|it| it.name.as_str());
-        let near = trackside_lifecycle::guard::nearest(name, known);
-        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        let hint = did_you_mean(name, known);
         QueryError(vec![format!("there is no query {name}{hint}")])
     })
 }

@@ -24,13 +24,12 @@ impl CompileContext<'_> {
         let by = match &from.by {
             Some(by) => self.guard(by, &Type::Bool),
             None => {
-                self.problems
-                    .error(
-                        "missing-key",
-                        transition.at,
-                        format!("`{}` has no `by` that says who may fire it", transition.it),
-                    )
-                    .hint("add `by:`; `by: engine` if only the engine fires it");
+                self.error(
+                    "missing-key",
+                    transition.at,
+                    format!("`{}` has no `by` that says who may fire it", transition.it),
+                )
+                .hint("add `by:`; `by: engine` if only the engine fires it");
                 None
             }
         };
@@ -140,7 +139,7 @@ impl CompileContext<'_> {
         let fits = match self.shape.fields.get(&name.it) {
             Some(fits) => fits.clone(),
             None => {
-                self.problems.error("unknown-field", name.at, format!("there is no field `{}`", name.it)).hint(
+                self.error("unknown-field", name.at, format!("there is no field `{}`", name.it)).hint(
                         "declare it under `fields`, or give its type here: `takes: { name: { type: string } }` for a value that is not stored",
                     );
                 FieldType::ANY
@@ -221,8 +220,7 @@ impl CompileContext<'_> {
         at: Place,
     ) -> Option<Vec<Choice>> {
         if from.is_empty() {
-            self.problems
-                .error("no-choice", at, "the list of choices is empty")
+            self.error("no-choice", at, "the list of choices is empty")
                 .hint("add a choice such as `{ state: STATE }`, or leave the list out");
         }
         let count = from.len();
@@ -231,14 +229,12 @@ impl CompileContext<'_> {
             let last = n + 1 == count;
             match &choice.when {
                 Some(when) if last => {
-                    self.problems
-                        .error("open-choice", when.at, "the last choice has a condition, so it is possible that no choice applies")
+                    self.error("open-choice", when.at, "the last choice has a condition, so it is possible that no choice applies")
                         .hint("end the list with a choice without `when`; `{ stay: true }` if nothing should happen");
                 }
                 None if !last => {
                     let at = choice_place(choice).unwrap_or(at);
-                    self.problems
-                        .error("dead-choice", at, "the choices after this one can never be taken")
+                    self.error("dead-choice", at, "the choices after this one can never be taken")
                         .hint("give it a `when`, or move it to the end");
                 }
                 _ => {}
@@ -263,8 +259,7 @@ impl CompileContext<'_> {
             [] => "this choice has no target".to_owned(),
             several => format!("this choice has more than one target: `{}`", several.join("`, `")),
         };
-        self.problems
-            .error("choice-target", at, message)
+        self.error("choice-target", at, message)
             .hint("give it one of `state`, `field`, `ask`, `next`, `table` and `stay: true`");
     }
 
@@ -313,8 +308,7 @@ impl CompileContext<'_> {
         let gaps: Vec<&str> = leaves.iter().map(Name::as_str).filter(|it| !table.contains(it)).collect();
         if let Some(first) = gaps.first() {
             let at = table.names().next().map_or(at, |it| it.at);
-            self.problems
-                .error("table-gap", at, format!("the table has no target for {}", gaps.join(", ")))
+            self.error("table-gap", at, format!("the table has no target for {}", gaps.join(", ")))
                 .hint(format!("add `{first}: STATE`, or take it out of `from`"));
         }
         let mut aims = BTreeMap::new();

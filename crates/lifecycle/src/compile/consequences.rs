@@ -44,8 +44,7 @@ impl CompileContext<'_> {
         refused.extend(from.lease.iter().map(|it| (leased(it).at, "grant a lease")));
         refused.extend(from.release.iter().map(|it| (it.at, "release a lease")));
         for (at, what) in refused {
-            self.problems
-                .error("warn-step", at, format!("a step of `warn` cannot {what}"))
+            self.error("warn-step", at, format!("a step of `warn` cannot {what}"))
                 .hint("use `then` to fire a transition that does it");
         }
         self.consequences(from)
@@ -71,7 +70,7 @@ impl CompileContext<'_> {
                 Ok(guard) => guard,
                 Err(errors) => {
                     for error in errors {
-                        self.problems.error("expression", name.at, error.message);
+                        self.error("expression", name.at, error.message);
                     }
                     return None;
                 }
@@ -83,8 +82,7 @@ impl CompileContext<'_> {
         }
         if let Some((ty, _)) = self.shape.counters.get(&name.it).cloned() {
             if self.shape.keyed.contains(&name.it) {
-                self.problems
-                    .error("which-tally", name.at, format!("counter `{}` has several tallies", name.it))
+                self.error("which-tally", name.at, format!("counter `{}` has several tallies", name.it))
                     .hint(format!("say which: `{}[KEY]`", name.it));
             }
             return Some(Assign {
@@ -286,8 +284,7 @@ impl CompileContext<'_> {
         let parts = [&from.first, &from.last, &from.below].into_iter().flatten().count();
         let Some(ranking) = &from.ranked else {
             if parts > 0 {
-                self.problems
-                    .error("no-ranking", from.fire.at, "`first`, `last` and `below` need a ranking")
+                self.error("no-ranking", from.fire.at, "`first`, `last` and `below` need a ranking")
                     .hint("name it with `ranked`");
             }
             return None;
@@ -304,16 +301,15 @@ impl CompileContext<'_> {
             back == Some(&inverse.it)
         };
         if !each || order.within.len() != 1 || !order.within.iter().all(ours) {
-            self.problems
-                .error(
-                    "other-ranking",
-                    ranking.at,
-                    format!(
-                        "`{}` is not a ranking within the ref that `{}` is the inverse of",
-                        ranking.it, inverse.it
-                    ),
-                )
-                .hint("use `each` with the inverse of the only ref in its `within`");
+            self.error(
+                "other-ranking",
+                ranking.at,
+                format!(
+                    "`{}` is not a ranking within the ref that `{}` is the inverse of",
+                    ranking.it, inverse.it
+                ),
+            )
+            .hint("use `each` with the inverse of the only ref in its `within`");
         }
         if parts != 1 {
             self.error("which-part", ranking.at, "give exactly one of `first`, `last` and `below`");
@@ -324,13 +320,12 @@ impl CompileContext<'_> {
             ShareRange::Last(self.share_amount(it)?)
         } else {
             if !order.ascending {
-                self.problems
-                    .error(
-                        "below-what",
-                        ranking.at,
-                        format!("`{}` does not begin with the smallest", ranking.it),
-                    )
-                    .hint("`below` needs a ranking whose first `by` has no `-`");
+                self.error(
+                    "below-what",
+                    ranking.at,
+                    format!("`{}` does not begin with the smallest", ranking.it),
+                )
+                .hint("`below` needs a ranking whose first `by` has no `-`");
             }
             ShareRange::Below(self.guard(from.below.as_ref()?, &Type::Any)?)
         };
@@ -352,8 +347,7 @@ impl CompileContext<'_> {
     /// The consequences of leaving a state, besides those of the arm itself.
     pub fn leaving_step(&mut self, from: &syntax::ConsequencesDecl) -> Consequences {
         if let Some(grant) = &from.lease {
-            self.problems
-                .error("exit-lease", leased(grant).at, "leaving a state cannot grant a lease")
+            self.error("exit-lease", leased(grant).at, "leaving a state cannot grant a lease")
                 .hint("grant it in the transition, or in `enter` of the next state");
         }
         self.consequences(from)

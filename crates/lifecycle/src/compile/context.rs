@@ -9,7 +9,7 @@ use crate::guard::nearest::nearest;
 use crate::guard::{Guard, GuardError, Template, Type};
 use crate::model::{Read, Setting, StateSet};
 use crate::name::Name;
-use crate::source::{At, OneOrMany, Place, Problems};
+use crate::source::{At, OneOrMany, Place, Problem, Problems};
 use crate::syntax::Expr;
 use crate::value::Value;
 
@@ -90,8 +90,7 @@ impl CompileContext<'_> {
             None => {
                 let counts = source.text.trim().starts_with(|it: char| it.is_ascii_digit());
                 if counts && source.text.trim().chars().all(|it| it.is_ascii_alphanumeric() || it == ' ') {
-                    self.problems
-                        .error("not-a-span", source.at, format!("`{}` is not a length of time", source.text))
+                    self.error("not-a-span", source.at, format!("`{}` is not a length of time", source.text))
                         .hint("write it as 500ms, 90s, 15m, 24h, 7d, or together as 1h30m");
                     return None;
                 }
@@ -106,13 +105,12 @@ impl CompileContext<'_> {
         if let Some(Value::Span(span)) = guard.constant()
             && span.0 <= 0
         {
-            self.problems
-                .error(
-                    "no-time",
-                    source.at,
-                    format!("`{}` is zero, but the time must be longer", source.text),
-                )
-                .hint("give it a length, such as 15m");
+            self.error(
+                "no-time",
+                source.at,
+                format!("`{}` is zero, but the time must be longer", source.text),
+            )
+            .hint("give it a length, such as 15m");
         }
         Some(guard)
     }
@@ -123,14 +121,14 @@ impl CompileContext<'_> {
             && source.text.chars().all(|it| it.is_alphanumeric() || " .,!?'-".contains(it))
             && !source.text.split_whitespace().any(|it| it == "in");
         if words {
-            self.problems.error("expression", source.at, "this is not an expression").hint(format!(
+            self.error("expression", source.at, "this is not an expression").hint(format!(
                 "text in an expression needs quotes of its own: \"'{}'\"",
                 source.text.replace('\'', "")
             ));
             return;
         }
         for error in errors {
-            let problem = self.problems.error("expression", source.place_of(error.at), error.message);
+            let problem = self.error("expression", source.place_of(error.at), error.message);
             if let Some(hint) = error.hint {
                 problem.hint(hint);
             }
@@ -140,8 +138,7 @@ impl CompileContext<'_> {
     /// Refuses an expression that depends on the time.
     pub fn timeless(&mut self, guard: &Guard, source: &Expr, what: &str) {
         if needs_now(guard, &self.table.reads) {
-            self.problems
-                .error("now", source.at, format!("{what} cannot depend on the time"))
+            self.error("now", source.at, format!("{what} cannot depend on the time"))
                 .hint("let a timer fire a transition; the move is then in the journal");
         }
     }
@@ -177,7 +174,7 @@ impl CompileContext<'_> {
     }
 
     pub fn unknown(&mut self, code: &'static str, what: &str, name: &At<Name>, known: &[&str]) {
-        let problem = self.problems.error(code, name.at, format!("there is no {what} `{}`", name.it));
+        let problem = self.error(code, name.at, format!("there is no {what} `{}`", name.it));
         if let Some(near) = nearest(&name.it, known.iter().copied()) {
             problem.hint(format!("did you mean `{near}`?"));
         } else if !known.is_empty() && known.len() <= 12 {
@@ -200,8 +197,7 @@ impl CompileContext<'_> {
     /// A stored field whose type is one of those that `what` can use.
     pub fn field_of(&mut self, name: &At<Name>, fits: fn(&Type) -> bool, what: &str, hint: &str) -> Name {
         if let Some(ty) = self.shape.fields.get(&name.it).map(|it| it.ty()).filter(|it| !fits(it)) {
-            self.problems
-                .error("wrong-field", name.at, format!("field `{}` holds {ty}, not {what}", name.it))
+            self.error("wrong-field", name.at, format!("field `{}` holds {ty}, not {what}", name.it))
                 .hint(hint);
         }
         self.field(name)
@@ -240,8 +236,8 @@ impl CompileContext<'_> {
         self.transition_of(&own, name)
     }
 
-    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) {
-        self.problems.error(code, at, message);
+    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+        self.problems.error(code, at, message)
     }
 }
 

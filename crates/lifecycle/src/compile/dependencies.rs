@@ -58,8 +58,7 @@ impl CompileContext<'_> {
     pub fn window(&mut self, guard: Option<Guard>, source: &Option<Expr>, key: &str) -> Option<Guard> {
         let (guard, source) = (guard?, source.as_ref()?);
         if self.depends(&guard, reads_counter) {
-            self.problems
-                .error("counter-reads-counter", source.at, format!("`{key}` cannot depend on a counter"))
+            self.error("counter-reads-counter", source.at, format!("`{key}` cannot depend on a counter"))
                 .hint("use a fixed value, a setting or a field");
         }
         Some(guard)
@@ -70,13 +69,12 @@ impl CompileContext<'_> {
         let (guard, source) = (guard?, source.as_ref()?);
         let own = |read: &Read| matches!(read, Read::Counter(name) | Read::Counters(name) if name == counter);
         if self.depends(&guard, own) {
-            self.problems
-                .error(
-                    "counter-reads-counter",
-                    source.at,
-                    format!("the limit of `{counter}` depends on `{counter}` itself"),
-                )
-                .hint("use a fixed value, a setting, a field or another counter");
+            self.error(
+                "counter-reads-counter",
+                source.at,
+                format!("the limit of `{counter}` depends on `{counter}` itself"),
+            )
+            .hint("use a fixed value, a setting, a field or another counter");
         }
         Some(guard)
     }
@@ -89,8 +87,7 @@ impl CompileContext<'_> {
             _ => false,
         };
         if self.depends(guard, deaf) {
-            self.problems
-                .error(
+            self.error(
                     "deaf-reaction",
                     source.at,
                     "a reaction cannot count the entities that a field names, because it does not run when they move",
@@ -105,13 +102,12 @@ impl CompileContext<'_> {
         let result = work(self);
         let mut cost = self.table.spent.saturating_sub(before);
         if cost > DEAREST {
-            self.problems
-                .error(
-                    "too-costly",
-                    at,
-                    format!("reading `{name}` once means {cost} reads, counting everything it refers to"),
-                )
-                .hint(format!("at most {DEAREST}: store an intermediate value in a field with `set`"));
+            self.error(
+                "too-costly",
+                at,
+                format!("reading `{name}` once means {cost} reads, counting everything it refers to"),
+            )
+            .hint(format!("at most {DEAREST}: store an intermediate value in a field with `set`"));
             // Reported once, not again for everything that refers to it.
             cost = 0;
         }

@@ -78,72 +78,32 @@ pub(super) fn outline(
     LifecycleShape {
         name: file.lifecycle.it.clone(),
         one: file.one.unwrap_or(false),
-        finals: file
-            .states
-            .iter()
-            .filter(|(_, decl)| is_final(decl))
-            .map(|(name, _)| name.it.clone())
-            .collect(),
-        erasing: file
-            .states
-            .iter()
-            .filter(|(_, decl)| decl.as_ref().is_some_and(|it| it.erase.is_some()))
-            .map(|(name, _)| name.it.clone())
-            .collect(),
+        finals: file.states.names_where(is_final),
+        erasing: file.states.names_where(|decl| decl.as_ref().is_some_and(|it| it.erase.is_some())),
         sets,
         path: file.path.iter().flatten().map(|it| it.it.clone()).collect(),
-        refs: file
-            .refs
-            .iter()
-            .map(|(name, it)| {
-                let inverse = it.inverse.as_ref().map(|it| it.it.clone());
-                let shape = RefShape { to: it.to.it.clone(), many: it.many.unwrap_or(false), inverse };
-                (name.it.clone(), shape)
-            })
-            .collect(),
+        refs: file.refs.map_each(|it| {
+            let inverse = it.inverse.as_ref().map(|it| it.it.clone());
+            RefShape { to: it.to.it.clone(), many: it.many.unwrap_or(false), inverse }
+        }),
         inverses: BTreeMap::new(),
-        counters: file
-            .counters
-            .iter()
-            .map(|(name, it)| {
-                let ty = if it.add.is_some() { Type::Float } else { Type::Int };
-                (name.it.clone(), (ty, it.per.is_some() || it.key.is_some()))
-            })
-            .collect(),
-        keyed: file
-            .counters
-            .iter()
-            .filter(|(_, it)| it.key.is_some())
-            .map(|(name, _)| name.it.clone())
-            .collect(),
-        windowed: file
-            .counters
-            .iter()
-            .filter(|(_, it)| it.within.is_some())
-            .map(|(name, _)| name.it.clone())
-            .collect(),
-        slots: file.slots.iter().map(|(name, _)| name.it.clone()).collect(),
-        rankings: file
-            .rankings
-            .iter()
-            .map(|(name, it)| {
-                let within = super::arms::syntax_list(&it.within).into_iter().map(|it| it.it).collect();
-                let first = it.by.iter().flat_map(|it| it.iter()).next();
-                let ascending = first.is_some_and(|it| !it.text.starts_with('-'));
-                (name.it.clone(), RankingShape { within, ascending })
-            })
-            .collect(),
+        counters: file.counters.map_each(|it| {
+            let ty = if it.add.is_some() { Type::Float } else { Type::Int };
+            (ty, it.per.is_some() || it.key.is_some())
+        }),
+        keyed: file.counters.names_where(|it| it.key.is_some()),
+        windowed: file.counters.names_where(|it| it.within.is_some()),
+        slots: file.slots.names_where(|_| true),
+        rankings: file.rankings.map_each(|it| {
+            let within = super::arms::syntax_list(&it.within).into_iter().map(|it| it.it).collect();
+            let first = it.by.iter().flat_map(|it| it.iter()).next();
+            RankingShape { within, ascending: first.is_some_and(|it| !it.text.starts_with('-')) }
+        }),
         me: file.me.as_ref().map(|it| it.it.clone()),
-        effects: file.effects.iter().map(|(name, _)| name.it.clone()).collect(),
-        transitions: file
-            .transitions
-            .iter()
-            .map(|(name, it)| {
-                let takes =
-                    arms(it).into_iter().filter_map(|arm| arm.takes.as_ref()).flat_map(taken_names).collect();
-                (name.it.clone(), takes)
-            })
-            .collect(),
+        effects: file.effects.names_where(|_| true),
+        transitions: file.transitions.map_each(|it| {
+            arms(it).into_iter().filter_map(|arm| arm.takes.as_ref()).flat_map(taken_names).collect()
+        }),
         again: file.create.as_ref().and_then(|it| it.again.as_ref()).map(|it| it.it.clone()),
         create_takes,
         states,

@@ -30,7 +30,7 @@ impl CompileContext<'_> {
                     "split it into two promises",
                 ),
             };
-            self.problems.error("property-kind", at, message).hint(hint);
+            self.error("property-kind", at, message).hint(hint);
             return None;
         };
         let word = *word;
@@ -55,7 +55,7 @@ impl CompileContext<'_> {
             }
             _ => {
                 let (Some(since), Some(to)) = (&from.from, &from.to) else {
-                    self.problems.error("missing-key", at, "`alone` needs `from` and `to`").hint(
+                    self.error("missing-key", at, "`alone` needs `from` and `to`").hint(
                         "for instance `{ alone: agent, from: state == 'new', to: state == 'finished' }`",
                     );
                     return None;

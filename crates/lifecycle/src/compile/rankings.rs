@@ -46,11 +46,10 @@ impl CompileContext<'_> {
                     let known: Vec<&str> = shape.refs.keys().map(Name::as_str).collect();
                     self.unknown("unknown-ref", "ref", it, &known);
                 }
-                Some(one) if one.many => self.error(
-                    "within-many",
-                    it.at,
-                    format!("`{}` names many entities; an order is kept within one", it.it),
-                ),
+                Some(one) if one.many => {
+                    let message = format!("`{}` names many entities; an order is kept within one", it.it);
+                    self.error("within-many", it.at, message);
+                }
                 Some(_) => {}
             }
         }
@@ -72,13 +71,12 @@ impl CompileContext<'_> {
             Some(guard)
         });
         if let (Some(open), true) = (&from.open, within.is_empty()) {
-            self.problems
-                .error(
-                    "open-without-within",
-                    open.at,
-                    "`open` needs `within`: it is a condition on the entities that `within` names",
-                )
-                .hint("without `within`, use `when`");
+            self.error(
+                "open-without-within",
+                open.at,
+                "`open` needs `within`: it is a condition on the entities that `within` names",
+            )
+            .hint("without `within`, use `when`");
         }
         if let Some(claims) = &from.claims {
             self.can_leave(claims, &within_states, "claiming");
@@ -104,15 +102,12 @@ impl CompileContext<'_> {
             return Some(guard);
         }
         if self.depends(&guard, speaks_of_a_request) {
-            self.problems
-                .error(
-                    "ranking-reads-request",
-                    source.at,
-                    "a ranking cannot read the caller: it is the same for every caller",
-                )
-                .hint(
-                    "use `for` to reserve an entity for an actor, and `by` of the transition for permissions",
-                );
+            self.error(
+                "ranking-reads-request",
+                source.at,
+                "a ranking cannot read the caller: it is the same for every caller",
+            )
+            .hint("use `for` to reserve an entity for an actor, and `by` of the transition for permissions");
         }
         let shape = self.shape;
         let lifecycles = &self.pack.lifecycles;
@@ -125,8 +120,7 @@ impl CompileContext<'_> {
             _ => false,
         };
         if self.depends(&guard, fades) {
-            self.problems
-                .error("fading-counter", source.at, "a counter with `within` changes without an event")
+            self.error("fading-counter", source.at, "a counter with `within` changes without an event")
                 .hint("use one without it, or let a timer move the entity");
         }
         let refs = &self.shape.refs;
@@ -136,13 +130,12 @@ impl CompileContext<'_> {
             _ => false,
         };
         if self.depends(&guard, deaf) {
-            self.problems
-                .error(
-                    "deaf-ranking",
-                    source.at,
-                    "it reads another entity, but is not updated when that entity moves",
-                )
-                .hint("give the ref an `inverse`");
+            self.error(
+                "deaf-ranking",
+                source.at,
+                "it reads another entity, but is not updated when that entity moves",
+            )
+            .hint("give the ref an `inverse`");
         }
         Some(guard)
     }
@@ -156,13 +149,12 @@ impl CompileContext<'_> {
             _ => true,
         };
         if self.depends(guard, own) {
-            self.problems
-                .error(
-                    "open-reads-entity",
-                    source.at,
-                    "`open` may read only the refs in `within`, and settings",
-                )
-                .hint("put conditions on the ranked entity in `when`");
+            self.error(
+                "open-reads-entity",
+                source.at,
+                "`open` may read only the refs in `within`, and settings",
+            )
+            .hint("put conditions on the ranked entity in `when`");
         }
     }
 }

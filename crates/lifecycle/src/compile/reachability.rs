@@ -36,8 +36,7 @@ impl CompileContext<'_> {
             [one] => format!("does not leave {one}"),
             several => format!("leaves none of {}", several.join(", ")),
         };
-        self.problems
-            .error("nothing-to-leave", fire.at, format!("`{}` {leaves}, so {what} has no effect", fire.it))
+        self.error("nothing-to-leave", fire.at, format!("`{}` {leaves}, so {what} has no effect", fire.it))
             .hint(if others.is_empty() {
                 "add the state to its `from`".to_owned()
             } else {
@@ -54,8 +53,7 @@ impl CompileContext<'_> {
             ("exit", decl.exit.is_some()),
         ];
         for (key, _) in asked.iter().filter(|(_, there)| *there) {
-            self.problems
-                .error("final-state", name.at, format!("{} is final, so its `{key}` has no effect", name.it))
+            self.error("final-state", name.at, format!("{} is final, so its `{key}` has no effect", name.it))
                 .hint(format!("remove `{key}`, or remove `final: true` if the entity should move on"));
         }
     }

@@ -59,8 +59,7 @@ impl CompileContext<'_> {
             (None, None, Some(every)) => match parse_every(&every.text) {
                 Some(it) => TimerKind::Every(self.rhythm(it, every.at)),
                 None => {
-                    self.problems
-                        .error("bad-every", every.at, format!("`{}` is not a valid interval", every.text))
+                    self.error("bad-every", every.at, format!("`{}` is not a valid interval", every.text))
                         .hint("write `daily 09:00` or a span such as `60s`");
                     return None;
                 }
@@ -112,22 +111,19 @@ impl CompileContext<'_> {
         let words = [("starts", &from.starts), ("restarts", &from.restarts)];
         for (key, names) in words {
             if let Some(first) = names.iter().flat_map(|it| it.iter()).next() {
-                self.problems
-                    .error(
-                        "at-starts",
-                        first.at,
-                        format!("a timer with `at` has no `{key}`: its field says when it is due"),
-                    )
-                    .hint(format!("leave out `{key}`, and let a transition set the field"));
+                self.error(
+                    "at-starts",
+                    first.at,
+                    format!("a timer with `at` has no `{key}`: its field says when it is due"),
+                )
+                .hint(format!("leave out `{key}`, and let a transition set the field"));
             }
         }
     }
 
     fn rhythm(&mut self, every: Every, at: Place) -> Every {
         if matches!(every, Every::Span(span) if span < Span::seconds(1)) {
-            self.problems
-                .error("bad-every", at, "an interval must be at least one second")
-                .hint("write `1s` or more");
+            self.error("bad-every", at, "an interval must be at least one second").hint("write `1s` or more");
         }
         every
     }
@@ -264,13 +260,12 @@ impl CompileContext<'_> {
         self.timeless(&when, &from.when, "a reaction");
         self.wakes(&when, &from.when);
         if self.depends(&when, |it| matches!(it, Read::Rank(_) | Read::RankSize(_))) {
-            self.problems
-                .error(
-                    "deaf-reaction",
-                    from.when.at,
-                    "a reaction cannot read a rank, because it does not run when others move past",
-                )
-                .hint("use `also` with `ranked` on the entity that they are ranked within");
+            self.error(
+                "deaf-reaction",
+                from.when.at,
+                "a reaction cannot read a rank, because it does not run when others move past",
+            )
+            .hint("use `also` with `ranked` on the entity that they are ranked within");
         }
         let within = self.maybe_states(&from.r#in);
         if let Some(states) = &within {

@@ -177,8 +177,7 @@ impl CompileContext<'_> {
                 "setting `{}` is {expected}, but in {} this is {found}",
                 draft.setting.name, self.shape.name
             );
-            self.problems
-                .error("setting-from", source.at, message)
+            self.error("setting-from", source.at, message)
                 .hint("read something of the same type, or change the type of the field");
         }
     }

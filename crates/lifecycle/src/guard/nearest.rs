@@ -15,6 +15,12 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, it)| it)
 }
 
+/// The question that proposes the nearest candidate, to be added to a message: `. Did you mean title?`. Empty if none
+/// is near.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
+}
+
 /// Longer names are no slips; leaving them out bounds the work.
 const LONGEST: usize = 64;
 

@@ -110,12 +110,7 @@ impl FieldType {
             return Value::Null;
         }
         if depth > DEPTH {
-            out.push(misfit(
-                path,
-                MisfitCode::TooDeep,
-                format!("{path} is nested more than {DEPTH} levels deep"),
-            ));
-            return Value::Null;
+            return too_deep(path, out);
         }
         match (&self.fit, value) {
             (Fit::Any, value) => plain(path, value, depth, out),
@@ -295,15 +290,16 @@ pub(crate) fn six_decimals(number: f64) -> f64 {
     if scaled.is_finite() && scaled.abs() < 9e15 { scaled.round() / 1e6 } else { number }
 }
 
+fn too_deep(path: &Path<'_>, out: &mut Vec<Misfit>) -> Value {
+    let message = format!("{path} is nested more than {DEPTH} levels deep");
+    out.push(misfit(path, MisfitCode::TooDeep, message));
+    Value::Null
+}
+
 /// A value without a declared type: accepted unchanged, except for reserved keys.
 fn plain(path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
     if depth > DEPTH {
-        out.push(misfit(
-            path,
-            MisfitCode::TooDeep,
-            format!("{path} is nested more than {DEPTH} levels deep"),
-        ));
-        return Value::Null;
+        return too_deep(path, out);
     }
     match value {
         Value::List(list) => {

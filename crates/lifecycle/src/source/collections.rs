@@ -86,6 +86,16 @@ impl<T> Named<T> {
         self.iter().map(|(name, _)| name)
     }
 
+    /// The names of those for which it is true.
+    pub fn names_where<B: FromIterator<Name>>(&self, is_meant: impl Fn(&T) -> bool) -> B {
+        self.iter().filter(|(_, it)| is_meant(it)).map(|(name, _)| name.it.clone()).collect()
+    }
+
+    /// A value for each name.
+    pub fn map_each<U, B: FromIterator<(Name, U)>>(&self, value: impl Fn(&T) -> U) -> B {
+        self.iter().map(|(name, it)| (name.it.clone(), value(it))).collect()
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

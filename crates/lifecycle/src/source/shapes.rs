@@ -27,8 +27,7 @@ use super::problem::Problems;
 /// }
 /// ```
 ///
-/// The shapes are `scalar` (`text`, `number` or `boolean`, which can also be distinguished), `list`, `map`,
-/// and `map with "key"`. The first variant that fits is read. Every variant holds one value. The enum
+/// The shapes are `scalar`, `list`, `map` and `map with "key"`. The first variant that fits is read. Every variant holds one value. The enum
 /// derives `Debug` and `Clone`.
 #[macro_export]
 macro_rules! shapes {
@@ -84,9 +83,6 @@ macro_rules! shapes {
         }
     };
     (@shape scalar) => { $crate::source::declared::NodeShape::Scalar };
-    (@shape text) => { $crate::source::declared::NodeShape::Text };
-    (@shape number) => { $crate::source::declared::NodeShape::Number };
-    (@shape boolean) => { $crate::source::declared::NodeShape::Boolean };
     (@shape list) => { $crate::source::declared::NodeShape::List };
     (@shape map) => { $crate::source::declared::NodeShape::Map };
     (@shape map $key:literal) => { $crate::source::declared::NodeShape::MapWith($key) };
@@ -96,9 +92,6 @@ macro_rules! shapes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeShape {
     Scalar,
-    Text,
-    Number,
-    Boolean,
     List,
     Map,
     MapWith(&'static str),
@@ -108,9 +101,6 @@ impl NodeShape {
     fn fits(self, node: &Node) -> bool {
         match (self, &node.value) {
             (Self::Scalar, _) => node.as_written().is_some(),
-            (Self::Text, NodeValue::Text(_)) => true,
-            (Self::Number, NodeValue::Int(_) | NodeValue::Float(_)) => true,
-            (Self::Boolean, NodeValue::Bool(_)) => true,
             (Self::List, NodeValue::List(_)) => true,
             (Self::Map, NodeValue::Map(_)) => true,
             (Self::MapWith(key), NodeValue::Map(_)) => node.get(key).is_some(),
@@ -120,9 +110,7 @@ impl NodeShape {
 
     fn word(self) -> String {
         match self {
-            Self::Scalar | Self::Text => "text".to_owned(),
-            Self::Number => "a number".to_owned(),
-            Self::Boolean => "`true` or `false`".to_owned(),
+            Self::Scalar => "text".to_owned(),
             Self::List => "a list".to_owned(),
             Self::Map => "a mapping".to_owned(),
             Self::MapWith(key) => format!("a mapping with `{key}`"),

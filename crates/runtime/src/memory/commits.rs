@@ -27,7 +27,8 @@ impl UnflushedCommits {
     /// Entries that projections at `position` do not hold, each with the earlier state of its entity.
     pub fn after(&self, position: u64) -> impl Iterator<Item = (&Entry, &PriorState)> {
         let late = self.commits.iter().filter(move |it| it.upto > position);
-        let all = late.flat_map(|it| it.entries.iter().flat_map(|it| it.iter()).zip(&it.prior_states));
+        let all = late.map(|it| &it.content);
+        let all = all.flat_map(|it| it.entries.iter().flat_map(|it| it.iter()).zip(&it.prior_states));
         all.filter(move |(entry, _)| entry.seq > position)
     }
 }

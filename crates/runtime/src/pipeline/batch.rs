@@ -18,7 +18,7 @@ impl Decider {
         commands: &[Command],
         stages: &[Arc<Stages>],
     ) -> Result<BatchAnswer, Failure> {
-        self.batch.commands += commands.len();
+        self.batch.content.commands += commands.len();
         // In a view beside the memory, because recorded entries cannot be undone.
         let mut trial = View::partial(self.memory.view.seq);
         trial.project = self.memory.view.project.clone();

@@ -1,17 +1,12 @@
 //! Seals decided entries into the hash chain and commits them.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use trackside_engine::Law;
 use trackside_engine::entity::Entity;
-use trackside_engine::event::Entry;
-use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
-use trackside_store::{Batch, Chain, JournalWriter, Record, StoreError};
+use trackside_store::{Batch, Chain, Definition, JournalWriter, Record, StoreError};
 
-use super::decided_batch::{BatchCounts, DecidedBatch, PriorState};
-use crate::answer::Seals;
+use super::decided_batch::{BatchContent, DecidedBatch};
 use crate::work::CommitReply;
 
 /// An entity that a turn changed_entities, as it is at its end, with the definition it lives by.
@@ -24,18 +19,9 @@ pub(crate) struct ChangedEntity {
 /// A batch that is on disk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Committed {
-    pub entries: Vec<Arc<Vec<Entry>>>,
-    pub changed_entities: Vec<ChangedEntity>,
-    pub prior_states: Vec<PriorState>,
+    pub content: BatchContent,
     pub upto: u64,
     pub written: CommitSize,
-    pub commands: usize,
-    pub law: Option<Arc<Law>>,
-    pub project: Option<Project>,
-    /// Counters only.
-    pub counts: BatchCounts,
-    /// The hashes of its entries.
-    pub seals: Arc<Seals>,
 }
 
 /// The size of a commit.
@@ -108,46 +94,21 @@ impl Committer {
 
     /// One durable commit. After an error the state of the disk is unknown: this committer must be replaced.
     pub fn commit(&mut self, batch: DecidedBatch) -> (Result<Committed, StoreError>, Vec<CommitReply>) {
-        let DecidedBatch {
-            entries,
-            prior_states,
-            changed_entities,
-            project,
-            replies,
-            definitions,
-            commands,
-            law,
-            counts,
-            seals,
-        } = batch;
-        let done = self.append(&entries, &prior_states, definitions, &seals);
+        let DecidedBatch { content, replies, definitions } = batch;
+        let done = self.append(&content, definitions);
         let upto = self.chain.seq;
-        let committed = done.map(|written| Committed {
-            entries,
-            changed_entities,
-            prior_states,
-            upto,
-            written,
-            commands,
-            law,
-            project,
-            counts,
-            seals,
-        });
-        (committed, replies)
+        (done.map(|written| Committed { content, upto, written }), replies)
     }
 
     fn append(
         &mut self,
-        entries: &[Arc<Vec<Entry>>],
-        prior_states: &[PriorState],
-        definitions: Vec<trackside_store::Definition>,
-        seals: &Seals,
+        content: &BatchContent,
+        definitions: Vec<Definition>,
     ) -> Result<CommitSize, StoreError> {
         let mut chain = self.chain;
-        let all = entries.iter().flat_map(|it| it.iter());
+        let all = content.entries.iter().flat_map(|it| it.iter());
         let records = all
-            .zip(prior_states)
+            .zip(&content.prior_states)
             .map(|(entry, before)| chain.seal(entry.clone(), before.prev))
             .collect::<Result<Vec<_>, _>>()?;
         if records.is_empty() && definitions.is_empty() {
@@ -158,16 +119,13 @@ impl Committer {
         let hashes = records.iter().map(|it| it.hash).collect();
         self.trying = chain;
         self.journal.append(&Batch { records, definitions })?;
-        seals.set(first, hashes);
+        content.seals.set(first, hashes);
         self.chain = chain;
         Ok(written)
     }
 
-    pub fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
-        self.journal.drop_payloads(seqs)
-    }
-
-    pub fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
-        self.journal.cut(upto, staying)
+    /// The journal, to erase payloads and to cut what is archived.
+    pub fn journal(&mut self) -> &mut dyn JournalWriter {
+        &mut *self.journal
     }
 }

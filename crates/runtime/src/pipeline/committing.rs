@@ -1,11 +1,10 @@
 //! Commits a batch, then publishes it: to readers, observers, callers and the feed, in that order.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use trackside_store::{Chain, StoreError};
+use trackside_store::{Chain, JournalWriter, StoreError};
 
 use super::committer::{Committed, Committer, JournalEnds};
 use super::decided_batch::{BatchCounts, DecidedBatch};
@@ -31,7 +30,7 @@ impl Committing {
 
     /// Commits a turn and answers. Batches decided after a failure are rejected.
     pub fn commit(&mut self, batch: DecidedBatch) -> Option<Arc<Committed>> {
-        let asked = batch.counts.waiting_callers();
+        let asked = batch.content.counts.waiting_callers();
         if self.shared.is_broken() {
             Figures::add(&self.shared.figures.failed, asked);
             let why = self.shared.trouble_of(&[TroubleSource::Journal]).unwrap_or_default();
@@ -45,7 +44,7 @@ impl Committing {
             Ok(committed) => {
                 if committed.written.entries > 0 {
                     self.shared.figures.commit_span.add_span(begun.elapsed());
-                    self.shared.figures.commit_size.add(committed.commands as u64);
+                    self.shared.figures.commit_size.add(committed.content.commands as u64);
                 }
                 publish(&self.shared, committed, replies)
             }
@@ -87,19 +86,11 @@ impl Committing {
         Ok(self.committer.insert(committer).end())
     }
 
-    /// Drops payloads from the journal.
-    pub fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
+    /// The journal, to erase payloads and to cut archived entries.
+    pub fn journal(&mut self, doing: &str) -> Result<&mut dyn JournalWriter, StoreError> {
         match &mut self.committer {
-            Some(committer) => committer.drop_payloads(seqs),
-            None => Err(StoreError::io("erasing", "the journal is not open")),
-        }
-    }
-
-    /// Drops the entries that a verified archive file holds.
-    pub fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
-        match &mut self.committer {
-            Some(committer) => committer.cut(upto, staying),
-            None => Err(StoreError::io("archiving", "the journal is not open")),
+            Some(committer) => Ok(committer.journal()),
+            None => Err(StoreError::io(doing, "the journal is not open")),
         }
     }
 }
@@ -114,33 +105,33 @@ fn turn_down(replies: Vec<CommitReply>, why: &str) {
 /// cache and webhooks), the callers who wait for an answer, the feed. Returns the work for the flusher.
 fn publish(shared: &Shared, committed: Committed, replies: Vec<CommitReply>) -> Option<Arc<Committed>> {
     let committed = show(shared, committed);
-    shared.observers.notify(&committed.entries);
+    shared.observers.notify(&committed.content.entries);
     for reply in replies {
         reply(Ok(()));
     }
-    if committed.entries.is_empty() {
+    if committed.content.entries.is_empty() {
         return None;
     }
     Figures::add(&shared.figures.commits, 1);
-    Figures::add(&shared.figures.commands, committed.commands);
-    shared.figures.largest_commit.fetch_max(committed.commands as u64, Ordering::Relaxed);
+    Figures::add(&shared.figures.commands, committed.content.commands);
+    shared.figures.largest_commit.fetch_max(committed.content.commands as u64, Ordering::Relaxed);
     shared.figures.wrote(&committed.written);
-    shared.feed.send(&committed.entries, &committed.seals);
+    shared.feed.send(&committed.content.entries, &committed.content.seals);
     Some(committed)
 }
 
 /// Shows a commit to readers, and counts it.
 fn show(shared: &Shared, mut committed: Committed) -> Arc<Committed> {
-    if let Some(law) = &committed.law {
+    if let Some(law) = &committed.content.law {
         shared.set_law(law.clone());
     }
-    let BatchCounts { refused, outcomes, fired } = std::mem::take(&mut committed.counts);
+    let BatchCounts { refused, outcomes, fired } = std::mem::take(&mut committed.content.counts);
     Figures::add(&shared.figures.refused, refused.len());
     shared.figures.answered(&outcomes);
     fired.into_iter().for_each(|late| shared.figures.fired(late));
-    shared.tally.add(committed.entries.iter().flat_map(|it| it.iter()), refused);
+    shared.tally.add(committed.content.entries.iter().flat_map(|it| it.iter()), refused);
     let committed = Arc::new(committed);
     shared.keep(&committed);
-    shared.show(committed.changed_entities.iter().map(|it| &it.entity), committed.upto);
+    shared.show(committed.content.changed_entities.iter().map(|it| &it.entity), committed.upto);
     committed
 }

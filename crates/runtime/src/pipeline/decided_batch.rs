@@ -17,6 +17,14 @@ use crate::work::CommitReply;
 /// All decisions of one turn; one commit.
 #[derive(Default)]
 pub(crate) struct DecidedBatch {
+    pub content: BatchContent,
+    pub replies: Vec<CommitReply>,
+    pub definitions: Vec<Definition>,
+}
+
+/// Entries with everything that readers, the flusher and the counters need of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BatchContent {
     pub entries: Vec<Arc<Vec<Entry>>>,
     /// For each entry, the earlier state of its entity.
     pub prior_states: Vec<PriorState>,
@@ -24,8 +32,6 @@ pub(crate) struct DecidedBatch {
     pub changed_entities: Vec<ChangedEntity>,
     /// The project, where it has changed.
     pub project: Option<Project>,
-    pub replies: Vec<CommitReply>,
-    pub definitions: Vec<Definition>,
     pub law: Option<Arc<Law>>,
     pub commands: usize,
     /// For the answers: the hashes of the committed entries.
@@ -73,48 +79,24 @@ impl Outcomes {
 
 impl std::fmt::Debug for DecidedBatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} commands, {} replies", self.commands, self.replies.len())
+        write!(f, "{} commands, {} replies", self.content.commands, self.replies.len())
     }
 }
 
 impl DecidedBatch {
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.replies.is_empty() && self.definitions.is_empty()
+        self.content.entries.is_empty() && self.replies.is_empty() && self.definitions.is_empty()
     }
 
     /// The batch as a commit to publish, and the replies.
     pub(crate) fn published(self) -> (Committed, Vec<CommitReply>) {
-        let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
-        let Self {
-            entries,
-            prior_states,
-            changed_entities,
-            project,
-            replies,
-            commands,
-            law,
-            counts,
-            definitions: _,
-            seals,
-        } = self;
-        let written = CommitSize::default();
-        (
-            Committed {
-                entries,
-                changed_entities,
-                prior_states,
-                upto,
-                written,
-                commands,
-                law,
-                project,
-                counts,
-                seals,
-            },
-            replies,
-        )
+        let Self { content, replies, definitions: _ } = self;
+        let upto = content.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
+        (Committed { content, upto, written: CommitSize::default() }, replies)
     }
+}
 
+impl BatchContent {
     /// Removes the entries that are already published.
     pub fn forget_until(&mut self, published: u64) {
         let known =

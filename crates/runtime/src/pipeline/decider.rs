@@ -179,7 +179,7 @@ impl Decider {
                     self.fire_due();
                     break;
                 }
-                if self.batch.commands >= WORTH_IT && is_awaited() {
+                if self.batch.content.commands >= WORTH_IT && is_awaited() {
                     break;
                 }
             }
@@ -227,8 +227,8 @@ impl Decider {
             match self.decide(&Command::new(actor, ask)) {
                 Ok(Decision::Accepted(accepted)) => {
                     self.record(accepted.entries);
-                    self.batch.commands += 1;
-                    self.batch.counts.fired.push(late);
+                    self.batch.content.commands += 1;
+                    self.batch.content.counts.fired.push(late);
                 }
                 Ok(_) => self.timers.drop(&due),
                 // A damaged record must not block other timers.
@@ -272,13 +272,13 @@ impl Decider {
                 match &mut outcome {
                     Ok(CommandAnswer::Refused(refusal)) => self.refused(&command, refusal.code),
                     Ok(answer) => {
-                        self.batch.counts.outcomes.note(answer);
+                        self.batch.content.counts.outcomes.note(answer);
                         if let (true, CommandAnswer::Accepted(accepted)) = (options.with_entity_view, answer)
                         {
                             accepted.facts = self.facts(accepted.entity.as_deref(), &command.actor);
                         }
                     }
-                    Err(_) => self.batch.counts.outcomes.failed += 1,
+                    Err(_) => self.batch.content.counts.outcomes.failed += 1,
                 }
                 self.batch.replies.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
@@ -293,9 +293,9 @@ impl Decider {
                         }
                     }
                     Ok(BatchAnswer::Done(answers)) => {
-                        answers.iter().for_each(|it| self.batch.counts.outcomes.note(it))
+                        answers.iter().for_each(|it| self.batch.content.counts.outcomes.note(it))
                     }
-                    Err(_) => self.batch.counts.outcomes.failed += commands.len(),
+                    Err(_) => self.batch.content.counts.outcomes.failed += commands.len(),
                 }
                 self.batch.replies.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
@@ -321,7 +321,7 @@ impl Decider {
                 if !is_enabled(Failpoint::OldVersionStays) || self.memory.law.packs().next().is_none() {
                     self.memory.law = law.clone();
                 }
-                self.batch.law = Some(law);
+                self.batch.content.law = Some(law);
                 let outcome = self.install(&definitions, &by);
                 self.batch.definitions.extend(definitions);
                 self.say(responder, outcome);
@@ -338,7 +338,7 @@ impl Decider {
     /// Counts a refusal.
     fn refused(&mut self, command: &Command, code: Code) {
         let known = command.lifecycle().filter(|it| self.memory.law.newest(it).is_some());
-        self.batch.counts.refused.push((known.cloned(), code));
+        self.batch.content.counts.refused.push((known.cloned(), code));
     }
 
     pub(super) fn say<T: Send + 'static>(&mut self, responder: Responder<T>, outcome: Result<T, Failure>) {
@@ -348,7 +348,7 @@ impl Decider {
     }
 
     pub(super) fn answer(&mut self, command: &Command) -> SubmitResult {
-        self.batch.commands += 1;
+        self.batch.content.commands += 1;
         match self.decide(command).map_err(unavailable)? {
             Decision::Accepted(accepted) => Ok(self.carry_out(accepted)),
             Decision::Refused(refusal) => {
@@ -374,7 +374,7 @@ impl Decider {
             ignored,
             entity,
             facts: None,
-            seals: self.batch.seals.clone(),
+            seals: self.batch.content.seals.clone(),
         })
     }
 
@@ -406,10 +406,10 @@ impl Decider {
     pub fn finish(&mut self) -> DecidedBatch {
         let mut batch = std::mem::take(&mut self.batch);
         let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();
-        for entry in batch.entries.iter().flat_map(|it| it.iter()) {
+        for entry in batch.content.entries.iter().flat_map(|it| it.iter()) {
             match entry.event {
                 Event::ProjectChanged { .. } => {
-                    batch.project = Some(self.memory.view.project.clone());
+                    batch.content.project = Some(self.memory.view.project.clone());
                     self.sweep.begin_soon();
                 }
                 Event::PackInstalled { .. } => self.sweep.begin_soon(),
@@ -419,7 +419,7 @@ impl Decider {
                 && let Some(entity) = self.memory.view.image(&entry.entity)
             {
                 let life = self.memory.law.definition(&entry.entity.lifecycle, entity.definition).cloned();
-                batch.changed_entities.push(ChangedEntity { entity, life });
+                batch.content.changed_entities.push(ChangedEntity { entity, life });
             }
         }
         self.memory.view.forget_absent();
@@ -445,7 +445,7 @@ impl Decider {
             let keys = entries.iter().filter_map(|it| it.key.as_ref());
             keys.for_each(|it| self.memory.view.forget_key(&it.by, &it.key));
         }
-        self.batch.entries.push(entries.clone());
+        self.batch.content.entries.push(entries.clone());
         entries
     }
 
@@ -453,7 +453,7 @@ impl Decider {
     fn follow(&mut self, entry: &Entry) {
         let before = self.memory.view.get(&entry.entity);
         let was = before.filter(|_| entry.event.changes().is_some()).map(StateBefore::of);
-        self.batch.prior_states.push(PriorState {
+        self.batch.content.prior_states.push(PriorState {
             prev: if is_enabled(Failpoint::NoTrail) { 0 } else { before.map_or(0, |it| it.seq) },
             was,
         });

@@ -75,8 +75,8 @@ impl Flusher {
 
     /// Takes a committed batch.
     pub fn take(&mut self, committed: &Committed) {
-        let entries = committed.entries.iter().flat_map(|it| it.iter());
-        for (entry, before) in entries.zip(&committed.prior_states) {
+        let entries = committed.content.entries.iter().flat_map(|it| it.iter());
+        for (entry, before) in entries.zip(&committed.content.prior_states) {
             self.next.add(entry, before.was.as_ref());
             self.at = self.at.max(entry.at);
             match &entry.event {
@@ -87,10 +87,10 @@ impl Flusher {
                 _ => {}
             }
         }
-        if let Some(project) = &committed.project {
+        if let Some(project) = &committed.content.project {
             self.next.project(project.clone());
         }
-        for touched in &committed.changed_entities {
+        for touched in &committed.content.changed_entities {
             match &touched.life {
                 Some(life) => self.next.entity(touched.entity.clone(), life),
                 None => self.next.row(bare(touched.entity.clone())),

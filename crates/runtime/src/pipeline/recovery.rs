@@ -46,7 +46,7 @@ pub(crate) fn catch_up(
         let (committed, _) = batch.published();
         flusher.take(&committed);
         flusher.project(project);
-        write_behind(shared, flusher, &mut |seqs| committer.drop_payloads(&seqs))?;
+        write_behind(shared, flusher, &mut |seqs| committer.journal().drop_payloads(&seqs))?;
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(crate) fn recover(
         // The flusher may have written meanwhile: all reads must be of one position, or entries count
         // twice.
         if decider.memory.reader().position()? == position {
-            batch.forget_until(published);
+            batch.content.forget_until(published);
             return Ok((decider, batch));
         }
         reader = decider.memory.source.reader;

@@ -103,7 +103,7 @@ pub(crate) fn reload(
     let (clock, known) = (wiring.clock.clone(), shared.committed());
     let (mut decider, mut batch) =
         recover(law.clone(), reader, &mut Source::of(shared.store())?, clock, wiring.limits, known, end)?;
-    batch.law = Some(law);
+    batch.content.law = Some(law);
     decider.sweep_every(wiring.sweep);
     decider.succeed(failed);
     Ok((decider, batch))
@@ -167,15 +167,9 @@ pub(crate) fn turn_away(shared: &Shared, work: Work, why: &Failure) {
         Work::Command(_, reply, _) => reply(Err(why.clone())),
         Work::Atomic(_, reply, _) => reply(Err(why.clone())),
         Work::Look(_, done) => done(Err(why.clone())),
-        Work::Advance(_, responder) => {
-            responder.send(Err(why.clone())).ok();
-        }
-        Work::Law(_, _, _, responder) => {
-            responder.send(Err(why.clone())).ok();
-        }
-        Work::Sweep(responder, _) => {
-            responder.send(Err(why.clone())).ok();
-        }
+        Work::Advance(_, responder) => drop(responder.send(Err(why.clone()))),
+        Work::Law(_, _, _, responder) => drop(responder.send(Err(why.clone()))),
+        Work::Sweep(responder, _) => drop(responder.send(Err(why.clone()))),
         Work::Stop => {}
     }
 }

@@ -56,12 +56,8 @@ enum ToCommitter {
     Commit(DecidedBatch),
     /// Entries that are on disk already but not published.
     Publish(DecidedBatch),
-    /// Clear the failure, and resume at the end of the journal.
-    Reopen(SyncSender<Result<Chain, StoreError>>),
-    /// Drop the payloads of an erased entity.
-    Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
-    /// Drop entries that are in an archive file.
-    Cut(Chain, Arc<BTreeSet<u64>>, SyncSender<Result<u64, StoreError>>),
+    /// Other work on the journal, which only the committer writes.
+    Do(Box<dyn FnOnce(&mut Committing) + Send>),
     /// Ends the worker: no more batches follow.
     Stop,
 }
@@ -111,9 +107,10 @@ impl Threads {
         Ok(Self { threads, committer: for_others })
     }
 
-    /// Has the committer cut the journal: it alone writes there.
+    /// Has the committer drop the entries that a verified archive file holds.
     pub fn cut(&self, upto: Chain, staying: Arc<BTreeSet<u64>>) -> Result<u64, StoreError> {
-        asked(&self.committer, "archiving", |done| ToCommitter::Cut(upto, staying, done))
+        let doing = "archiving";
+        have_done(&self.committer, doing, move |it| it.journal(doing)?.cut(upto, &staying))
     }
 
     /// Waits for all threads; they end when no gateway is left.
@@ -218,10 +215,7 @@ impl Deciding {
     }
 
     fn reload(&self, failed: &mut Decider) -> Result<(Decider, DecidedBatch), StoreError> {
-        let (done, reopened) = sync_channel(1);
-        let gone = || StoreError::io("reopening the journal", "the committer has ended");
-        self.turns.send(ToCommitter::Reopen(done)).map_err(|_| gone())?;
-        let end = reopened.recv().map_err(|_| gone())??;
+        let end = have_done(&self.turns, "reopening the journal", Committing::reopen)?;
         reload(&self.shared, &self.wiring, failed, end)
     }
 }
@@ -243,15 +237,7 @@ fn commit(
         match message {
             ToCommitter::Commit(batch) => write(committing.commit(batch), flusher.as_ref()),
             ToCommitter::Publish(batch) => write(committing.publish(batch), flusher.as_ref()),
-            ToCommitter::Reopen(done) => {
-                done.send(committing.reopen()).ok();
-            }
-            ToCommitter::Drop(seqs, done) => {
-                done.send(committing.drop_payloads(&seqs)).ok();
-            }
-            ToCommitter::Cut(upto, staying, done) => {
-                done.send(committing.cut(upto, &staying)).ok();
-            }
+            ToCommitter::Do(work) => work(&mut committing),
             ToCommitter::Stop => flusher = None,
         }
     }
@@ -319,19 +305,21 @@ fn tidy(flusher: &mut Flusher, quiet: bool) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Has the committer drop payloads: it alone writes the journal.
+/// Has the committer drop the payloads of an erased entity.
 fn drop_by(committer: &SyncSender<ToCommitter>, seqs: Vec<u64>) -> Result<u64, StoreError> {
-    asked(committer, "erasing", |done| ToCommitter::Drop(seqs, done))
+    let doing = "erasing";
+    have_done(committer, doing, move |it| it.journal(doing)?.drop_payloads(&seqs))
 }
 
-/// Sends a request to the committer and waits for the answer.
-fn asked(
+/// Runs a closure on the committer and waits for its result.
+fn have_done<T: Send + 'static>(
     committer: &SyncSender<ToCommitter>,
     doing: &str,
-    message: impl FnOnce(SyncSender<Result<u64, StoreError>>) -> ToCommitter,
-) -> Result<u64, StoreError> {
+    work: impl FnOnce(&mut Committing) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
     let gone = || StoreError::io(doing, "the committer has ended");
     let (done, answer) = sync_channel(1);
-    committer.send(message(done)).map_err(|_| gone())?;
+    let work = Box::new(move |committing: &mut Committing| drop(done.send(work(committing))));
+    committer.send(ToCommitter::Do(work)).map_err(|_| gone())?;
     answer.recv().map_err(|_| gone())?
 }

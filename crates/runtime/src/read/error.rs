@@ -3,7 +3,7 @@
 use trackside_engine::Law;
 use trackside_engine::key::EntityKey;
 use trackside_engine::query::QueryError;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 
@@ -83,7 +83,7 @@ impl ReadError {
 
 /// A suggestion by spelling.
 pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest(name, known).map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
+    did_you_mean(name, known)
 }
 
 impl From<StoreError> for ReadError {

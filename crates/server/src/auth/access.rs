@@ -77,17 +77,9 @@ pub(crate) struct Identity {
 
 impl Identity {
     pub(super) fn of(entity: &Entity) -> Option<Self> {
-        let text = |name: &str| Some(Name::new(entity.fields.get(name)?.as_str()?));
-        let list = |name: &str| -> Vec<Name> {
-            let value = entity.fields.value(name);
-            value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(Name::new).collect()
-        };
-        let kind = match &*text("kind")? {
-            "human" => ActorKind::Human,
-            "agent" => ActorKind::Agent,
-            "system" => ActorKind::System,
-            _ => return None,
-        };
+        let text = |name: &str| entity.fields.text(name).map(Name::new);
+        let list = |name: &str| -> Vec<Name> { entity.fields.texts(name).map(Name::new).collect() };
+        let kind = ActorKind::parse(&text("kind")?)?;
         Some(Self {
             token: entity.key.id.clone(),
             actor: Actor::new(text("holder")?, kind).with_roles(list("roles")),
@@ -180,7 +172,7 @@ impl Access {
         let key = EntityKey::new(TOKEN, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
         let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
-        if entity.fields.get("hash").and_then(Value::as_str) != Some(hash) || !self.is_backed(&entity)? {
+        if entity.fields.text("hash") != Some(hash) || !self.is_backed(&entity)? {
             return Ok(None);
         }
         let identity = Identity::of(&entity).map(Arc::new);
@@ -211,7 +203,7 @@ impl Access {
 
     /// Whether the token it was made with, if any, is still valid.
     fn is_backed(&self, entity: &Entity) -> Result<bool, Failure> {
-        let Some(maker) = entity.fields.get("madeWith").and_then(Value::as_str) else { return Ok(true) };
+        let Some(maker) = entity.fields.text("madeWith") else { return Ok(true) };
         let maker = self.runtime.entity(&EntityKey::new(TOKEN, maker));
         let maker = maker.map_err(|it| Failure::Unavailable(it.to_string()))?;
         Ok(maker.is_some_and(|it| self.is_open(&it)))
@@ -285,7 +277,7 @@ impl Access {
         let key = EntityKey::new(LINK, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
         let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
-        if entity.fields.get("hash").and_then(Value::as_str) != Some(&hash_of(text)) {
+        if entity.fields.text("hash") != Some(&hash_of(text)) {
             return Ok(None);
         }
         let mut follow = Command::fire(Actor::engine(), key, "follow", Default::default());
@@ -294,11 +286,9 @@ impl Access {
             CommandAnswer::Accepted(_) => {}
             CommandAnswer::Refused(_) | CommandAnswer::Replayed { .. } => return Ok(None),
         }
-        let roles = entity.fields.value("roles");
-        let roles = roles.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(Name::new);
-        let (holder, until) = (entity.fields.value("holder"), entity.fields.get("until"));
-        let until = until.and_then(Value::as_time);
-        Ok(holder.as_str().map(|it| LinkGrant { holder: Name::new(it), roles: roles.collect(), until }))
+        let roles = entity.fields.texts("roles").map(Name::new).collect();
+        let until = entity.fields.get("until").and_then(Value::as_time);
+        Ok(entity.fields.text("holder").map(|it| LinkGrant { holder: Name::new(it), roles, until }))
     }
 
     async fn create(

@@ -9,7 +9,6 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::value::Value;
 use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{CommandAnswer, Failure, ReadError, Runtime};
 
@@ -73,7 +72,7 @@ impl Access {
 }
 
 fn is_of_person(token: &Entity) -> bool {
-    token.fields.get("kind").and_then(Value::as_str) == Some(ActorKind::Human.as_str())
+    token.fields.text("kind") == Some(ActorKind::Human.as_str())
 }
 
 /// The holders of valid tokens of kind human, in order.

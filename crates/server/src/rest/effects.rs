@@ -10,7 +10,7 @@ use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_protocol::{EffectBody, EffectResult, EffectTaken, Page, Problem, ProblemCode, TakeEffects};
-use trackside_runtime::read::{MOST, USUAL};
+use trackside_runtime::read::MOST;
 use trackside_runtime::{CommandAnswer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
 
@@ -59,10 +59,7 @@ pub(crate) async fn list(
     caller: Caller,
     Parameters(which): Parameters<EffectsQuery>,
 ) -> Result<Json<Page<EffectBody>>, Refused> {
-    let most = match super::limit(which.limit)? {
-        0 => USUAL,
-        asked => asked.min(MOST),
-    };
+    let most = super::page_size(which.limit)?;
     let cursors = Cursors::of(&["effects"]);
     let after = cursors.after(which.cursor.as_deref())?;
     let (courier, visibility, own) =
@@ -161,16 +158,12 @@ pub(crate) async fn settle(
         }
         courier.settle(actor, number, body.fence, body.ok, fields(&body.detail)).map_err(refused)
     });
-    match settled.await? {
-        CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
-        CommandAnswer::Accepted(accepted) => {
-            let seq = accepted.entry().map(|it| it.seq);
-            Ok(Json(json!({ "success": true, "id": number, "seq": seq, "replayed": false })))
-        }
-        CommandAnswer::Replayed { first, .. } => {
-            Ok(Json(json!({ "success": true, "id": number, "seq": first, "replayed": true })))
-        }
-    }
+    let (seq, replayed) = match settled.await? {
+        CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
+        CommandAnswer::Accepted(accepted) => (accepted.entry().map(|it| it.seq), false),
+        CommandAnswer::Replayed { first, .. } => (Some(first), true),
+    };
+    Ok(Json(json!({ "success": true, "id": number, "seq": seq, "replayed": replayed })))
 }
 
 fn refused(error: OutboxError) -> Refused {

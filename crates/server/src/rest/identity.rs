@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use trackside_engine::actor::{ActorKind, ENGINE};
 use trackside_engine::command::Command;
@@ -65,11 +65,8 @@ pub(crate) async fn list(
 }
 
 fn token(entity: &Entity) -> Token {
-    let text = |name: &str| entity.fields.get(name).and_then(Sent::as_str).map(str::to_owned);
-    let list = |name: &str| -> Vec<String> {
-        let value = entity.fields.value(name);
-        value.as_list().unwrap_or_default().iter().filter_map(Sent::as_str).map(str::to_owned).collect()
-    };
+    let text = |name: &str| entity.fields.text(name).map(str::to_owned);
+    let list = |name: &str| entity.fields.texts(name).map(str::to_owned).collect();
     Token {
         id: entity.key.id.to_string(),
         actor: text("holder").unwrap_or_default(),
@@ -105,9 +102,7 @@ pub(crate) async fn create(
         made => made.map_err(refused)?,
     };
     let made = TokenMade { token: secret.text, shortened, details: token(&entity) };
-    let mut response = (StatusCode::CREATED, Json(made)).into_response();
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response())
 }
 
 fn made_before(id: &str) -> String {
@@ -118,12 +113,8 @@ fn made_before(id: &str) -> String {
 
 /// The token to create, if the caller may.
 fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<TokenSpec, Refused> {
-    let kind = match body.kind.as_str() {
-        "human" => ActorKind::Human,
-        "agent" => ActorKind::Agent,
-        "system" => ActorKind::System,
-        other => return Err(Refused::shape(format!("kind must be human, agent or system, not `{other}`"))),
-    };
+    let kind = ActorKind::parse(&body.kind)
+        .ok_or_else(|| Refused::shape(format!("kind must be human, agent or system, not `{}`", body.kind)))?;
     let reserved = body.actor == ENGINE;
     if !is_valid_id(&body.actor) || body.actor.contains(':') || reserved {
         let detail = match reserved {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::Law;
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
@@ -113,8 +113,7 @@ pub(crate) async fn diagram(
 /// The newest definition of a lifecycle, or a refusal with a suggestion.
 pub(crate) fn newest(law: &Law, name: &str) -> Result<Arc<Lifecycle>, Refused> {
     law.newest(&Name::new(name)).cloned().ok_or_else(|| {
-        let near = nearest(name, law.lifecycle_names().iter().map(Name::as_str));
-        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        let hint = did_you_mean(name, law.lifecycle_names().iter().map(Name::as_str));
         Refused::new(Code::UnknownLifecycle, format!("There is no lifecycle {name}{hint}"))
     })
 }

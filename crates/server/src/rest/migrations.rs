@@ -5,7 +5,7 @@ use axum::extract::State;
 use trackside_engine::Law;
 use trackside_engine::key::is_valid_id;
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{MigrateBody, Migrated, MigratedOne, Problem};
 use trackside_runtime::{MigratedEntity, Migration, MigrationRange, Requester};
@@ -87,8 +87,7 @@ fn carry_out(app: &App, by: Requester, body: &MigrateBody, dry_run: bool) -> Res
 fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Refused> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
-        let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
-        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        let hint = did_you_mean(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
         return Err(Refused::new(Code::UnknownLifecycle, format!("There is no lifecycle {lifecycle}{hint}")));
     }
     if law.definition(lifecycle, version).is_none() {

@@ -58,6 +58,7 @@ use std::collections::HashMap;
 use axum::extract::Query;
 use axum::http::Uri;
 use serde::Deserialize;
+use trackside_runtime::read::{MOST, USUAL};
 use utoipa::IntoParams;
 
 use crate::problem::Refused;
@@ -102,6 +103,14 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
         Some(0) => Err(Refused::parameter("limit", "limit must be 1 to 200")),
         asked => Ok(asked.unwrap_or(0)),
     }
+}
+
+/// The same, with the usual size if none was asked for.
+pub(crate) fn page_size(asked: Option<usize>) -> Result<usize, Refused> {
+    Ok(match limit(asked)? {
+        0 => USUAL,
+        asked => asked.min(MOST),
+    })
 }
 
 /// Parameters of a paged list.

@@ -8,7 +8,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{FieldMap, Page, Problem};
 use trackside_runtime::Depth;
-use trackside_runtime::read::{MOST, USUAL};
+use trackside_runtime::read::MOST;
 use utoipa::IntoParams;
 
 use super::{Cursors, Paging, Parameters};
@@ -46,9 +46,8 @@ pub(crate) async fn notifications(
     caller: Caller,
     Parameters(which): Parameters<NoticesQuery>,
 ) -> Result<Json<Page<Value>>, Refused> {
-    let (limit, cursors) = (super::limit(which.limit)?, Cursors::of(&["notifications"]));
+    let (most, cursors) = (super::page_size(which.limit)?, Cursors::of(&["notifications"]));
     let mut after = cursors.after(which.cursor.as_deref())?;
-    let most = if limit == 0 { USUAL } else { limit.min(MOST) };
     let own = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id).clone();
     let to = which.to.map(|it| if it == "me" { own } else { Name::new(&it) });
     let visibility = Visibility::of(&app, &caller);

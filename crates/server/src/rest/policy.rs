@@ -7,7 +7,7 @@ use axum::extract::State;
 use trackside_engine::actor::Actor;
 use trackside_engine::policy::{PolicyOutcome, judge};
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::model::{Pack, Policy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -76,8 +76,7 @@ fn chosen(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Re
     if let Some(name) = named
         && law.pack(name).is_none()
     {
-        let near = nearest(name, law.packs().map(|it| it.name.as_str()));
-        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        let hint = did_you_mean(name, law.packs().map(|it| it.name.as_str()));
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {name}{hint}")));
     }
     let asked = law.packs().filter(|it| named.is_none_or(|name| *it.name == *name));
@@ -106,8 +105,7 @@ fn known(pack: &Pack, role: &str) -> Result<Name, Refused> {
     if pack.roles.contains_key(bare) {
         return Ok(Name::new(bare));
     }
-    let near = nearest(bare, pack.roles.keys().map(Name::as_str));
-    let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+    let hint = did_you_mean(bare, pack.roles.keys().map(Name::as_str));
     let detail = format!("{} has no role {role}{hint}", pack.name);
     Err(Refused::new(ProblemCode::UnknownRole, detail))
 }

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use serde_json::{Map, Value, json};
 use trackside_engine::fields::Fields;
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
 use trackside_protocol::Problem;
@@ -35,8 +35,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Value>, Refused> {
     let law = app.runtime.law();
     let Some(found) = law.pack(&pack) else {
-        let near = nearest(&pack, law.packs().map(|it| it.name.as_str()));
-        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        let hint = did_you_mean(&pack, law.packs().map(|it| it.name.as_str()));
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {pack}{hint}")));
     };
     let cursors = Cursors::of(&["queries", &pack]);

@@ -8,7 +8,7 @@ use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_engine::refusal::Code;
 use trackside_engine::settings::effective;
 use trackside_engine::view::Project;
-use trackside_lifecycle::guard::{Type, nearest};
+use trackside_lifecycle::guard::{Type, did_you_mean};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
@@ -109,8 +109,7 @@ async fn configure(
 fn of(app: &App, name: &str) -> Result<SettingsBody, Refused> {
     let law = app.runtime.law();
     let Some(pack) = law.pack(name) else {
-        let near = nearest(name, law.packs().map(|it| it.name.as_str()));
-        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        let hint = did_you_mean(name, law.packs().map(|it| it.name.as_str()));
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {name}{hint}")));
     };
     Ok(told(pack, &app.reads.project()))

@@ -65,9 +65,8 @@ pub(crate) async fn link(
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok()).unwrap_or("127.0.0.1");
     let expires_at = entity.timers.iter().find_map(|(_, it)| it.ends_at()).map(|it| it.to_string());
     let url = format!("{}://{host}/sign-in?link={}", app.options.scheme(), secret.text);
-    let mut response = (StatusCode::CREATED, Json(SignInLink { url, expires_at })).into_response();
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    let link = Json(SignInLink { url, expires_at });
+    Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], link).into_response())
 }
 
 fn made_before(id: &str) -> String {

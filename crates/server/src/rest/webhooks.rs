@@ -23,7 +23,7 @@ use trackside_protocol::{
     WebhookReplayed,
 };
 use trackside_runtime::CommandAnswer;
-use trackside_runtime::read::{ListQuery, MOST, USUAL};
+use trackside_runtime::read::ListQuery;
 use utoipa::IntoParams;
 
 use super::commands::{command, submit};
@@ -128,8 +128,8 @@ async fn made(app: &App, entity: Arc<Entity>, replayed: bool) -> Result<Response
         let secret = app.webhooks.secret_of(&entity.key.id).map_err(Refused::broken)?;
         Ok(WebhookMade { secret, details: told(app, &entity)?, replayed })
     });
-    let mut response = (StatusCode::CREATED, Json(made.await?)).into_response();
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let no_store = [(header::CACHE_CONTROL, "no-store")];
+    let mut response = (StatusCode::CREATED, no_store, Json(made.await?)).into_response();
     if let Ok(place) = place {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -265,10 +265,7 @@ pub(crate) async fn deliveries(
             Refused::parameter("state", detail)
         })?),
     };
-    let most = match super::limit(which.limit)? {
-        0 => USUAL,
-        asked => asked.min(MOST),
-    };
+    let most = super::page_size(which.limit)?;
     let cursors = Cursors::of(&["webhooks", &id, "deliveries"]);
     let after = cursors.after(which.cursor.as_deref())?;
     find(&app, &caller, &id).await?;
@@ -341,11 +338,8 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Arc<Entity>, Refus
 }
 
 fn told(app: &App, entity: &Entity) -> Result<Webhook, Refused> {
-    let text = |name: &str| entity.fields.get(name).and_then(Value::as_str).map(str::to_owned);
-    let list = |name: &str| -> Vec<String> {
-        let value = entity.fields.value(name);
-        value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect()
-    };
+    let text = |name: &str| entity.fields.text(name).map(str::to_owned);
+    let list = |name: &str| entity.fields.texts(name).map(str::to_owned).collect();
     let (id, ledger) = (entity.key.id.to_string(), &app.webhooks.ledger);
     let cursor = ledger.cursor(&id).map_err(Refused::broken)?.unwrap_or(0);
     let dead = ledger.count(&id, DeliveryState::Dead).map_err(Refused::broken)?;

@@ -5,7 +5,6 @@
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::value::Value;
 
 use crate::app::App;
 use crate::auth::PACK;
@@ -34,11 +33,8 @@ pub(crate) struct Subscription {
 
 impl Subscription {
     pub fn of(entity: &Entity) -> Option<Self> {
-        let text = |name: &str| entity.fields.get(name).and_then(Value::as_str).map(str::to_owned);
-        let list = |name: &str| -> Vec<String> {
-            let value = entity.fields.value(name);
-            value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect()
-        };
+        let text = |name: &str| entity.fields.text(name).map(str::to_owned);
+        let list = |name: &str| entity.fields.texts(name).map(str::to_owned).collect();
         Some(Self {
             url: text("url")?,
             token: Name::new(&text("token")?),

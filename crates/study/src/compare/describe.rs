@@ -118,20 +118,12 @@ impl ChangeWriter {
                 let about = About { path: true, ..about.clone() };
                 let (gone, new) = (without(a, b), without(b, a));
                 if !gone.is_empty() {
-                    self.say(
-                        &about,
-                        ChangeKind::Removed,
-                        Direction::Tighter,
-                        format!("no longer {}", edges(&gone, x, id)),
-                    );
+                    let sentence = format!("no longer {}", edges(&gone, x, id));
+                    self.say(&about, ChangeKind::Removed, Direction::Tighter, sentence);
                 }
                 if !new.is_empty() {
-                    self.say(
-                        &about,
-                        ChangeKind::Added,
-                        Direction::Looser,
-                        format!("new {}, allowed for `{who}`", edges(&new, y, id)),
-                    );
+                    let sentence = format!("new {}, allowed for `{who}`", edges(&new, y, id));
+                    self.say(&about, ChangeKind::Added, Direction::Looser, sentence);
                 }
                 if x != y && gone.len() < a.len() {
                     let kept: Vec<Name> = a.iter().filter(|it| b.contains(it)).cloned().collect();
@@ -286,32 +278,16 @@ fn presence(sense: Sense) -> Direction {
 }
 
 fn by_amount(sense: Sense, before: f64, after: f64) -> Direction {
-    let less = after < before;
-    match sense {
-        _ if after == before => Direction::Neutral,
-        Sense::Lasts => {
-            if less {
-                Direction::Shorter
-            } else {
-                Direction::Longer
-            }
-        }
-        Sense::Limits | Sense::Allows => {
-            if less {
-                Direction::Tighter
-            } else {
-                Direction::Looser
-            }
-        }
-        Sense::Demands => {
-            if less {
-                Direction::Looser
-            } else {
-                Direction::Tighter
-            }
-        }
-        Sense::Plain | Sense::Admits | Sense::Binds => Direction::Neutral,
+    if after == before {
+        return Direction::Neutral;
     }
+    let (less, more) = match sense {
+        Sense::Lasts => (Direction::Shorter, Direction::Longer),
+        Sense::Limits | Sense::Allows => (Direction::Tighter, Direction::Looser),
+        Sense::Demands => (Direction::Looser, Direction::Tighter),
+        Sense::Plain | Sense::Admits | Sense::Binds => (Direction::Neutral, Direction::Neutral),
+    };
+    if after < before { less } else { more }
 }
 
 fn edges(from: &[Name], to: &str, by: &str) -> String {

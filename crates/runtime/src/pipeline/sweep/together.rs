@@ -59,6 +59,18 @@ struct RunTotals {
     tries: u32,
 }
 
+impl SweepBudget {
+    /// The rows to read next.
+    fn page(&self) -> usize {
+        PAGE.min(self.records).max(1)
+    }
+
+    /// A query costs at least one row.
+    fn spend(&mut self, rows: usize) {
+        self.records = self.records.saturating_sub(rows.max(1));
+    }
+}
+
 impl RunTotals {
     fn of(key: GroupKey, position: u64, tries: u32) -> Self {
         Self { key, position, after: 0, by_state: BTreeMap::new(), somebody: None, tries }
@@ -93,7 +105,7 @@ impl Decider {
             return Ok(());
         }
         let found = self.memory.reader().groups_after(at.group, 1)?;
-        left.records = left.records.saturating_sub(1);
+        left.spend(1);
         match found.value.into_iter().next() {
             None => at.stage = Stage::Places,
             Some((row, key)) => {
@@ -114,9 +126,9 @@ impl Decider {
         pass: &mut SweepPass,
         left: &mut SweepBudget,
     ) -> Result<Option<RunTotals>, StoreError> {
-        let most = PAGE.min(left.records).max(1);
+        let most = left.page();
         let found = self.memory.reader().members_after(&tally.key, tally.after, most)?;
-        left.records = left.records.saturating_sub(found.value.len().max(1));
+        left.spend(found.value.len());
         if found.position != tally.position || self.memory.unflushed().moves(&tally.key) {
             let again = tally.tries + 1;
             return Ok((again < TRIES).then(|| RunTotals::of(tally.key, found.position, again)));
@@ -175,9 +187,9 @@ impl Decider {
         pass: &mut SweepPass,
         left: &mut SweepBudget,
     ) -> Result<(), StoreError> {
-        let most = PAGE.min(left.records).max(1);
+        let most = left.page();
         let found = self.memory.reader().places_after(at.place.as_ref(), most)?;
-        left.records = left.records.saturating_sub(found.value.len().max(1));
+        left.spend(found.value.len());
         if found.value.len() < most {
             at.stage = Stage::Orders;
         }
@@ -200,15 +212,14 @@ impl Decider {
         let Some((ranking, ghost)) = ghosts.first() else { return Ok(()) };
         let told = format!("{ghost}, which there is not, was kept to stand in {ranking}");
         // An entity of its lifecycle carries the repair, or any entity.
-        let first = EntityKey { lifecycle: ghost.lifecycle.clone(), id: Name::new("") };
-        let mut somebody = self.memory.reader().stored_entities(Some(&first), 1)?.value;
-        if somebody.is_empty() {
-            somebody = self.memory.reader().stored_entities(None, 1)?.value;
-        }
-        match somebody.into_iter().next() {
+        let somebody = match self.first_stored(&ghost.lifecycle)? {
+            None => self.first_stored(&Name::new(""))?,
+            somebody => somebody,
+        };
+        match somebody {
             Some(somebody) => {
                 pass.without.extend(ghosts);
-                self.blame(&somebody.key, told, pass)?;
+                self.blame(&somebody, told, pass)?;
             }
             None => pass.report.unchecked += ghosts.len() as u64,
         }
@@ -222,9 +233,9 @@ impl Decider {
         pass: &mut SweepPass,
         left: &mut SweepBudget,
     ) -> Result<(), StoreError> {
-        let most = PAGE.min(left.records).max(1);
+        let most = left.page();
         let found = self.memory.reader().orders_after(at.order.as_ref(), most)?;
-        left.records = left.records.saturating_sub(found.value.len().max(1));
+        left.spend(found.value.len());
         if found.value.len() < most {
             at.stage = Stage::Over;
         }
@@ -252,12 +263,7 @@ impl Decider {
             let key = match somebody {
                 Some(id) => Some(EntityKey { lifecycle: ranking.lifecycle.clone(), id }),
                 // The order is empty: any entity of the lifecycle carries the repair.
-                None => {
-                    let first = EntityKey { lifecycle: ranking.lifecycle.clone(), id: Name::new("") };
-                    let next =
-                        self.memory.reader().stored_entities(Some(&first), 1)?.value.into_iter().next();
-                    next.map(|it| it.key).filter(|it| it.lifecycle == ranking.lifecycle)
-                }
+                None => self.first_stored(&ranking.lifecycle)?.filter(|it| it.lifecycle == ranking.lifecycle),
             };
             match key {
                 Some(key) => self.blame(&key, told, pass)?,
@@ -265,6 +271,13 @@ impl Decider {
             }
         }
         Ok(())
+    }
+
+    /// The first stored entity of a lifecycle, or of those after it by name.
+    fn first_stored(&mut self, lifecycle: &Name) -> Result<Option<EntityKey>, StoreError> {
+        let first = EntityKey { lifecycle: lifecycle.clone(), id: Name::new("") };
+        let found = self.memory.reader().stored_entities(Some(&first), 1)?.value;
+        Ok(found.into_iter().next().map(|it| it.key))
     }
 
     /// Rebuilds all rows of an entity and of the groups that count it.

@@ -19,15 +19,9 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     untold(survey, found);
 }
 
-fn add(
-    found: &mut Vec<Finding>,
-    class: Class,
-    of: &Name,
-    way: DefinitionPath,
-    message: String,
-    advice: &str,
-) {
-    found.push(Finding::new(class, of, way, message, advice));
+/// A declared name that no rule uses.
+fn unused(of: &Name, way: [&str; 2], message: String, advice: &str) -> Finding {
+    Finding::new(Class::UnusedName, of, DefinitionPath::of(way), message, advice)
 }
 
 /// Fields that no rule or request sets.
@@ -36,14 +30,8 @@ fn unwritten(study: &Study<'_>, found: &mut Vec<Finding>) {
         if known.is_empty() {
             let message = format!("no rule sets the field `{name}`");
             let advice = "take or set it in a transition, or remove it";
-            add(
-                found,
-                Class::UnusedField,
-                study.name(),
-                DefinitionPath::of(["fields", name]),
-                message,
-                advice,
-            );
+            let way = DefinitionPath::of(["fields", name]);
+            found.push(Finding::new(Class::UnusedField, study.name(), way, message, advice));
         }
     }
 }
@@ -60,15 +48,8 @@ fn uncounted(study: &Study<'_>, found: &mut Vec<Finding>) {
         });
         if !counts && !set {
             let message = format!("no rule counts the counter `{}`", counter.name);
-            let way = DefinitionPath::of(["counters", &counter.name]);
-            add(
-                found,
-                Class::UnusedName,
-                study.name(),
-                way,
-                message,
-                "count it: `count: …` in an arm, or `on: moves`",
-            );
+            let advice = "count it: `count: …` in an arm, or `on: moves`";
+            found.push(unused(study.name(), ["counters", &counter.name], message, advice));
         }
     }
     for slot in &life.slots {
@@ -77,8 +58,8 @@ fn uncounted(study: &Study<'_>, found: &mut Vec<Finding>) {
         let asked = arms().any(|it| it.holding.as_ref() == Some(&slot.name));
         if !granted && !asked {
             let message = format!("no rule grants the lease `{}`", slot.name);
-            let way = DefinitionPath::of(["slots", &slot.name]);
-            add(found, Class::UnusedName, study.name(), way, message, "grant it with `lease`, or remove it");
+            let advice = "grant it with `lease`, or remove it";
+            found.push(unused(study.name(), ["slots", &slot.name], message, advice));
         }
     }
 }
@@ -89,15 +70,8 @@ fn unasked(study: &Study<'_>, found: &mut Vec<Finding>) {
     for effect in &life.effects {
         if !sites(life).iter().flat_map(|it| &it.then.effects).any(|it| it.effect == effect.name) {
             let message = format!("no rule requests the effect `{}`", effect.name);
-            let way = DefinitionPath::of(["effects", &effect.name]);
-            add(
-                found,
-                Class::UnusedName,
-                study.name(),
-                way,
-                message,
-                "request it with `effects`, or remove it",
-            );
+            let advice = "request it with `effects`, or remove it";
+            found.push(unused(study.name(), ["effects", &effect.name], message, advice));
         }
     }
 }
@@ -110,8 +84,8 @@ fn unrelated(study: &Study<'_>, found: &mut Vec<Finding>) {
             |it: &Read| matches!(it, Read::Relation(guard) if guard.source() == relation.guard.source());
         if !life.reads.iter().any(asked) {
             let message = format!("no rule uses the relation `{}`", relation.name);
-            let way = DefinitionPath::of(["relations", &relation.name]);
-            add(found, Class::UnusedName, study.name(), way, message, "use it in a `by`, or remove it");
+            let advice = "use it in a `by`, or remove it";
+            found.push(unused(study.name(), ["relations", &relation.name], message, advice));
         }
     }
 }
@@ -127,15 +101,8 @@ fn untold(survey: &Survey<'_>, found: &mut Vec<Finding>) {
         });
         if !told {
             let message = format!("no rule notifies the audience `{audience}`");
-            let way = DefinitionPath::of(["audiences", audience]);
-            add(
-                found,
-                Class::UnusedName,
-                &survey.pack.name,
-                way,
-                message,
-                "address it in a `notify`, or remove it",
-            );
+            let advice = "address it in a `notify`, or remove it";
+            found.push(unused(&survey.pack.name, ["audiences", audience], message, advice));
         }
     }
 }
