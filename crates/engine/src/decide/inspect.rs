@@ -82,7 +82,7 @@ impl DecisionBuilder<'_> {
         asked: &Request,
     ) -> Result<(), Stop> {
         if !(asked.is_admin() || asked.is_own()) {
-            return Err(super::configure::not_admin("mend a record").into());
+            return Err(super::configure::not_admin("repair a record").into());
         }
         let (_, entity) = self.here(key)?;
         let state = entity.state.clone();
@@ -90,7 +90,7 @@ impl DecisionBuilder<'_> {
         let evidence: Fields = [("found", Value::text(found))].into_iter().collect();
         let rule = Name::new("record");
         self.violation(key, &rule, Severity::Error, message, evidence);
-        self.repair(key, rule, &state, "Repair: rebuilt from the journal")?;
+        self.correct_for(key, rule, &state, "Repair: rebuilt from the journal")?;
         self.remade.push(key.clone());
         self.without.extend(without.iter().cloned());
         Ok(())
@@ -106,11 +106,11 @@ impl DecisionBuilder<'_> {
         let evidence: Fields = [("state", Value::from(&entity.state))].into_iter().collect();
         let rule = Name::new("known-state");
         self.violation(key, &rule, Severity::Error, message, evidence);
-        self.repair(key, rule, &back, "Repair: back to the last valid state")
+        self.correct_for(key, rule, &back, "Repair: back to the last valid state")
     }
 
     /// Corrects an entity to a state, which clears the violation of a rule.
-    fn repair(&mut self, key: &EntityKey, rule: Name, to: &Name, why: &str) -> Result<(), Stop> {
+    fn correct_for(&mut self, key: &EntityKey, rule: Name, to: &Name, why: &str) -> Result<(), Stop> {
         let mut request = Request::engine(ActorKind::System, Fields::default(), rule.clone(), self.root);
         request.reason = Some(why.into());
         self.correct(key, Some(to), request)?;

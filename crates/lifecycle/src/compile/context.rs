@@ -9,7 +9,7 @@ use crate::guard::nearest::nearest;
 use crate::guard::{Guard, GuardError, Template, Type};
 use crate::model::{Read, Setting, StateSet};
 use crate::name::Name;
-use crate::source::{At, OneOrMany, Place, Problem, Problems};
+use crate::source::{At, OneOrMany, Place, Problems, SourceProblem};
 use crate::syntax::Expr;
 use crate::value::Value;
 
@@ -236,7 +236,7 @@ impl CompileContext<'_> {
         self.transition_of(&own, name)
     }
 
-    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut SourceProblem {
         self.problems.error(code, at, message)
     }
 }
