@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use trackside_engine::decide::is_repair;
 use trackside_engine::event::{Entry, Event, EventKind};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Severity;
@@ -70,7 +71,10 @@ fn served(args: &ValidateArgs, server: &ServerConnection) -> Result<Found, Reque
         true => fetch_list(server, &ApiPath::new(&["journal"]).with("after", after), much)?.items,
         false => Vec::new(),
     };
-    let repairs = written.iter().filter(|it| text(it, "reason").starts_with(REPAIR)).map(|it| Repair {
+    let is_repair = |it: &&Json| {
+        EventKind::parse(text(it, "event")).is_some_and(|kind| is_repair(kind, text(it, "condition")))
+    };
+    let repairs = written.iter().filter(is_repair).map(|it| Repair {
         entity: EntityKey::new(text(it, "lifecycle"), text(it, "id")),
         trigger: text(it, "trigger").to_owned(),
         why: text(it, "reason").to_owned(),
@@ -111,7 +115,7 @@ struct Open {
     evidence: Json,
 }
 
-/// The start of the reason of a repair.
+/// The start of the reason of a repair; the printed line says it in another way.
 const REPAIR: &str = "Repair: ";
 
 /// A move, or a change of fields, by which the sweep repaired an entity.
@@ -131,8 +135,9 @@ fn repaired(reader: &mut dyn Reader, mut after: u64) -> Result<Vec<Repair>, Stor
         after = last.seq;
         for record in some {
             let entry = record.entry()?;
-            if let Some(why) = entry.reason.filter(|it| it.starts_with(REPAIR)) {
-                let (trigger, why) = (entry.trigger.to_string(), why.to_string());
+            if is_repair(entry.event.kind(), entry.condition.as_deref().unwrap_or_default()) {
+                let (trigger, why) =
+                    (entry.trigger.to_string(), entry.reason.unwrap_or_default().to_string());
                 all.push(Repair { entity: entry.entity, trigger, why, seq: entry.seq });
             }
         }

@@ -11,12 +11,25 @@ use super::{DecisionBuilder, Stop};
 use crate::actor::{Actor, ActorKind};
 use crate::command::What;
 use crate::entity::Entity;
-use crate::event::{Changes, Event};
+use crate::event::{Changes, Event, EventKind};
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::trace::PointKind;
 use crate::view::{Needs, View};
+
+/// The condition of repairs for an invariant begins so.
+const INVARIANT: &str = "invariants.";
+/// The condition of repairs of stored rows.
+const RECORD: &str = "record";
+/// The condition of repairs of an unknown state.
+const KNOWN_STATE: &str = "known-state";
+
+/// Whether an entry of this kind, with this condition, is a repair by the sweep.
+pub fn is_repair(kind: EventKind, condition: &str) -> bool {
+    let changes = [EventKind::Transitioned, EventKind::FieldsChanged, EventKind::Corrected].contains(&kind);
+    changes && (condition.starts_with(INVARIANT) || [RECORD, KNOWN_STATE].contains(&condition))
+}
 
 impl DecisionBuilder<'_> {
     pub fn inspect(&mut self, key: &EntityKey) -> Result<(), Stop> {
@@ -41,7 +54,7 @@ impl DecisionBuilder<'_> {
                 self.violation(key, &invariant.name, invariant.severity, message, evidence);
             }
             let Some(repair) = &invariant.repair else { continue };
-            let condition = Name::from(format!("invariants.{}", invariant.name));
+            let condition = Name::from(format!("{INVARIANT}{}", invariant.name));
             let mut request =
                 Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
             request.reason = Some(why);
@@ -88,7 +101,7 @@ impl DecisionBuilder<'_> {
         let state = entity.state.clone();
         let message = format!("The stored rows of {key} differed from the journal");
         let evidence: Fields = [("found", Value::text(found))].into_iter().collect();
-        let rule = Name::new("record");
+        let rule = Name::new(RECORD);
         self.violation(key, &rule, Severity::Error, message, evidence);
         self.correct_for(key, rule, &state, "Repair: rebuilt from the journal")?;
         self.remade.push(key.clone());
@@ -104,7 +117,7 @@ impl DecisionBuilder<'_> {
         let back = back.unwrap_or_else(|| life.initial.clone());
         let message = format!("{} has no state {}", life.name, entity.state);
         let evidence: Fields = [("state", Value::from(&entity.state))].into_iter().collect();
-        let rule = Name::new("known-state");
+        let rule = Name::new(KNOWN_STATE);
         self.violation(key, &rule, Severity::Error, message, evidence);
         self.correct_for(key, rule, &back, "Repair: back to the last valid state")
     }

@@ -51,7 +51,7 @@ pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub use carry::groups_of;
 pub use explain::{Checked, TransitionOption, ways};
 pub use gather::{answer, gathered};
-pub use inspect::{computed, fields_of};
+pub use inspect::{computed, fields_of, is_repair};
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
 pub use rerank::reindex;
 

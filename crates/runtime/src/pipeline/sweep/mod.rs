@@ -13,6 +13,7 @@ use std::sync::Arc;
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
+use trackside_engine::decide::is_repair;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::project::project_key;
@@ -441,16 +442,15 @@ impl SweepPass {
     }
 }
 
-/// The start of the reason of a repair.
-const REPAIR: &str = "Repair: ";
-
 fn count(entry: &Entry, report: &mut SweepReport) {
     match &entry.event {
         Event::ViolationFound { .. } => report.found += 1,
         Event::ViolationCleared { .. } => report.cleared += 1,
         Event::Transitioned { .. } | Event::Corrected { .. } => report.repaired += 1,
         // A repair need not move it.
-        Event::FieldsChanged { .. } if entry.reason.as_ref().is_some_and(|it| it.starts_with(REPAIR)) => {
+        Event::FieldsChanged { .. }
+            if is_repair(entry.event.kind(), entry.condition.as_deref().unwrap_or_default()) =>
+        {
             report.repaired += 1;
         }
         // Only its place in a ranking changed.
