@@ -27,6 +27,19 @@ impl CliError {
         Self { why: why.into(), code: exit::USAGE }
     }
 
+    pub(crate) fn refused(why: impl Into<String>) -> Self {
+        Self { why: why.into(), code: exit::REFUSED }
+    }
+
+    pub(crate) fn unreachable(why: impl Into<String>) -> Self {
+        Self { why: why.into(), code: exit::UNREACHABLE }
+    }
+
+    /// For a file or folder that cannot be written.
+    pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Self {
+        Self::unreachable(files::unwritten(path, error))
+    }
+
     /// Prints the message and returns the exit code.
     pub(crate) fn report(self) -> u8 {
         print::message(&self.why);
@@ -36,19 +49,19 @@ impl CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        Self { why: error.to_string(), code: exit::UNREACHABLE }
+        Self::unreachable(error.to_string())
     }
 }
 
 impl From<Failure> for CliError {
     fn from(failure: Failure) -> Self {
-        Self { why: failure.to_string(), code: exit::UNREACHABLE }
+        Self::unreachable(failure.to_string())
     }
 }
 
 impl From<CatalogError> for CliError {
     fn from(error: CatalogError) -> Self {
-        Self { why: error.to_string(), code: exit::REFUSED }
+        Self::refused(error.to_string())
     }
 }
 
@@ -137,7 +150,7 @@ pub(crate) fn needs_the_folder(server: &ServerConnection, what: &str) -> CliErro
             server.place()
         ),
     };
-    CliError { why, code: exit::UNREACHABLE }
+    CliError::unreachable(why)
 }
 
 /// Whether the folder contains a project.
@@ -160,12 +173,12 @@ fn must_be_there(folder: &Path) -> Result<(), CliError> {
         ),
         false => format!("{shown} does not exist. Name the folder of a project with --data"),
     };
-    Err(CliError { why, code: exit::UNREACHABLE })
+    Err(CliError::unreachable(why))
 }
 
 /// Records the project's clock for commands that run without a server.
 pub(crate) fn note_clock(folder: &Path, clock: &ProjectClock) -> Result<(), CliError> {
-    clock.note(folder).map_err(|it| CliError { why: files::unwritten(folder, &it), code: exit::UNREACHABLE })
+    clock.note(folder).map_err(|it| CliError::unwritten(folder, &it))
 }
 
 /// Copies the clock of a folder.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::key::EntityKey;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Import, ImportReply};
 use trackside_runtime::{Imported as Outcome, Runtime};
@@ -48,8 +48,7 @@ impl ProjectAccess {
         };
         let law = runtime.law();
         let Some(life) = law.newest(&Name::new(name)) else {
-            let near = nearest(name, law.lifecycle_names().iter().map(Name::as_str));
-            let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+            let hint = did_you_mean(name, law.lifecycle_names().iter().map(Name::as_str));
             return Err(CliError::usage(format!("unknown lifecycle {name}{hint}")).into());
         };
         let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();

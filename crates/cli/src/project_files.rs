@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::args::SchemaKind;
 use crate::commands::schema;
 use crate::folder::CliError;
-use crate::{exit, files, print};
+use crate::print;
 
 const GITIGNORE: &str = ".gitignore";
 const SCHEMAS: &str = "schema";
@@ -37,7 +37,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), CliError> {
         if std::fs::read_to_string(&path).is_ok_and(|it| it == text) {
             continue;
         }
-        std::fs::write(&path, text).map_err(|error| unwritten(&path, &error))?;
+        std::fs::write(&path, text).map_err(|error| CliError::unwritten(&path, &error))?;
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ pub(crate) fn write_gitignore(folder: &Path) -> Result<(), CliError> {
     let path = folder.join(GITIGNORE);
     match path.exists() {
         true => Ok(()),
-        false => std::fs::write(&path, IGNORED).map_err(|error| unwritten(&path, &error)),
+        false => std::fs::write(&path, IGNORED).map_err(|error| CliError::unwritten(&path, &error)),
     }
 }
 
@@ -78,9 +78,5 @@ fn create_folder(folder: &Path) -> Result<(), CliError> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|error| unwritten(folder, &error))
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> CliError {
-    CliError { why: files::unwritten(path, error), code: exit::UNREACHABLE }
+    builder.create(folder).map_err(|error| CliError::unwritten(folder, &error))
 }

@@ -9,7 +9,7 @@ use trackside_protocol::{Client, ClientError, Exchange, HttpReply, Problem};
 use crate::args::ReachArgs;
 use crate::folder::CliError;
 use crate::url::ApiPath;
-use crate::{exit, files, print};
+use crate::{files, print};
 
 /// Why a request failed.
 #[derive(Debug)]
@@ -55,10 +55,7 @@ impl ServerConnection {
     pub(crate) fn named() -> Result<Option<Self>, CliError> {
         let Some(url) = read_environment("TRACKSIDE_URL") else { return Ok(None) };
         let Some(token) = read_environment("TRACKSIDE_TOKEN") else {
-            return Err(CliError {
-                why: "TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a project folder".to_owned(),
-                code: exit::UNREACHABLE,
-            });
+            return Err(CliError::unreachable("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a project folder".to_owned()));
         };
         Ok(Some(Self { client: client(&with_scheme(&url), &token)?, folder: None }))
     }
@@ -143,7 +140,7 @@ impl ServerConnection {
     fn answered<T>(&self, answer: Result<T, ClientError>) -> Result<T, RequestError> {
         answer.map_err(|error| match error {
             ClientError::Refused(problem) => RequestError::Refused(problem),
-            error => RequestError::Cli(CliError { why: self.unreached(&error), code: exit::UNREACHABLE }),
+            error => RequestError::Cli(CliError::unreachable(self.unreached(&error))),
         })
     }
 
@@ -173,7 +170,7 @@ fn client(url: &str, token: &str) -> Result<Client, CliError> {
     let Some(file) = read_environment("TRACKSIDE_CA") else { return Ok(Client::new(url, token)) };
     let read = std::fs::read(&file).map_err(|it| files::reading(&it));
     read.and_then(|it| Client::trusting(url, token, &it))
-        .map_err(|why| CliError { why: format!("TRACKSIDE_CA, {file}: {why}"), code: exit::UNREACHABLE })
+        .map_err(|why| CliError::unreachable(format!("TRACKSIDE_CA, {file}: {why}")))
 }
 
 /// An address as people write it.
@@ -192,12 +189,9 @@ fn folder(args: &ReachArgs) -> Result<PathBuf, CliError> {
 
 /// The error if there is no project.
 pub(crate) fn nowhere() -> CliError {
-    CliError {
-        why: format!(
-            "no {USUAL} in this folder or above it. Start a server here with: trackside up\nOr use another one: --data DIR for its folder, or TRACKSIDE_URL for its address and TRACKSIDE_TOKEN for your token"
-        ),
-        code: exit::UNREACHABLE,
-    }
+    CliError::unreachable(format!(
+        "no {USUAL} in this folder or above it. Start a server here with: trackside up\nOr use another one: --data DIR for its folder, or TRACKSIDE_URL for its address and TRACKSIDE_TOKEN for your token"
+    ))
 }
 
 /// The nearest folder of a project, from here upwards.
@@ -211,7 +205,7 @@ pub(crate) fn nearest(here: &Path) -> Option<PathBuf> {
 fn line_of(folder: &Path, name: &str) -> Result<String, CliError> {
     let path = folder.join(name);
     let (shown, folder) = (path.display(), folder.display());
-    let stopped = |why: String| CliError { why, code: exit::UNREACHABLE };
+    let stopped = |why: String| CliError::unreachable(why);
     match std::fs::read_to_string(&path) {
         Ok(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
         Ok(_) => Err(stopped(format!(

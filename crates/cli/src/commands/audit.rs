@@ -66,9 +66,9 @@ fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, CliError> {
     let audit = audit.map_err(|error| match error {
         // The file exists but was changed.
         StoreError::Unreadable { .. } | StoreError::Chain { .. } => {
-            CliError { why: format!("{error}. See docs/operating/recovery.md"), code: exit::REFUSED }
+            CliError::refused(format!("{error}. See docs/operating/recovery.md"))
         }
-        StoreError::Damaged { .. } => CliError { why: error.to_string(), code: exit::REFUSED },
+        StoreError::Damaged { .. } => CliError::refused(error.to_string()),
         error => error.into(),
     })?;
     let dropped = audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it)).collect();

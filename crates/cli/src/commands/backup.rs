@@ -96,7 +96,7 @@ fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
             "{}: no journal.db in it: this is not a backup, or an unfinished one. Name a folder written by trackside backup",
             args.from.display()
         );
-        return Err(CliError { why, code: exit::UNREACHABLE });
+        return Err(CliError::unreachable(why));
     }
     // Verify the archive before anything is written.
     let from = Archive::of(&args.from)?.files().len();
@@ -110,7 +110,7 @@ fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
             args.from.display(),
             folder::counted(damaged.len() as u64, "artifact", "artifacts")
         );
-        return Err(CliError { why, code: exit::REFUSED });
+        return Err(CliError::refused(why));
     }
     project_files::remove(data);
     let end = Sqlite::restore(&args.from, data).map_err(|error| unusable(&args.from, &error))?;
@@ -130,7 +130,7 @@ fn unusable(from: &Path, error: &StoreError) -> CliError {
         }
         _ => error.to_string(),
     };
-    CliError { why, code: exit::UNREACHABLE }
+    CliError::unreachable(why)
 }
 
 /// Verifies the whole chain if there is an archive; without one it has been verified already.
@@ -151,7 +151,7 @@ fn whole(folder: &Path, files: usize, bar: &ProgressBar) -> Result<(), CliError>
                 folder.display(),
                 folder.display()
             );
-            Err(CliError { why, code: exit::REFUSED })
+            Err(CliError::refused(why))
         }
     }
 }
@@ -167,7 +167,7 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
             "from": from, "to": to, "end": { "seq": seq, "hash": hash }, "archiveFiles": files,
             "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged,
         });
-        print::line(&format!("{json:#}"));
+        print::json(&json);
     } else {
         print::line(&format!("{what} to {}, verified: ends at {seq}:{hash}", to.display()));
         if artifacts.whole > 0 {

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CheckArgs) -> u8 {
         }
     }
     if args.json {
-        print::line(&format!("{:#}", json!({ "packs": all })));
+        print::json(&json!({ "packs": all }));
     }
     if failed { exit::REFUSED } else { exit::DONE }
 }

@@ -36,7 +36,7 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
     let wrong = || CliError::usage(format!("--pace {}: write it as 1s, 500ms or 0, up to 60s", args.pace));
     let pace = Pacing::parse(&args.pace).ok_or_else(wrong)?;
     up::must_be_loopback(&args.listen, false)?;
-    let scenes = demo::scenes().map_err(stopped)?;
+    let scenes = demo::scenes().map_err(CliError::unreachable)?;
     let threads = up::threads()?;
     // Listen for Ctrl-C before the folder exists, so that an early interrupt leaves nothing behind.
     let stop = {
@@ -47,7 +47,9 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
     let running = Running::start(&folder.path, &args.listen, &pace, threads, stop)?;
     welcome(args, &running, &folder);
     let ended = match pace.rest(4) {
-        true => DemoStory::new(&running.url, &running.token, pace).map_err(stopped)?.play(&scenes),
+        true => {
+            DemoStory::new(&running.url, &running.token, pace).map_err(CliError::unreachable)?.play(&scenes)
+        }
         false => StoryEnd::Interrupted,
     };
     let code = match &ended {
@@ -68,10 +70,6 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
         print::message(&format!("continue with: trackside up --clock manual --data {}", path.display()));
     }
     Ok(code)
-}
-
-fn stopped(why: String) -> CliError {
-    CliError { why, code: exit::UNREACHABLE }
 }
 
 /// The folder of the project; a scratch folder is removed on drop.
@@ -96,7 +94,7 @@ impl Folder {
         std::os::unix::fs::DirBuilderExt::mode(&mut making, 0o700);
         making.create(&path).map_err(|error| {
             let shown = path.display();
-            stopped(format!("cannot make {shown}: {error}. Name a folder with --data"))
+            CliError::unreachable(format!("cannot make {shown}: {error}. Name a folder with --data"))
         })?;
         Ok(Self { path, scratch: true })
     }
@@ -139,7 +137,8 @@ impl Running {
         let server = Server::new(runtime.clone(), ServerOptions::new(folder))?;
         let bound = threads.block_on(server.bind(listen))?;
         let token = std::fs::read_to_string(folder.join("token"));
-        let token = token.map_err(|error| stopped(format!("cannot read the token: {error}")))?;
+        let token =
+            token.map_err(|error| CliError::unreachable(format!("cannot read the token: {error}")))?;
         let (url, enough, pace) = (bound.url.clone(), Arc::new(Notify::new()), pace.clone());
         let answer = enough.clone();
         let enough_or_stop = async move {
@@ -165,7 +164,7 @@ impl Running {
         let served = self.threads.block_on(self.served);
         self.threads.shutdown_timeout(Duration::from_secs(1));
         drop(self.runtime);
-        served.map_err(|error| stopped(error.to_string()))??;
+        served.map_err(|error| CliError::unreachable(error.to_string()))??;
         Ok(())
     }
 }
@@ -189,7 +188,7 @@ fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
 /// Verifies the whole journal.
 fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
     let audit = running.owner().get(ApiPath::new(&["audit", "verify"]).as_str());
-    let audit = audit.map_err(|error| stopped(error.to_string()))?.body;
+    let audit = audit.map_err(|error| CliError::unreachable(error.to_string()))?.body;
     heading("That was it");
     print::line(&format!("  {answer}"));
     match list(&audit, "problems").first() {
@@ -235,7 +234,7 @@ fn further(
     }
     if !args.once {
         let link = running.owner().post(ApiPath::new(&["sign-in-links"]).as_str(), &NewLink::default());
-        let link = link.map_err(|error| stopped(error.to_string()))?.body;
+        let link = link.map_err(|error| CliError::unreachable(error.to_string()))?.body;
         print::line(&format!("  {}  signs you in, once", text(&link, "url")));
         print::line("");
         print::line("The server stays up until Ctrl-C.");

@@ -17,25 +17,18 @@ use trackside_study::compare::whatif::{Actors, WhatIf, read_actors, what_if};
 use trackside_study::compare::{Change, ChangeKind, Direction, compare, grouped};
 
 use crate::args::{DiffArgs, FailOn};
+use crate::folder::CliError;
 use crate::git_revision::GitRevision;
-use crate::packs::{self, NoPack};
 use crate::print::{self, Colour, painted_data};
-use crate::{exit, files};
+use crate::{exit, files, packs};
 
 pub(crate) fn run(args: &DiffArgs) -> u8 {
     match compare_versions(args) {
         Ok(answer) => {
-            if args.json {
-                print::line(&format!("{:#}", answer.to_json()));
-            } else {
-                answer.show(args.most);
-            }
+            print::answer(&answer.to_json(), args.json, |_| answer.show(args.most));
             if answer.fails(args.fail_on) { exit::REFUSED } else { exit::DONE }
         }
-        Err((why, code)) => {
-            print::message(&why);
-            code
-        }
+        Err(stopped) => stopped.report(),
     }
 }
 
@@ -46,10 +39,7 @@ struct Answer {
     what_if: Option<WhatIf>,
 }
 
-/// Why there is no answer, and the exit code.
-type Failed = (String, u8);
-
-fn compare_versions(args: &DiffArgs) -> Result<Answer, Failed> {
+fn compare_versions(args: &DiffArgs) -> Result<Answer, CliError> {
     let (old, wanted) = packs_at(&args.old)?;
     let (new, also) = packs_at(&args.new)?;
     let only = wanted.or(also);
@@ -118,29 +108,28 @@ fn whole(name: &Name, gone: bool) -> Change {
     }
 }
 
-fn text(path: &Path) -> Result<String, Failed> {
-    std::fs::read_to_string(path).map_err(|it| (files::unread(path, &it), exit::USAGE))
+fn text(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path).map_err(|it| CliError::usage(files::unread(path, &it)))
 }
 
-fn wrong(path: &Path, why: &str) -> Failed {
-    (format!("{}: {why}", path.display()), exit::USAGE)
+fn wrong(path: &Path, why: &str) -> CliError {
+    CliError::usage(format!("{}: {why}", path.display()))
 }
 
 /// Packs by name, and the lifecycle that was named, if one was.
 type Named = (BTreeMap<Name, Arc<Pack>>, Option<Name>);
 
 /// The packs at a path, compiled, and the lifecycle it names if it is a file.
-fn packs_at(path: &Path) -> Result<Named, Failed> {
-    let past = GitRevision::of(path).map_err(|it| (it, exit::USAGE))?;
+fn packs_at(path: &Path) -> Result<Named, CliError> {
+    let past = GitRevision::of(path).map_err(CliError::usage)?;
     let path: PathBuf = past.as_ref().map_or_else(|| path.to_owned(), |it| it.path().to_owned());
     let mut sources = Sources::default();
-    let found = packs::find(std::slice::from_ref(&path), &mut sources);
-    let found = found.map_err(|NoPack(why)| (why, exit::USAGE))?;
+    let found = packs::find(std::slice::from_ref(&path), &mut sources)?;
     let mut all = BTreeMap::new();
     for pack in found {
         match compile(&sources, &pack.files) {
             Ok((compiled, _)) => all.insert(compiled.name.clone(), Arc::new(compiled)),
-            Err(problems) => return Err((problems.render(&sources, print::colour()), exit::REFUSED)),
+            Err(problems) => return Err(CliError::refused(problems.render(&sources, print::colour()))),
         };
     }
     let only = path.is_file().then(|| std::fs::read_to_string(&path).unwrap_or_default());

@@ -27,10 +27,7 @@ pub(crate) fn run(args: &DoctorArgs) -> u8 {
     }
     match inspect(&data) {
         Ok(found) => {
-            match args.json {
-                true => print::line(&format!("{:#}", found.to_json())),
-                false => found.show(),
-            }
+            print::answer(&found.to_json(), args.json, |_| found.show());
             if found.is_well() { exit::DONE } else { exit::REFUSED }
         }
         Err(stopped) => stopped.report(),
@@ -46,7 +43,7 @@ fn folder_of(args: &DoctorArgs) -> Result<DataArgs, CliError> {
             "doctor reads the files of a project, but TRACKSIDE_URL names a server, {}. Run it on that machine with --data DIR, or ask the server with: trackside audit verify, trackside validate",
             server.place()
         );
-        return Err(CliError { why, code: exit::UNREACHABLE });
+        return Err(CliError::unreachable(why));
     }
     project::found(&args.data)
 }

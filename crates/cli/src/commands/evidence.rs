@@ -29,12 +29,11 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Req
     let route = ApiPath::new(&["audit", "export", lifecycle, id]);
     let mut from = ServerConnection::find(&args.ask.reach)?.stream(&route)?;
     let part = Part(part_of(to));
-    let stopped = |doing: &str, error: io::Error| CliError {
-        why: format!(
+    let stopped = |doing: &str, error: io::Error| {
+        CliError::unreachable(format!(
             "{doing} {}. No file was left behind: run the command again",
             files::unwritten(to, &error)
-        ),
-        code: exit::UNREACHABLE,
+        ))
     };
     written(&mut from, &part.0).map_err(|it| stopped("writing", it))?;
     // The file gets its name only after it is verified.
@@ -42,7 +41,7 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Req
     if verdict.judged() == EvidenceJudgement::Broken {
         show(&verdict);
         let why = "The evidence does not verify: the journal was changed, or values were redacted meanwhile. Run trackside audit verify, then export again";
-        return Err(CliError { why: why.to_owned(), code: exit::REFUSED }.into());
+        return Err(CliError::refused(why.to_owned()).into());
     }
     fs::rename(&part.0, to).map_err(|it| stopped("naming", it))?;
     Ok(print::answer(&to_json(&verdict), args.ask.json, |_| {
@@ -70,8 +69,8 @@ pub(super) fn verified(file: &Path, known: &[Chain], as_json: bool) -> u8 {
 fn judged(file: &Path, known: &[Chain]) -> Result<EvidenceVerdict, CliError> {
     let verdict = File::open(file).map_err(NoEvidence::from).and_then(|it| verify(BufReader::new(it), known));
     verdict.map_err(|error| match error {
-        NoEvidence::Io(error) => CliError { why: files::unread(file, &error), code: exit::UNREACHABLE },
-        error => CliError { why: format!("{}: {error}", file.display()), code: exit::REFUSED },
+        NoEvidence::Io(error) => CliError::unreachable(files::unread(file, &error)),
+        error => CliError::refused(format!("{}: {error}", file.display())),
     })
 }
 

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
         }
     }
     if args.json {
-        print::line(&format!("{:#}", json!({ "stages": all })));
+        print::json(&json!({ "stages": all }));
     }
     if played == 0 && !failed {
         print::message("no stage name contains this text");

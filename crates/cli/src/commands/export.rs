@@ -1,7 +1,7 @@
 //! `trackside export`: the whole project as JSON lines, from the server or from the folder.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufWriter, Write as _};
+use std::io::{BufRead as _, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use trackside_runtime::ProjectClock;
@@ -15,7 +15,7 @@ use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
-use crate::{exit, files, print};
+use crate::{exit, print};
 
 pub(crate) fn run(args: &ExportArgs) -> u8 {
     refused::finish(export(args), CommandSubject::default(), false)
@@ -40,10 +40,7 @@ fn export(args: &ExportArgs) -> Result<u8, RequestError> {
 
 /// The server's export, streamed.
 fn served(server: &ServerConnection, out: &mut Out) -> Result<(), RequestError> {
-    let cut = |why: String| CliError {
-        why: format!("the export was cut off ({why}). Try again"),
-        code: exit::UNREACHABLE,
-    };
+    let cut = |why: String| CliError::unreachable(format!("the export was cut off ({why}). Try again"));
     let (mut last, mut seen) = (None, 0);
     for line in server.stream(&ApiPath::new(&["export"]))?.lines() {
         let line = line.map_err(|it| cut(it.to_string()))?;
@@ -101,7 +98,7 @@ impl Out {
         let mut part = to.as_os_str().to_owned();
         part.push(".partial");
         let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|it| unwritten(&part, &it))?;
+        let file = File::create(&part).map_err(|it| CliError::unwritten(&part, &it))?;
         Ok(Self::File { to: to.to_owned(), part, file: BufWriter::new(file), lines: 0 })
     }
 
@@ -113,7 +110,7 @@ impl Out {
             }
             Self::File { part, file, lines, .. } => {
                 *lines += 1;
-                writeln!(file, "{text}").map_err(|it| unwritten(part, &it))
+                writeln!(file, "{text}").map_err(|it| CliError::unwritten(part, &it))
             }
         }
     }
@@ -122,7 +119,7 @@ impl Out {
         let Self::File { to, part, mut file, lines } = self else { return Ok(()) };
         let finished =
             file.flush().and_then(|()| file.get_ref().sync_all()).and_then(|()| fs::rename(&part, &to));
-        finished.map_err(|it| unwritten(&to, &it))?;
+        finished.map_err(|it| CliError::unwritten(&to, &it))?;
         print::message(&format!("{} in {}", counted(lines, "line", "lines"), to.display()));
         Ok(())
     }
@@ -132,8 +129,4 @@ impl Out {
             let _ = fs::remove_file(part);
         }
     }
-}
-
-fn unwritten(path: &Path, error: &io::Error) -> CliError {
-    CliError { why: files::unwritten(path, error), code: exit::UNREACHABLE }
 }

@@ -73,9 +73,10 @@ pub(super) fn print_answer(body: Json, json: bool) -> Result<(), RequestError> {
         return Ok(());
     }
     let read: Result<MovedReply, _> = serde_json::from_value(body);
-    let moved = read.map_err(|error| CliError {
-        why: format!("this release cannot read the server's answer ({error}). Print it with --json"),
-        code: exit::UNREACHABLE,
+    let moved = read.map_err(|error| {
+        CliError::unreachable(format!(
+            "this release cannot read the server's answer ({error}). Print it with --json"
+        ))
     })?;
     print_transition::print(&moved);
     Ok(())

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &FmtArgs) -> u8 {
     let results: Vec<Formatted> = files.iter().map(|it| file(it, args.check, &mut sources)).collect();
     if args.json {
         let all: Vec<Json> = results.iter().map(|it| it.to_json(&sources)).collect();
-        print::line(&format!("{:#}", json!({ "files": all })));
+        print::json(&json!({ "files": all }));
     } else {
         results.iter().for_each(|it| it.show(&sources, args.check));
     }
@@ -132,7 +132,7 @@ fn stdin(args: &FmtArgs) -> u8 {
         if let (Json::Object(map), Ok(text)) = (&mut json, &after) {
             map.insert("text".to_owned(), json!(text));
         }
-        print::line(&format!("{json:#}"));
+        print::json(&json);
     } else if args.check || result.refused() {
         result.show(&sources, args.check);
     } else if let Ok(text) = &after {

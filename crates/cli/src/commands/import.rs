@@ -45,7 +45,7 @@ fn in_the_way(args: &ImportArgs, troubles: &[ImportProblem], code: u8) -> u8 {
         let all: Vec<_> =
             troubles.iter().map(|it| serde_json::json!({ "at": it.at, "message": it.what })).collect();
         let json = serde_json::json!({ "success": false, "imported": 0, "problems": all });
-        print::line(&format!("{json:#}"));
+        print::json(&json);
     }
     for trouble in troubles.iter().take(LISTED) {
         print::message(&trouble.describe(&file));

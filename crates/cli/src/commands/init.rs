@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::InitArgs;
 use crate::folder::CliError;
-use crate::{exit, files, print, project_files, server_lookup};
+use crate::{exit, print, project_files, server_lookup};
 
 /// The path of a file inside the pack, and its text; `starter` in it becomes the name of the pack.
 const FILES: [(&str, &str); 3] = [
@@ -54,7 +54,7 @@ fn about(name: &str) -> String {
 fn write(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
-    written.map_err(|error| CliError { why: files::unwritten(path, &error), code: exit::UNREACHABLE })
+    written.map_err(|error| CliError::unwritten(path, &error))
 }
 
 /// The name of a pack, after the folder it is in.

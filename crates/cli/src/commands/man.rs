@@ -6,7 +6,7 @@ use clap_mangen::Man;
 
 use crate::args::ManArgs;
 use crate::folder::CliError;
-use crate::{exit, files, help, print};
+use crate::{exit, help, print};
 
 pub(crate) fn run(args: &ManArgs) -> u8 {
     let written = match &args.output {
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ManArgs) -> u8 {
         Ok(()) => exit::DONE,
         Err(error) => {
             let to = args.output.as_deref().unwrap_or(Path::new("standard output"));
-            CliError { why: files::unwritten(to, &error), code: exit::UNREACHABLE }.report()
+            CliError::unwritten(to, &error).report()
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::{did_you_mean, nearest};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use trackside_runtime::{Failure, MigratedEntity, Migration, MigrationRange, PackSource, Runtime};
@@ -174,8 +174,7 @@ fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), CliError>
 fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
-        let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
-        let near = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        let near = did_you_mean(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
         return Err(CliError::usage(format!("no pack of this project has a lifecycle {lifecycle}{near}")));
     }
     if law.definition(lifecycle, version).is_none() {
@@ -239,10 +238,8 @@ impl Scratch {
     fn make(path: PathBuf) -> Result<Self, CliError> {
         // A leftover is from a plan that was killed: the folder around it is ours.
         if path.exists() {
-            std::fs::remove_dir_all(&path).map_err(|it| CliError {
-                why: format!("{}: {it}", path.display()),
-                code: exit::UNREACHABLE,
-            })?;
+            std::fs::remove_dir_all(&path)
+                .map_err(|it| CliError::unreachable(format!("{}: {it}", path.display())))?;
         }
         Ok(Self(path))
     }

@@ -15,7 +15,7 @@ use crate::server_lookup::{RequestError, ServerConnection};
 use crate::table::print_table;
 use crate::time_format::{joined, list, number, text, texts};
 use crate::url::ApiPath;
-use crate::{exit, packs, print, project_files};
+use crate::{packs, print, project_files};
 
 pub(crate) fn run(args: &PackArgs) -> u8 {
     match &args.command {
@@ -59,7 +59,7 @@ pub(super) fn install(server: &ServerConnection, folder: &Path) -> Result<Json, 
         Ok((compiled, _)) => compiled.name.to_string(),
         Err(problems) => {
             let why = problems.render(&sources, print::colour());
-            return Err(CliError { why, code: exit::REFUSED }.into());
+            return Err(CliError::refused(why).into());
         }
     };
     let texts = packs::sources(&folders).map_err(CliError::from)?;

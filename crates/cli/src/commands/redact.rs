@@ -94,7 +94,7 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
             "entry {missing} of {entity} was archived and its archive file is missing from {}: put it back first",
             folder_of(&data.data).display()
         );
-        return Err(CliError { why, code: exit::REFUSED });
+        return Err(CliError::refused(why));
     }
     let (entries, reason) = (args.entry.clone(), args.reason.clone());
     let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once: None };
@@ -102,7 +102,7 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
         CommandAnswer::Accepted(accepted) => accepted,
         CommandAnswer::Refused(refusal) => return Ok(Err(refusal)),
         CommandAnswer::Replayed { first, .. } => {
-            return Err(CliError { why: format!("already done by entry {first}"), code: exit::REFUSED });
+            return Err(CliError::refused(format!("already done by entry {first}")));
         }
     };
     let mut dropped = Dropped { entity, seq: 0, entries: Vec::new(), fields: Vec::new() };

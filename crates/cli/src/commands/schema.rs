@@ -9,7 +9,7 @@ use crate::args::{SchemaArgs, SchemaKind};
 use crate::print;
 
 pub(crate) fn run(args: &SchemaArgs) -> u8 {
-    print::line(&format!("{:#}", of(args.of)));
+    print::json(&of(args.of));
     crate::exit::DONE
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TestArgs) -> u8 {
     let results: Vec<PackResult> = packs.iter().map(|pack| test(pack, &sources, args)).collect();
     if args.json {
         let all: Vec<Json> = results.iter().map(|it| it.to_json(&sources, args.coverage)).collect();
-        print::line(&format!("{:#}", json!({ "packs": all })));
+        print::json(&json!({ "packs": all }));
     } else {
         for result in &results {
             result.show(&sources, args.coverage);

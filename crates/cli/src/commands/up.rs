@@ -71,7 +71,7 @@ pub(super) fn threads() -> Result<tokio::runtime::Runtime, CliError> {
     };
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let built = builder.worker_threads(answering).thread_name_fn(name).enable_all().build();
-    built.map_err(|error| CliError { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE })
+    built.map_err(|error| CliError::unreachable(format!("cannot start threads: {error}")))
 }
 
 fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use scene::{LiveQuery, LiveView};
 
-use crate::exit;
 use crate::feed::{self, FeedEvent, FeedFilter};
 use crate::folder::CliError;
 use crate::server_lookup::{RequestError, ServerConnection};
@@ -38,11 +37,10 @@ pub(crate) fn show(server: &ServerConnection, lifecycle: Option<&str>) -> Result
     let (ask, asked) = channel();
     follow(server.clone(), lifecycle.map(str::to_owned), tell.clone());
     poll(server.clone(), lifecycle.map(str::to_owned), tell, asked);
-    let failed = |error: std::io::Error| CliError {
-        why: format!(
+    let failed = |error: std::io::Error| {
+        CliError::unreachable(format!(
             "cannot draw on this terminal ({error}). Follow line by line with: trackside watch --json"
-        ),
-        code: exit::UNREACHABLE,
+        ))
     };
     let mut terminal = ratatui::try_init().map_err(failed)?;
     let ended = turns(&mut terminal, &mut scene, &news, &ask);

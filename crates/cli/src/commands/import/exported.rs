@@ -235,8 +235,12 @@ fn into_project(args: &ImportArgs, looked: &ExportSummary, door: &ProjectAccess)
             if !args.dry_run {
                 put_artifacts(args, door)?;
             }
-            print_answer(args, &sent, &left_out, looked.artifacts);
-            Ok(exit::DONE)
+            let json = json!({
+                "success": true, "dryRun": args.dry_run, "imported": sent.imported, "already": sent.already,
+                "leftOut": left_out, "artifacts": looked.artifacts,
+            });
+            let show = |_: &Json| print_answer(args, &sent, &left_out, looked.artifacts);
+            Ok(print::answer(&json, args.json, show))
         }
     }
 }
@@ -285,14 +289,6 @@ fn to_import<'a>(entity: &Entity, cleared: impl Iterator<Item = &'a str>, projec
 }
 
 fn print_answer(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>, artifacts: u64) {
-    if args.json {
-        let json = json!({
-            "success": true, "dryRun": args.dry_run, "imported": sent.imported, "already": sent.already,
-            "leftOut": left_out, "artifacts": artifacts,
-        });
-        print::line(&format!("{json:#}"));
-        return;
-    }
     let what = if args.dry_run { "would be imported" } else { "imported" };
     let count = counted(sent.imported, "entity", "entities");
     print::line(&format!("{count} {what} from {}, in their latest state", args.file.display()));

@@ -26,10 +26,9 @@ fn import(args: &ImportArgs, tool: ForeignTool, into: &str) -> Result<u8, Reques
         && !folder::is_project(data)
     {
         let data = data.data.display();
-        return Err(CliError {
-            why: format!("no project in {data}. Start one with: trackside up --data {data}, or name another with --data"),
-            code: exit::UNREACHABLE,
-        }
+        return Err(CliError::unreachable(format!(
+            "no project in {data}. Start one with: trackside up --data {data}, or name another with --data"
+        ))
         .into());
     }
     let door = ProjectAccess::open(project, args.dry_run)?;
@@ -47,11 +46,8 @@ fn import(args: &ImportArgs, tool: ForeignTool, into: &str) -> Result<u8, Reques
         Ok(mapped) => match send(&door, &mapped.entities, &name, args.dry_run, &to_set)? {
             Err(troubles) => in_the_way(args, &troubles, exit::REFUSED),
             Ok(sent) => {
-                match args.json {
-                    true => print::line(&format!("{:#}", to_json(args, &mapped, &sent))),
-                    false => print_answer(args, into, &mapped, &sent),
-                }
-                exit::DONE
+                let show = |_: &Json| print_answer(args, into, &mapped, &sent);
+                print::answer(&to_json(args, &mapped, &sent), args.json, show)
             }
         },
     };

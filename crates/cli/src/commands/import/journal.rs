@@ -20,7 +20,7 @@ use trackside_store::{Batch, Chain, Definition, Sqlite, Store};
 use crate::args::ImportArgs;
 use crate::folder::{self, CliError, counted};
 use crate::print::{self, ProgressBar};
-use crate::{builtin, exit, files, packs, project, project_files};
+use crate::{builtin, files, packs, project, project_files};
 
 /// Entries in one commit.
 const PIECE: usize = 10_000;
@@ -29,13 +29,11 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
     let data = project::found_or_new(&args.data).data;
     match import(args, &data) {
         Ok(imported) => {
-            if args.json {
-                let json = json!({
-                    "data": data, "entries": imported.entries, "entities": imported.entities,
-                    "packs": imported.packs, "end": { "seq": imported.end.seq, "hash": hex::encode(imported.end.hash) },
-                });
-                print::line(&format!("{json:#}"));
-            } else {
+            let json = json!({
+                "data": data, "entries": imported.entries, "entities": imported.entities,
+                "packs": imported.packs, "end": { "seq": imported.end.seq, "hash": hex::encode(imported.end.hash) },
+            });
+            print::answer(&json, args.json, |_| {
                 print::line(&format!(
                     "{} of {} in {}, with {}",
                     counted(imported.entries, "entry", "entries"),
@@ -43,8 +41,7 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
                     data.display(),
                     imported.packs.join(", ")
                 ));
-            }
-            exit::DONE
+            })
         }
         Err(stopped) => stopped.report(),
     }
@@ -99,7 +96,7 @@ fn read(path: &Path) -> Result<Journal, CliError> {
 
 /// The error for a file that cannot be imported.
 fn wrong(path: &Path, why: &str) -> CliError {
-    CliError { why: format!("{}: {why}", path.display()), code: exit::REFUSED }
+    CliError::refused(format!("{}: {why}", path.display()))
 }
 
 /// The packs to put into force, and their stored rows.

@@ -40,8 +40,7 @@ fn restore(args: &ImportArgs, data: &Path, looked: &ExportSummary) -> Result<(),
     // Written beside the target and renamed at the end, so that the folder is complete or absent.
     let beside = beside(data);
     let written = write(args, looked, &beside).and_then(|()| {
-        let unmoved =
-            |it: std::io::Error| CliError { why: files::unwritten(data, &it), code: exit::UNREACHABLE };
+        let unmoved = |it: std::io::Error| CliError::unwritten(data, &it);
         if data.is_dir() {
             project_files::remove(data);
             fs::remove_dir(data).map_err(unmoved)?;
@@ -97,7 +96,7 @@ fn write(args: &ImportArgs, looked: &ExportSummary, to: &Path) -> Result<(), Cli
         return Err(failed);
     }
     if let Some(error) = unkept {
-        return Err(CliError { why: files::unwritten(to, &error), code: exit::UNREACHABLE });
+        return Err(CliError::unwritten(to, &error));
     }
     read.map_err(|it| CliError::usage(files::unread(&args.file, &it)))?;
     let changed = rules::find_changed(store.reader()?.as_mut())?;
@@ -112,7 +111,7 @@ fn write(args: &ImportArgs, looked: &ExportSummary, to: &Path) -> Result<(), Cli
         },
         false => {
             let why = format!("{}: it changed while it was read", args.file.display());
-            Err(CliError { why, code: exit::REFUSED })
+            Err(CliError::refused(why))
         }
     }
 }
@@ -126,7 +125,7 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
             "entities": looked.entities(), "packs": packs, "artifacts": looked.artifacts,
             "end": end_of(looked),
         });
-        print::line(&format!("{json:#}"));
+        print::json(&json);
         return;
     }
     let what = if args.dry_run { "would be" } else { "are" };
