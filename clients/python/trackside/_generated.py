@@ -27,7 +27,7 @@ class Advance(TypedDict):
     to: NotRequired[str | None]
 
 
-class AlertTold(TypedDict):
+class Alert(TypedDict):
     """An alert, and what people have said of it."""
 
     acknowledgedAt: NotRequired[str | None]
@@ -52,6 +52,27 @@ class AlertTold(TypedDict):
     since: str
 
 
+class AlertNote(TypedDict):
+    """What a person says of an alert."""
+
+    # Kept in the journal, at most 2,000 characters.
+    note: NotRequired[str | None]
+
+
+class AlertReply(TypedDict):
+    """What became of it."""
+
+    alert: Alert
+    # False if somebody had said the same before: the alert tells who.
+    changed: bool
+    replayed: bool
+    success: bool
+
+
+class Approval(TypedDict):
+    """An open request to people."""
+
+
 class Archive(TypedDict):
     """Old journal that is to go into files."""
 
@@ -66,23 +87,6 @@ class ArtifactKept(TypedDict):
     size: int
     # False if it was there already.
     stored: bool
-
-
-class Attend(TypedDict):
-    """What a person says of an alert."""
-
-    # Kept in the journal, at most 2,000 characters.
-    note: NotRequired[str | None]
-
-
-class Attended(TypedDict):
-    """What became of it."""
-
-    alert: AlertTold
-    # False if somebody had said the same before: the alert tells who.
-    changed: bool
-    replayed: bool
-    success: bool
 
 
 class Backup(TypedDict):
@@ -110,6 +114,16 @@ class BatchCommand(TypedDict):
     lifecycle: str
     reason: NotRequired[str | None]
     to: NotRequired[str | None]
+
+
+class BatchReply(TypedDict):
+    """The outcome of every command of a batch, in order."""
+
+    results: list[BatchResult]
+
+
+class BatchResult(TypedDict):
+    """The outcome of one command of a batch."""
 
 
 class Claim(TypedDict):
@@ -159,6 +173,25 @@ class Decide(TypedDict):
     to: NotRequired[str | None]
 
 
+# Work for the outside that nobody has answered.
+Effect = TypedDict(
+    "Effect",
+    {
+        "entity": "str",
+        # The number that goes with the result, where the caller has taken it.
+        "fence": "NotRequired[int | None]",
+        "id": "int",
+        "kind": "str",
+        # The entity that asked for it.
+        "lifecycle": "str",
+        # Who is at it now.
+        "takenBy": "NotRequired[str | None]",
+        # What it is to be carried out with.
+        "with": "dict[str, Any]",
+    },
+)
+
+
 class EffectResult(TypedDict):
     """What became of work for the outside."""
 
@@ -186,45 +219,26 @@ EffectTaken = TypedDict(
 )
 
 
-# Work for the outside that nobody has answered.
-EffectTold = TypedDict(
-    "EffectTold",
-    {
-        "entity": "str",
-        # The number that goes with the result, where the caller has taken it.
-        "fence": "NotRequired[int | None]",
-        "id": "int",
-        "kind": "str",
-        # The entity that asked for it.
-        "lifecycle": "str",
-        # Who is at it now.
-        "takenBy": "NotRequired[str | None]",
-        # What it is to be carried out with.
-        "with": "dict[str, Any]",
-    },
-)
-
-
 class Entity(TypedDict):
     """An entity as the caller sees it."""
 
     # Targets that the rules permit this caller from here, before required fields are asked for.
     allowedTransitions: list[str]
     createdAt: str
-    # The version of the definition it lives by.
+    # The version of its definition.
     definition: int
     fields: dict[str, Any]
-    # Whether there is no way out of its state.
+    # Whether no transition leaves its state.
     final: bool
     id: str
-    leases: list[LeaseTold]
+    leases: list[Lease]
     lifecycle: str
     previousState: NotRequired[str | None]
     state: str
     stateEnteredAt: str
     # Seconds.
     timeInState: float
-    timers: list[TimerTold]
+    timers: list[Timer]
     updatedAt: str
     version: int
 
@@ -249,7 +263,7 @@ class Heartbeat(TypedDict):
     slot: NotRequired[str | None]
 
 
-class HeartbeatTold(TypedDict):
+class HeartbeatReply(TypedDict):
     """What a heartbeat brings back."""
 
     expiresAt: NotRequired[str | None]
@@ -258,6 +272,23 @@ class HeartbeatTold(TypedDict):
     notices: list[Any]
     replayed: NotRequired[bool]
     stop: NotRequired[Stop | None]
+
+
+# Who the caller is.
+Identity = TypedDict(
+    "Identity",
+    {
+        # For whom it speaks in this request.
+        "actingFor": "NotRequired[str | None]",
+        "actor": "str",
+        "expiresAt": "NotRequired[str | None]",
+        "for": "list[str]",
+        "kind": "str",
+        "roles": "list[str]",
+        # The id of the token it showed.
+        "token": "str",
+    },
+)
 
 
 class Import(TypedDict):
@@ -299,7 +330,7 @@ class ImportLease(TypedDict):
     slot: str
 
 
-class Imported(TypedDict):
+class ImportReply(TypedDict):
     """What became of an import."""
 
     # Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by
@@ -311,7 +342,7 @@ class Imported(TypedDict):
     replayed: NotRequired[bool]
 
 
-# What happened, as the journal tells it.
+# An entry of the journal.
 JournalEntry = TypedDict(
     "JournalEntry",
     {
@@ -331,14 +362,14 @@ JournalEntry = TypedDict(
         # The key under which the command counts once.
         "idempotencyKey": "NotRequired[str | None]",
         "lifecycle": "str",
-        # What belongs to the kind of event.
+        # Depends on the kind of event.
         "metadata": "dict[str, Any]",
-        # For whom the actor acted.
+        # The actor on whose behalf it was done.
         "onBehalfOf": "NotRequired[str | None]",
         "reason": "NotRequired[str | None]",
-        # Values and words were dropped from it.
+        # Values and texts were dropped from it.
         "redacted": "NotRequired[bool]",
-        # The name of the request that asked for it.
+        # The id of the request that asked for it.
         "requestId": "NotRequired[str | None]",
         # Its number: there are no gaps.
         "seq": "int",
@@ -352,21 +383,8 @@ JournalEntry = TypedDict(
 )
 
 
-class Judged(TypedDict):
-    """What the policy says of an action."""
-
-    action: str
-    # One of the levels of the policy.
-    level: str
-    # `allow`, `approve` (somebody must say yes first) or `deny`.
-    outcome: str
-    pack: str
-    role: NotRequired[str | None]
-    why: str
-
-
-class LeaseTold(TypedDict):
-    """A lease that somebody holds."""
+class Lease(TypedDict):
+    """A lease with its holder."""
 
     expiresAt: str
     fence: int
@@ -445,11 +463,11 @@ MigratedOne = TypedDict(
 
 
 class Moved(TypedDict):
-    """A command that was carried out."""
+    """An accepted command."""
 
     dryRun: NotRequired[bool]
     entity: NotRequired[Entity | None]
-    # Fields the engine owns that were sent all the same.
+    # Fields the engine owns; the values that were sent are ignored.
     ignored: NotRequired[list[str]]
     # Whether the same command came before and this is its first answer again.
     replayed: bool
@@ -499,6 +517,15 @@ class NewWebhook(TypedDict):
     url: str
 
 
+class NotDone(TypedDict):
+    """A command that would have been accepted, in a batch where another one was refused."""
+
+    code: str
+    detail: str
+    status: int
+    success: bool
+
+
 class PackFiles(TypedDict):
     """The texts of a pack: path within it and text."""
 
@@ -516,7 +543,7 @@ class PackInstalled(TypedDict):
     version: int
 
 
-class PackTold(TypedDict):
+class PackSummary(TypedDict):
     """A pack that is in force."""
 
     about: str
@@ -524,6 +551,19 @@ class PackTold(TypedDict):
     pack: str
     roles: list[str]
     version: int
+
+
+class PolicyJudgement(TypedDict):
+    """What the policy says of an action."""
+
+    action: str
+    # One of the levels of the policy.
+    level: str
+    # `allow`, `approve` (somebody must say yes first) or `deny`.
+    outcome: str
+    pack: str
+    role: NotRequired[str | None]
+    why: str
 
 
 class Problem(TypedDict):
@@ -546,18 +586,18 @@ class Problem(TypedDict):
     who: NotRequired[str | None]
 
 
+class Project(TypedDict):
+    """What is the same for the whole project."""
+
+    packs: list[Settings]
+    # IANA name of its time zone; empty means UTC.
+    zone: str
+
+
 class ProjectPut(TypedDict):
     """What of the project is to change."""
 
     # As in `Europe/Berlin`; empty means UTC.
-    zone: str
-
-
-class ProjectTold(TypedDict):
-    """What is the same for the whole project."""
-
-    packs: list[SettingsTold]
-    # IANA name of its time zone; empty means UTC.
     zone: str
 
 
@@ -581,7 +621,7 @@ class ReplayWebhook(TypedDict):
     seqs: NotRequired[list[int]]
 
 
-class SettingTold(TypedDict):
+class Setting(TypedDict):
     """A setting of a pack."""
 
     about: str
@@ -598,10 +638,10 @@ class SettingTold(TypedDict):
     value: Any
 
 
-class SettingsTold(TypedDict):
+class Settings(TypedDict):
     """The settings of a pack."""
 
-    items: list[SettingTold]
+    items: list[Setting]
     pack: str
 
 
@@ -630,8 +670,8 @@ class TakeEffects(TypedDict):
     limit: NotRequired[int | None]
 
 
-class TimerTold(TypedDict):
-    """A clock that runs."""
+class Timer(TypedDict):
+    """A running timer."""
 
     dueAt: str
     name: str
@@ -757,29 +797,12 @@ class WebhookReplayed(TypedDict):
     success: bool
 
 
-# Who the caller is.
-Who = TypedDict(
-    "Who",
-    {
-        # For whom it speaks in this request.
-        "actingFor": "NotRequired[str | None]",
-        "actor": "str",
-        "expiresAt": "NotRequired[str | None]",
-        "for": "list[str]",
-        "kind": "str",
-        "roles": "list[str]",
-        # The id of the token it showed.
-        "token": "str",
-    },
-)
-
-
 class Routes(Transport):
     """Every route of a server."""
 
-    def list_approvals(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
+    def list_approvals(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Approval]:
         """Lists open requests that the caller may see: urgent ones first, then the oldest."""
-        response: Page[Any] = self._json("GET", "/v1/approvals", query=given({"limit": limit, "cursor": cursor}))
+        response: Page[Approval] = self._json("GET", "/v1/approvals", query=given({"limit": limit, "cursor": cursor}))
         return response
 
     def decide_approval(
@@ -809,9 +832,9 @@ class Routes(Transport):
         pack: str | None = None,
         role: str | None = None,
         idempotency_key: str | None = None,
-    ) -> Judged:
+    ) -> PolicyJudgement:
         """Evaluates the risk level of an action, whether a role may do it, and why."""
-        response: Judged = self._json(
+        response: PolicyJudgement = self._json(
             "POST",
             "/v1/policy/evaluate",
             json=given({"action": action, "arguments": arguments, "pack": pack, "role": role}),
@@ -892,9 +915,9 @@ class Routes(Transport):
         )
         return response
 
-    def list_packs(self, *, limit: int | None = None, cursor: str | None = None) -> Page[PackTold]:
+    def list_packs(self, *, limit: int | None = None, cursor: str | None = None) -> Page[PackSummary]:
         """Lists the installed packs."""
-        response: Page[PackTold] = self._json("GET", "/v1/packs", query=given({"limit": limit, "cursor": cursor}))
+        response: Page[PackSummary] = self._json("GET", "/v1/packs", query=given({"limit": limit, "cursor": cursor}))
         return response
 
     def put_pack(self, pack: str, *, files: Mapping[str, str]) -> PackInstalled:
@@ -902,24 +925,24 @@ class Routes(Transport):
         response: PackInstalled = self._json("PUT", f"/v1/packs/{part(pack)}", json=given({"files": files}))
         return response
 
-    def project_settings(self) -> ProjectTold:
+    def project_settings(self) -> Project:
         """Shows the time zone, and the settings of every pack."""
-        response: ProjectTold = self._json("GET", "/v1/settings")
+        response: Project = self._json("GET", "/v1/settings")
         return response
 
-    def put_project_settings(self, *, zone: str) -> ProjectTold:
+    def put_project_settings(self, *, zone: str) -> Project:
         """Changes the time zone of the project."""
-        response: ProjectTold = self._json("PUT", "/v1/settings", json=given({"zone": zone}))
+        response: Project = self._json("PUT", "/v1/settings", json=given({"zone": zone}))
         return response
 
-    def settings(self, pack: str) -> SettingsTold:
+    def settings(self, pack: str) -> Settings:
         """Shows the settings of a pack: the value in force, the default, and the origin."""
-        response: SettingsTold = self._json("GET", f"/v1/settings/{part(pack)}")
+        response: Settings = self._json("GET", f"/v1/settings/{part(pack)}")
         return response
 
-    def put_settings(self, pack: str, body: Mapping[str, Any]) -> SettingsTold:
+    def put_settings(self, pack: str, body: Mapping[str, Any]) -> Settings:
         """Changes settings of a pack: names with values, or null for the default."""
-        response: SettingsTold = self._json("PUT", f"/v1/settings/{part(pack)}", json=body)
+        response: Settings = self._json("PUT", f"/v1/settings/{part(pack)}", json=body)
         return response
 
     def list_effects(
@@ -928,9 +951,9 @@ class Routes(Transport):
         kind: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
-    ) -> Page[EffectTold]:
+    ) -> Page[Effect]:
         """Lists open effects, the oldest first."""
-        response: Page[EffectTold] = self._json(
+        response: Page[Effect] = self._json(
             "GET",
             "/v1/effects",
             query=given({"kind": kind, "limit": limit, "cursor": cursor}),
@@ -978,9 +1001,9 @@ class Routes(Transport):
         commands: Sequence[BatchCommand],
         atomic: bool | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> BatchReply:
         """Runs many commands. Each has its own outcome unless `atomic`."""
-        response: dict[str, Any] = self._json(
+        response: BatchReply = self._json(
             "POST",
             "/v1/batch",
             json=given({"atomic": atomic, "commands": commands}),
@@ -1082,9 +1105,9 @@ class Routes(Transport):
         fence: int | None = None,
         slot: str | None = None,
         idempotency_key: str | None = None,
-    ) -> HeartbeatTold:
+    ) -> HeartbeatReply:
         """Extends a lease."""
-        response: HeartbeatTold = self._json(
+        response: HeartbeatReply = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/heartbeat",
             json=given({"fence": fence, "slot": slot}),
@@ -1214,9 +1237,9 @@ class Routes(Transport):
         """Revokes a token, and the run tokens made with it."""
         return self._nothing("DELETE", f"/v1/tokens/{part(id)}")
 
-    def whoami(self) -> Who:
+    def whoami(self) -> Identity:
         """Shows the identity of the caller."""
-        response: Who = self._json("GET", "/v1/whoami")
+        response: Identity = self._json("GET", "/v1/whoami")
         return response
 
     def archive(self, *, older_than: str, idempotency_key: str | None = None) -> dict[str, Any]:
@@ -1284,11 +1307,11 @@ class Routes(Transport):
         file: str | None = None,
         dry_run: bool | None = None,
         idempotency_key: str | None = None,
-    ) -> Imported:
+    ) -> ImportReply:
         """Imports entities as they are, all or none. A journal entry for each says where it comes from. Entities
         that an earlier import brought from the same place stay as they are.
         """
-        response: Imported = self._json(
+        response: ImportReply = self._json(
             "POST",
             "/v1/import",
             query=given({"dryRun": dry_run}),
@@ -1337,24 +1360,24 @@ class Routes(Transport):
         response: dict[str, Any] = self._json("GET", "/v1/stats", query=given({"lifecycle": lifecycle}))
         return response
 
-    def alerts(
-        self,
-        *,
-        all: bool | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> Page[AlertTold]:
+    def alerts(self, *, all: bool | None = None, limit: int | None = None, cursor: str | None = None) -> Page[Alert]:
         """Lists open alerts, the oldest first; with `all=true` also resolved ones."""
-        response: Page[AlertTold] = self._json(
+        response: Page[Alert] = self._json(
             "GET",
             "/v1/alerts",
             query=given({"all": all, "limit": limit, "cursor": cursor}),
         )
         return response
 
-    def acknowledge_alert(self, id: str, *, note: str | None = None, idempotency_key: str | None = None) -> Attended:
+    def acknowledge_alert(
+        self,
+        id: str,
+        *,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> AlertReply:
         """Acknowledges an alert. For people; the first acknowledgement is kept."""
-        response: Attended = self._json(
+        response: AlertReply = self._json(
             "POST",
             f"/v1/alerts/{part(id)}/acknowledge",
             json=given({"note": note}),
@@ -1362,9 +1385,9 @@ class Routes(Transport):
         )
         return response
 
-    def resolve_alert(self, id: str, *, note: str | None = None, idempotency_key: str | None = None) -> Attended:
+    def resolve_alert(self, id: str, *, note: str | None = None, idempotency_key: str | None = None) -> AlertReply:
         """Resolves an alert: it leaves the list, and the same condition raises a new one. For people."""
-        response: Attended = self._json(
+        response: AlertReply = self._json(
             "POST",
             f"/v1/alerts/{part(id)}/resolve",
             json=given({"note": note}),

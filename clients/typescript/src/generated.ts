@@ -17,7 +17,7 @@ export interface Advance {
 }
 
 /** An alert, and what people have said of it. */
-export interface AlertTold {
+export interface Alert {
   acknowledgedAt?: string | null;
   /** Who said first that it is seen. */
   acknowledgedBy?: string | null;
@@ -40,6 +40,25 @@ export interface AlertTold {
   since: string;
 }
 
+/** What a person says of an alert. */
+export interface AlertNote {
+  /** Kept in the journal, at most 2,000 characters. */
+  note?: string | null;
+}
+
+/** What became of it. */
+export interface AlertReply {
+  alert: Alert;
+  /** False if somebody had said the same before: the alert tells who. */
+  changed: boolean;
+  replayed: boolean;
+  success: boolean;
+}
+
+/** An open request to people. */
+export interface Approval {
+}
+
 /** Old journal that is to go into files. */
 export interface Archive {
   /** How old an entry must be, such as `30d`, `24h` or `90m`. */
@@ -52,21 +71,6 @@ export interface ArtifactKept {
   size: number;
   /** False if it was there already. */
   stored: boolean;
-}
-
-/** What a person says of an alert. */
-export interface Attend {
-  /** Kept in the journal, at most 2,000 characters. */
-  note?: string | null;
-}
-
-/** What became of it. */
-export interface Attended {
-  alert: AlertTold;
-  /** False if somebody had said the same before: the alert tells who. */
-  changed: boolean;
-  replayed: boolean;
-  success: boolean;
 }
 
 /** A copy of the project that is to be made. */
@@ -91,6 +95,15 @@ export interface BatchCommand {
   lifecycle: string;
   reason?: string | null;
   to?: string | null;
+}
+
+/** The outcome of every command of a batch, in order. */
+export interface BatchReply {
+  results: BatchResult[];
+}
+
+/** The outcome of one command of a batch. */
+export interface BatchResult {
 }
 
 /** The next one that can be claimed. */
@@ -135,6 +148,21 @@ export interface Decide {
   to?: string | null;
 }
 
+/** Work for the outside that nobody has answered. */
+export interface Effect {
+  entity: string;
+  /** The number that goes with the result, where the caller has taken it. */
+  fence?: number | null;
+  id: number;
+  kind: string;
+  /** The entity that asked for it. */
+  lifecycle: string;
+  /** Who is at it now. */
+  takenBy?: string | null;
+  /** What it is to be carried out with. */
+  with: { [name: string]: Json };
+}
+
 /** What became of work for the outside. */
 export interface EffectResult {
   detail?: Json;
@@ -157,40 +185,25 @@ export interface EffectTaken {
   with: { [name: string]: Json };
 }
 
-/** Work for the outside that nobody has answered. */
-export interface EffectTold {
-  entity: string;
-  /** The number that goes with the result, where the caller has taken it. */
-  fence?: number | null;
-  id: number;
-  kind: string;
-  /** The entity that asked for it. */
-  lifecycle: string;
-  /** Who is at it now. */
-  takenBy?: string | null;
-  /** What it is to be carried out with. */
-  with: { [name: string]: Json };
-}
-
 /** An entity as the caller sees it. */
 export interface Entity {
   /** Targets that the rules permit this caller from here, before required fields are asked for. */
   allowedTransitions: string[];
   createdAt: string;
-  /** The version of the definition it lives by. */
+  /** The version of its definition. */
   definition: number;
   fields: { [name: string]: Json };
-  /** Whether there is no way out of its state. */
+  /** Whether no transition leaves its state. */
   final: boolean;
   id: string;
-  leases: LeaseTold[];
+  leases: Lease[];
   lifecycle: string;
   previousState?: string | null;
   state: string;
   stateEnteredAt: string;
   /** Seconds. */
   timeInState: number;
-  timers: TimerTold[];
+  timers: Timer[];
   updatedAt: string;
   version: number;
 }
@@ -214,13 +227,26 @@ export interface Heartbeat {
 }
 
 /** What a heartbeat brings back. */
-export interface HeartbeatTold {
+export interface HeartbeatReply {
   expiresAt?: string | null;
   fence?: number | null;
   /** What the holder was told since its last heartbeat. */
   notices: Json[];
   replayed?: boolean;
   stop?: Stop | null;
+}
+
+/** Who the caller is. */
+export interface Identity {
+  /** For whom it speaks in this request. */
+  actingFor?: string | null;
+  actor: string;
+  expiresAt?: string | null;
+  for: string[];
+  kind: string;
+  roles: string[];
+  /** The id of the token it showed. */
+  token: string;
 }
 
 /** Entities that come from elsewhere: all of them, or none. */
@@ -259,7 +285,7 @@ export interface ImportLease {
 }
 
 /** What became of an import. */
-export interface Imported {
+export interface ImportReply {
   /** Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by now. */
   already: string[];
   dryRun: boolean;
@@ -268,7 +294,7 @@ export interface Imported {
   replayed?: boolean;
 }
 
-/** What happened, as the journal tells it. */
+/** An entry of the journal. */
 export interface JournalEntry {
   actor: string;
   /** `human`, `agent`, `system` or `timeout`. */
@@ -286,14 +312,14 @@ export interface JournalEntry {
   /** The key under which the command counts once. */
   idempotencyKey?: string | null;
   lifecycle: string;
-  /** What belongs to the kind of event. */
+  /** Depends on the kind of event. */
   metadata: { [name: string]: Json };
-  /** For whom the actor acted. */
+  /** The actor on whose behalf it was done. */
   onBehalfOf?: string | null;
   reason?: string | null;
-  /** Values and words were dropped from it. */
+  /** Values and texts were dropped from it. */
   redacted?: boolean;
-  /** The name of the request that asked for it. */
+  /** The id of the request that asked for it. */
   requestId?: string | null;
   /** Its number: there are no gaps. */
   seq: number;
@@ -305,20 +331,8 @@ export interface JournalEntry {
   version: number;
 }
 
-/** What the policy says of an action. */
-export interface Judged {
-  action: string;
-  /** One of the levels of the policy. */
-  level: string;
-  /** `allow`, `approve` (somebody must say yes first) or `deny`. */
-  outcome: string;
-  pack: string;
-  role?: string | null;
-  why: string;
-}
-
-/** A lease that somebody holds. */
-export interface LeaseTold {
+/** A lease with its holder. */
+export interface Lease {
   expiresAt: string;
   fence: number;
   holder: string;
@@ -385,11 +399,11 @@ export interface MigratedOne {
   state?: string | null;
 }
 
-/** A command that was carried out. */
+/** An accepted command. */
 export interface Moved {
   dryRun?: boolean;
   entity?: Entity | null;
-  /** Fields the engine owns that were sent all the same. */
+  /** Fields the engine owns; the values that were sent are ignored. */
   ignored?: string[];
   /** Whether the same command came before and this is its first answer again. */
   replayed: boolean;
@@ -433,6 +447,14 @@ export interface NewWebhook {
   url: string;
 }
 
+/** A command that would have been accepted, in a batch where another one was refused. */
+export interface NotDone {
+  code: string;
+  detail: string;
+  status: number;
+  success: boolean;
+}
+
 /** The texts of a pack: path within it and text. */
 export interface PackFiles {
   /** `pack.yaml`, and `lifecycles/….yaml`. */
@@ -449,12 +471,24 @@ export interface PackInstalled {
 }
 
 /** A pack that is in force. */
-export interface PackTold {
+export interface PackSummary {
   about: string;
   lifecycles: string[];
   pack: string;
   roles: string[];
   version: number;
+}
+
+/** What the policy says of an action. */
+export interface PolicyJudgement {
+  action: string;
+  /** One of the levels of the policy. */
+  level: string;
+  /** `allow`, `approve` (somebody must say yes first) or `deny`. */
+  outcome: string;
+  pack: string;
+  role?: string | null;
+  why: string;
 }
 
 /** A request that was turned down, in a way that teaches. */
@@ -476,16 +510,16 @@ export interface Problem {
   who?: string | null;
 }
 
-/** What of the project is to change. */
-export interface ProjectPut {
-  /** As in `Europe/Berlin`; empty means UTC. */
+/** What is the same for the whole project. */
+export interface Project {
+  packs: Settings[];
+  /** IANA name of its time zone; empty means UTC. */
   zone: string;
 }
 
-/** What is the same for the whole project. */
-export interface ProjectTold {
-  packs: SettingsTold[];
-  /** IANA name of its time zone; empty means UTC. */
+/** What of the project is to change. */
+export interface ProjectPut {
+  /** As in `Europe/Berlin`; empty means UTC. */
   zone: string;
 }
 
@@ -508,7 +542,7 @@ export interface ReplayWebhook {
 }
 
 /** A setting of a pack. */
-export interface SettingTold {
+export interface Setting {
   about: string;
   /** What the pack says. */
   default: Json;
@@ -524,8 +558,8 @@ export interface SettingTold {
 }
 
 /** The settings of a pack. */
-export interface SettingsTold {
-  items: SettingTold[];
+export interface Settings {
+  items: Setting[];
   pack: string;
 }
 
@@ -553,8 +587,8 @@ export interface TakeEffects {
   limit?: number | null;
 }
 
-/** A clock that runs. */
-export interface TimerTold {
+/** A running timer. */
+export interface Timer {
   dueAt: string;
   name: string;
 }
@@ -668,24 +702,11 @@ export interface WebhookReplayed {
   success: boolean;
 }
 
-/** Who the caller is. */
-export interface Who {
-  /** For whom it speaks in this request. */
-  actingFor?: string | null;
-  actor: string;
-  expiresAt?: string | null;
-  for: string[];
-  kind: string;
-  roles: string[];
-  /** The id of the token it showed. */
-  token: string;
-}
-
 /** Every route of a server. */
 export class Routes extends Transport {
   /** Lists open requests that the caller may see: urgent ones first, then the oldest. */
-  listApprovals(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
-    return this.forJson<Page<Json>>({
+  listApprovals(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Approval>> {
+    return this.forJson<Page<Approval>>({
       method: 'GET',
       path: `/v1/approvals`,
       query: { limit: options.limit, cursor: options.cursor },
@@ -710,8 +731,8 @@ export class Routes extends Transport {
   }
 
   /** Evaluates the risk level of an action, whether a role may do it, and why. */
-  evaluatePolicy(body: Evaluate, options: CallOptions = {}): Promise<Judged> {
-    return this.forJson<Judged>({
+  evaluatePolicy(body: Evaluate, options: CallOptions = {}): Promise<PolicyJudgement> {
+    return this.forJson<PolicyJudgement>({
       method: 'POST',
       path: `/v1/policy/evaluate`,
       query: {},
@@ -830,8 +851,8 @@ export class Routes extends Transport {
   }
 
   /** Lists the installed packs. */
-  listPacks(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<PackTold>> {
-    return this.forJson<Page<PackTold>>({
+  listPacks(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<PackSummary>> {
+    return this.forJson<Page<PackSummary>>({
       method: 'GET',
       path: `/v1/packs`,
       query: { limit: options.limit, cursor: options.cursor },
@@ -856,8 +877,8 @@ export class Routes extends Transport {
   }
 
   /** Shows the time zone, and the settings of every pack. */
-  projectSettings(options: CallOptions = {}): Promise<ProjectTold> {
-    return this.forJson<ProjectTold>({
+  projectSettings(options: CallOptions = {}): Promise<Project> {
+    return this.forJson<Project>({
       method: 'GET',
       path: `/v1/settings`,
       query: {},
@@ -869,8 +890,8 @@ export class Routes extends Transport {
   }
 
   /** Changes the time zone of the project. */
-  putProjectSettings(body: ProjectPut, options: CallOptions = {}): Promise<ProjectTold> {
-    return this.forJson<ProjectTold>({
+  putProjectSettings(body: ProjectPut, options: CallOptions = {}): Promise<Project> {
+    return this.forJson<Project>({
       method: 'PUT',
       path: `/v1/settings`,
       query: {},
@@ -882,8 +903,8 @@ export class Routes extends Transport {
   }
 
   /** Shows the settings of a pack: the value in force, the default, and the origin. */
-  settings(pack: string, options: CallOptions = {}): Promise<SettingsTold> {
-    return this.forJson<SettingsTold>({
+  settings(pack: string, options: CallOptions = {}): Promise<Settings> {
+    return this.forJson<Settings>({
       method: 'GET',
       path: `/v1/settings/${encodeURIComponent(pack)}`,
       query: {},
@@ -895,8 +916,8 @@ export class Routes extends Transport {
   }
 
   /** Changes settings of a pack: names with values, or null for the default. */
-  putSettings(pack: string, body: { [name: string]: Json }, options: CallOptions = {}): Promise<SettingsTold> {
-    return this.forJson<SettingsTold>({
+  putSettings(pack: string, body: { [name: string]: Json }, options: CallOptions = {}): Promise<Settings> {
+    return this.forJson<Settings>({
       method: 'PUT',
       path: `/v1/settings/${encodeURIComponent(pack)}`,
       query: {},
@@ -908,10 +929,8 @@ export class Routes extends Transport {
   }
 
   /** Lists open effects, the oldest first. */
-  listEffects(
-    options: { kind?: string; limit?: number; cursor?: string } & CallOptions = {},
-  ): Promise<Page<EffectTold>> {
-    return this.forJson<Page<EffectTold>>({
+  listEffects(options: { kind?: string; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Effect>> {
+    return this.forJson<Page<Effect>>({
       method: 'GET',
       path: `/v1/effects`,
       query: { kind: options.kind, limit: options.limit, cursor: options.cursor },
@@ -949,8 +968,8 @@ export class Routes extends Transport {
   }
 
   /** Runs many commands. Each has its own outcome unless `atomic`. */
-  batch(body: Batch, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  batch(body: Batch, options: CallOptions = {}): Promise<BatchReply> {
+    return this.forJson<BatchReply>({
       method: 'POST',
       path: `/v1/batch`,
       query: {},
@@ -1043,8 +1062,8 @@ export class Routes extends Transport {
   }
 
   /** Extends a lease. */
-  heartbeat(lifecycle: string, id: string, body: Heartbeat = {}, options: CallOptions = {}): Promise<HeartbeatTold> {
-    return this.forJson<HeartbeatTold>({
+  heartbeat(lifecycle: string, id: string, body: Heartbeat = {}, options: CallOptions = {}): Promise<HeartbeatReply> {
+    return this.forJson<HeartbeatReply>({
       method: 'POST',
       path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/heartbeat`,
       query: {},
@@ -1212,8 +1231,8 @@ export class Routes extends Transport {
   }
 
   /** Shows the identity of the caller. */
-  whoami(options: CallOptions = {}): Promise<Who> {
-    return this.forJson<Who>({
+  whoami(options: CallOptions = {}): Promise<Identity> {
+    return this.forJson<Identity>({
       method: 'GET',
       path: `/v1/whoami`,
       query: {},
@@ -1321,8 +1340,8 @@ export class Routes extends Transport {
    * Imports entities as they are, all or none. A journal entry for each says where it comes from. Entities that an
    * earlier import brought from the same place stay as they are.
    */
-  import(body: Import, options: { dryRun?: boolean } & CallOptions = {}): Promise<Imported> {
-    return this.forJson<Imported>({
+  import(body: Import, options: { dryRun?: boolean } & CallOptions = {}): Promise<ImportReply> {
+    return this.forJson<ImportReply>({
       method: 'POST',
       path: `/v1/import`,
       query: { dryRun: options.dryRun },
@@ -1375,8 +1394,8 @@ export class Routes extends Transport {
   }
 
   /** Lists open alerts, the oldest first; with `all=true` also resolved ones. */
-  alerts(options: { all?: boolean; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<AlertTold>> {
-    return this.forJson<Page<AlertTold>>({
+  alerts(options: { all?: boolean; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Alert>> {
+    return this.forJson<Page<Alert>>({
       method: 'GET',
       path: `/v1/alerts`,
       query: { all: options.all, limit: options.limit, cursor: options.cursor },
@@ -1388,8 +1407,8 @@ export class Routes extends Transport {
   }
 
   /** Acknowledges an alert. For people; the first acknowledgement is kept. */
-  acknowledgeAlert(id: string, body: Attend = {}, options: CallOptions = {}): Promise<Attended> {
-    return this.forJson<Attended>({
+  acknowledgeAlert(id: string, body: AlertNote = {}, options: CallOptions = {}): Promise<AlertReply> {
+    return this.forJson<AlertReply>({
       method: 'POST',
       path: `/v1/alerts/${encodeURIComponent(id)}/acknowledge`,
       query: {},
@@ -1401,8 +1420,8 @@ export class Routes extends Transport {
   }
 
   /** Resolves an alert: it leaves the list, and the same condition raises a new one. For people. */
-  resolveAlert(id: string, body: Attend = {}, options: CallOptions = {}): Promise<Attended> {
-    return this.forJson<Attended>({
+  resolveAlert(id: string, body: AlertNote = {}, options: CallOptions = {}): Promise<AlertReply> {
+    return this.forJson<AlertReply>({
       method: 'POST',
       path: `/v1/alerts/${encodeURIComponent(id)}/resolve`,
       query: {},
