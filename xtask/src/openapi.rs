@@ -78,7 +78,7 @@ pub struct Named {
     pub members: Vec<Member>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Member {
     pub name: String,
     pub required: bool,
@@ -128,7 +128,7 @@ impl Document {
         operations.sort_by(|a, b| (&a.tag, &a.path, &a.method).cmp(&(&b.tag, &b.path, &b.method)));
         let types = entries(json.pointer("/components/schemas"))
             .filter(|(name, _)| *name != ANY && !name.starts_with(PAGE))
-            .map(|(name, schema)| (name.clone(), Named::read(schema)));
+            .map(|(name, schema)| (name.clone(), Named::read(schema, json)));
         Self { operations, types: types.collect() }
     }
 }
@@ -216,16 +216,35 @@ impl Answer {
 }
 
 impl Named {
-    fn read(json: &Json) -> Self {
-        let required: Vec<&str> = items(json.get("required")).filter_map(Json::as_str).collect();
-        let members = entries(json.get("properties")).map(|(name, schema)| Member {
-            name: name.clone(),
-            required: required.contains(&name.as_str()),
-            kind: Kind::read(Some(schema)),
-            about: text(schema, "description"),
-        });
-        Self { about: text(json, "description"), members: members.collect() }
+    fn read(json: &Json, document: &Json) -> Self {
+        Self { about: text(json, "description"), members: members(json, document).into_values().collect() }
     }
+}
+
+/// The members of an object by name, with those of every part. A member that only some of the alternatives have is
+/// not required.
+fn members(schema: &Json, document: &Json) -> BTreeMap<String, Member> {
+    if let Some(path) = schema.get("$ref").and_then(Json::as_str) {
+        let found = document.pointer(path.trim_start_matches('#'));
+        return found.map(|it| members(it, document)).unwrap_or_default();
+    }
+    let required: Vec<&str> = items(schema.get("required")).filter_map(Json::as_str).collect();
+    let own = entries(schema.get("properties")).map(|(name, schema)| {
+        let (kind, about) = (Kind::read(Some(schema)), text(schema, "description"));
+        let required = required.contains(&name.as_str());
+        (name.clone(), Member { name: name.clone(), required, kind, about })
+    });
+    let mut all: BTreeMap<String, Member> = own.collect();
+    for part in items(schema.get("allOf")) {
+        all.extend(members(part, document));
+    }
+    let alternatives: Vec<_> = items(schema.get("oneOf")).map(|it| members(it, document)).collect();
+    let required = |name: &str| alternatives.iter().all(|it| it.get(name).is_some_and(|it| it.required));
+    for member in alternatives.iter().flat_map(BTreeMap::values) {
+        let required = required(&member.name);
+        all.entry(member.name.clone()).or_insert_with(|| Member { required, ..member.clone() });
+    }
+    all
 }
 
 impl Kind {
@@ -337,6 +356,18 @@ mod tests {
         );
         assert_eq!(read(json!({ "oneOf": [{ "type": "string" }, { "type": "integer" }] })), Kind::Any);
         assert_eq!(read(json!({})), Kind::Any);
+    }
+
+    #[test]
+    fn members_of_all_parts_are_collected_and_of_alternatives_only_the_common_ones_are_required() {
+        let document = json!({ "A": { "properties": { "a": { "type": "string" } }, "required": ["a"] } });
+        let whole = json!({ "oneOf": [
+            { "allOf": [{ "$ref": "#/A" }, { "properties": { "b": { "type": "integer" } }, "required": ["b"] }] },
+            { "$ref": "#/A" },
+        ] });
+        let found: Vec<(String, bool)> =
+            members(&whole, &document).into_values().map(|it| (it.name, it.required)).collect();
+        assert_eq!(found, [("a".to_owned(), true), ("b".to_owned(), false)]);
     }
 
     #[test]

@@ -72,6 +72,28 @@ class AlertReply(TypedDict):
 class Approval(TypedDict):
     """An open request to people."""
 
+    # Targets that the rules permit this caller from here, before required fields are asked for.
+    allowedTransitions: list[str]
+    createdAt: str
+    # The version of its definition.
+    definition: int
+    fields: dict[str, Any]
+    # Whether no transition leaves its state.
+    final: bool
+    id: str
+    leases: list[Lease]
+    lifecycle: str
+    previousState: NotRequired[str | None]
+    state: str
+    stateEnteredAt: str
+    # Seconds.
+    timeInState: float
+    timers: list[Timer]
+    updatedAt: str
+    # The request asks for a quick decision.
+    urgent: bool
+    version: int
+
 
 class Archive(TypedDict):
     """Old journal that is to go into files."""
@@ -124,6 +146,30 @@ class BatchReply(TypedDict):
 
 class BatchResult(TypedDict):
     """The outcome of one command of a batch."""
+
+    # Targets that the rules permit this caller from here.
+    allowedTransitions: NotRequired[list[str]]
+    code: NotRequired[str]
+    detail: NotRequired[str]
+    dryRun: NotRequired[bool]
+    entity: NotRequired[Entity | None]
+    # Every unmet condition, never only the first.
+    errors: NotRequired[list[Unmet]]
+    # Fields the engine owns; the values that were sent are ignored.
+    ignored: NotRequired[list[str]]
+    # Whether what was sent is kept in the journal all the same.
+    kept: NotRequired[bool]
+    # Whether the same command came before and this is its first answer again.
+    replayed: NotRequired[bool]
+    # 201 if it created an entity, else 200.
+    status: int
+    success: bool
+    title: NotRequired[str]
+    # The journal entry that answers it.
+    transition: NotRequired[JournalEntry]
+    type: NotRequired[str]
+    # Who may do what was asked, in words.
+    who: NotRequired[str | None]
 
 
 class Claim(TypedDict):

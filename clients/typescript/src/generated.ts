@@ -57,6 +57,27 @@ export interface AlertReply {
 
 /** An open request to people. */
 export interface Approval {
+  /** Targets that the rules permit this caller from here, before required fields are asked for. */
+  allowedTransitions: string[];
+  createdAt: string;
+  /** The version of its definition. */
+  definition: number;
+  fields: { [name: string]: Json };
+  /** Whether no transition leaves its state. */
+  final: boolean;
+  id: string;
+  leases: Lease[];
+  lifecycle: string;
+  previousState?: string | null;
+  state: string;
+  stateEnteredAt: string;
+  /** Seconds. */
+  timeInState: number;
+  timers: Timer[];
+  updatedAt: string;
+  /** The request asks for a quick decision. */
+  urgent: boolean;
+  version: number;
 }
 
 /** Old journal that is to go into files. */
@@ -104,6 +125,29 @@ export interface BatchReply {
 
 /** The outcome of one command of a batch. */
 export interface BatchResult {
+  /** Targets that the rules permit this caller from here. */
+  allowedTransitions?: string[];
+  code?: string;
+  detail?: string;
+  dryRun?: boolean;
+  entity?: Entity | null;
+  /** Every unmet condition, never only the first. */
+  errors?: Unmet[];
+  /** Fields the engine owns; the values that were sent are ignored. */
+  ignored?: string[];
+  /** Whether what was sent is kept in the journal all the same. */
+  kept?: boolean;
+  /** Whether the same command came before and this is its first answer again. */
+  replayed?: boolean;
+  /** 201 if it created an entity, else 200. */
+  status: number;
+  success: boolean;
+  title?: string;
+  /** The journal entry that answers it. */
+  transition?: JournalEntry;
+  type?: string;
+  /** Who may do what was asked, in words. */
+  who?: string | null;
 }
 
 /** The next one that can be claimed. */
