@@ -1,4 +1,4 @@
-//! What is asked.
+//! Commands: requests to change something.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,47 +13,47 @@ use crate::import_origin::ImportOrigin;
 use crate::key::EntityKey;
 use crate::project::ProjectChange;
 
-/// A request to change something, by somebody.
+/// A request of an actor to change something.
 #[derive(Clone, Debug)]
 pub struct Command {
     pub actor: Actor,
-    /// On whose behalf, where the actor may act for others.
+    /// The actor on whose behalf it is sent, if the sender may act for others.
     pub on_behalf_of: Option<Name>,
-    /// The name under which it counts once.
+    /// The idempotency key: the command counts once under it.
     pub idempotency_key: Option<Name>,
-    /// Whose name that is, where the actor does it for somebody who sent it.
+    /// The sender of the key, if it is not the actor. The server sends some commands for its callers.
     pub key_of: Option<Name>,
-    /// What the whole request said, where the command alone does not tell.
+    /// The digest of the whole request, if the command alone does not identify it.
     pub said: Option<Said>,
-    /// The name by which it is found again on both sides. It changes nothing.
+    /// The id of the request, to find it in logs and in the journal. It does not affect the decision.
     pub request_id: Option<Name>,
     pub reason: Option<Arc<str>>,
     pub ask: Ask,
 }
 
-/// A request as a digest. Commands that came together share a key and differ in their place; others say something
-/// that was looked up for them and may be something else the next time.
+/// The digest of a request. Commands of a batch share a key and differ in their place. Other commands contain data that
+/// was looked up and may differ in a retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     pub digest: Arc<str>,
-    /// Which of the commands of the request it is, where there may be several.
+    /// The index of the command in its batch; none for a request with one command.
     pub place: Option<usize>,
 }
 
 impl Said {
-    /// Whether what was kept came with the same request, maybe from another of its commands.
+    /// Whether a stored fingerprint is of the same batch, possibly of another command.
     pub(crate) fn is_part_of(&self, fingerprint: &str) -> bool {
         self.place.is_some()
             && fingerprint.strip_prefix(&*self.digest).is_some_and(|it| it.starts_with(PLACE))
     }
 
-    /// The name under which this command counts once, beside the first of its request. No key that is sent has it.
+    /// The key of this command, derived from the key of its batch. Clients cannot send such a key.
     pub(crate) fn own_key(&self, key: &Name) -> Name {
         Name::new(&format!("{key}\t{}", self.place.unwrap_or(0)))
     }
 }
 
-/// Stands between a digest and a place.
+/// Separates the digest from the place.
 pub(crate) const PLACE: char = '#';
 
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub enum Ask {
         fields: Fields,
     },
     Fire(Fire),
-    /// The next one of a ranking, for whoever asks.
+    /// Takes the next entity of a ranking for the actor.
     Claim(Claim),
     Heartbeat {
         entity: EntityKey,
@@ -82,13 +82,13 @@ pub enum Ask {
         ok: bool,
         fields: Fields,
     },
-    /// The loud override.
+    /// Corrects an entity: an admin override outside the declared transitions.
     Correct {
         entity: EntityKey,
         to: Option<Name>,
         fields: Fields,
     },
-    /// The sweep looks at one entity.
+    /// The sweep checks one entity.
     Inspect {
         entity: EntityKey,
     },
@@ -96,36 +96,36 @@ pub enum Ask {
     Repair {
         entity: EntityKey,
         found: Arc<str>,
-        /// Ranking places of entities that do not exist, by ranking: they are removed too.
+        /// Ranking places of entities that do not exist, by ranking. They are removed too.
         without: Vec<(Name, EntityKey)>,
     },
     /// A person acknowledges or resolves an alert of this entity.
     HandleAlert {
         entity: EntityKey,
-        /// The entry that raised it.
+        /// The number of the entry that raised it.
         alert: u64,
         action: AlertAction,
     },
-    /// Puts an entity into a state, unchecked: the singletons of a new project, and tests.
+    /// Puts an entity into a state without checks: for singletons of a new project, and for tests.
     Seed(Seed),
-    /// Imports entities from elsewhere: all of them, or none.
+    /// Imports entities from other systems: all of them or none.
     Import(Vec<ImportedEntity>),
-    /// An entity is to live by another version of its definition.
+    /// Migrates an entity to another version of its lifecycle.
     Migrate(Migrate),
-    /// A migration is taken back; `migration` is its entry, as the journal has it.
+    /// Reverts a migration; `migration` is its journal entry.
     UndoMigration {
         entity: EntityKey,
         migration: Box<Entry>,
     },
-    /// Values and words of some entries of an entity are dropped from the journal.
+    /// Removes the content of some entries of an entity from the journal.
     Redact(Redact),
-    /// Settings, zone or people of the project become others.
+    /// Changes settings, zone or people of the project.
     Configure(ProjectChange),
-    /// A version of a pack comes into force.
+    /// Puts a version of a pack in force.
     Install(Install),
 }
 
-/// What a person does with an alert.
+/// The action of a person on an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlertAction {
     Acknowledge,
@@ -141,16 +141,16 @@ impl AlertAction {
     }
 }
 
-/// How an entity gets to another version of its definition. One mapping does for many entities.
+/// A migration of an entity to another version of its lifecycle. One mapping can apply to many entities.
 #[derive(Clone, Debug)]
 pub struct Migrate {
     pub entity: EntityKey,
-    /// The version it is to live by.
+    /// The version to migrate to.
     pub to: u32,
-    /// State to its name there, where that is another one.
+    /// State to its name in the other version, for states that were renamed.
     pub states: BTreeMap<Name, Name>,
-    /// What becomes of fields that are not set or cannot stay as they are: a value, or null for the default
-    /// or nothing. Fields that fit stay whatever is said here.
+    /// Values for fields that are not set or do not fit the other version; null means the default, or not set.
+    /// Fields that fit are not changed.
     pub fields: Fields,
 }
 
@@ -160,43 +160,43 @@ impl Migrate {
     }
 }
 
-/// What is to be dropped from the journal of an entity.
+/// Content to remove from the journal of an entity.
 #[derive(Clone, Debug)]
 pub struct Redact {
     pub entity: EntityKey,
     /// Numbers of its entries.
     pub entries: Vec<u64>,
-    /// What fields become that come from them; without a word they are cleared.
+    /// New values of fields that come from these entries. Such fields are cleared if they are not named here.
     pub becomes: Fields,
-    /// All entries of the entity in order, as the journal has them: whoever asks the engine loads them.
+    /// All entries of the entity in order. The sender of the command loads them from the journal.
     pub history: Vec<Entry>,
 }
 
-/// A pack as it was loaded.
+/// A loaded pack.
 #[derive(Clone, Debug)]
 pub struct Install {
     pub pack: Name,
     pub version: u32,
-    /// Of the files it was read from.
+    /// The digest of the files it was read from.
     pub digest: Arc<str>,
 }
 
-/// The next entity that can be had.
+/// A claim of the next available entity.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub lifecycle: Name,
-    /// The transition that takes it; needed where several rankings can be claimed from.
+    /// The transition that claims it. Needed if the lifecycle has several rankings to claim from.
     pub event: Option<Name>,
-    /// Only those that this lets through.
+    /// Only entities that match this filter.
     pub only: Option<Filter>,
     pub fields: Fields,
 }
 
-/// An entity as it is to be.
+/// An entity to put in place without checks.
 #[derive(Clone, Debug)]
 pub struct Seed {
     pub entity: EntityKey,
-    /// The initial one if none is named; one that its lifecycle does not know is a corrupt record.
+    /// The state; the initial state by default. A state that the lifecycle does not have makes a corrupt record.
     pub state: Option<Name>,
     pub fields: Fields,
     /// Counter, key and value.
@@ -211,20 +211,20 @@ impl Seed {
     }
 }
 
-/// An entity that comes from elsewhere, as it is to be here.
+/// An entity to import.
 #[derive(Clone, Debug)]
 pub struct ImportedEntity {
     pub entity: EntityKey,
-    /// The initial one if none is named.
+    /// The state; the initial state by default.
     pub state: Option<Name>,
     pub fields: Fields,
     /// Counter, key and value.
     pub tallies: Vec<(Name, Name, f64)>,
-    /// Slot and holder: granted anew, from now on.
+    /// Slot and holder of the leases to grant at the time of the import.
     pub leases: Vec<(Name, Name)>,
-    /// Where it comes from.
+    /// The origin of the entity.
     pub origin: ImportOrigin,
-    /// Its place in what was sent: a refusal speaks of `entities.PLACE`.
+    /// Its index in the request. A refusal refers to it as `entities.PLACE`.
     pub place: usize,
 }
 
@@ -238,7 +238,7 @@ pub struct Fire {
     pub if_version: Option<u64>,
 }
 
-/// By name, or by target.
+/// A transition, by name or by target state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     Event(Name),
@@ -262,12 +262,12 @@ impl Command {
         self
     }
 
-    /// Who sent its key: the same one of somebody else is another.
+    /// The sender of the idempotency key. The same key of another sender is independent.
     pub fn key_sender(&self) -> &Name {
         self.key_of.as_ref().unwrap_or(&self.actor.id)
     }
 
-    /// The entity it speaks of; none where that is for the engine to find, there are many, or it is about the project.
+    /// The entity that the command is about. None if the engine selects it, if there are several, or if it is the project.
     pub fn entity(&self) -> Option<&EntityKey> {
         Some(match &self.ask {
             Ask::Claim(_) | Ask::Import(_) | Ask::Configure(_) | Ask::Install(_) => return None,
@@ -287,7 +287,7 @@ impl Command {
         })
     }
 
-    /// The lifecycle it is about, if it is about one.
+    /// The lifecycle that the command is about, if there is one.
     pub fn lifecycle(&self) -> Option<&Name> {
         match &self.ask {
             Ask::Claim(claim) => Some(&claim.lifecycle),

@@ -1,4 +1,4 @@
-//! What happened: facts, past tense, stored.
+//! Events: facts in the past tense, stored in the journal.
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -22,50 +22,50 @@ pub struct Entry {
     pub seq: u64,
     pub at: Timestamp,
     pub entity: EntityKey,
-    /// The entity's version after it.
+    /// The version of the entity after this entry.
     pub version: u64,
     pub actor: Name,
     pub actor_kind: ActorKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<Name>,
-    /// The transition or event asked for.
+    /// The requested transition or event.
     pub trigger: Name,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
-    /// Where the entity comes from, on the entry that imported it. Entries of older releases have it in the reason only.
+    /// The origin of an imported entity, on the entry of its import. Entries of older releases have it only in the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Arc<ImportOrigin>>,
-    /// The entry it follows from.
+    /// The number of the entry that caused this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
     /// The rule that triggered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Name>,
-    /// The idempotency key that the command came with, on its first entry.
+    /// The idempotency key of the command, on its first entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyRecord>,
-    /// The name of the request that it answers, on the entries that somebody asked for; what follows from them has a cause.
+    /// The id of the request, on entries that it asked for directly. Entries that follow from them have a cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Name>,
     pub event: Event,
-    /// How the decision that it ends changes orders among entities.
+    /// Changes of rankings, on the last entry of a decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reranked: Vec<Reranked>,
 }
 
-/// A command that counts once under this name.
+/// The idempotency key of a command, and the entries it wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyRecord {
     pub key: Name,
-    /// Who sent it: not always the actor of the entry, which may be the engine or the server.
+    /// The sender of the key. It may differ from the actor of the entry, which can be the engine or the server.
     pub by: Name,
-    /// What the command said, so that another one under the same key is recognised.
+    /// The fingerprint of the command: another command under the same key has another one.
     pub fingerprint: String,
-    /// How many entries it wrote.
+    /// The number of entries that the command wrote.
     pub entries: u32,
-    /// Which of them is the answer.
+    /// The index of the entry that is the answer.
     pub root: u32,
-    /// Fields that were sent and belong to the engine, as the first answer told. Only the journal keeps them.
+    /// Fields that the first answer reported as ignored, because only the engine writes them. Only the journal stores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<Name>,
 }
@@ -134,24 +134,24 @@ pub enum Event {
     MessagePosted {
         kind: Name,
         text: Arc<str>,
-        /// The actors it is delivered to; none: whoever may read.
+        /// The recipients; none means every actor that may read the entity.
         to: Option<Vec<Name>>,
-        /// Whose words these are, where not the actor's.
+        /// The author, if it is not the actor.
         from: Option<Name>,
     },
-    /// A request that was refused, kept all the same.
+    /// A refused request, recorded as evidence.
     EvidenceKept {
         code: Name,
-        /// What was sent, as JSON; cut where it is long.
+        /// The fields that were sent, as JSON; truncated if long.
         sent: Arc<str>,
         fence: Option<u64>,
-        /// Whether some rule of the transition admits whoever sent it. Older entries do not tell.
+        /// Whether some arm of the transition permits the sender. Absent in older entries.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         admitted: Option<bool>,
     },
-    /// Everything that was known of it is dropped, here and from what the journal holds of it.
+    /// The data of the entity was erased, from its row and from its journal entries.
     Erased {
-        /// What stays.
+        /// The fields that remain.
         kept: Fields,
     },
     Notified {
@@ -164,12 +164,12 @@ pub enum Event {
         severity: Severity,
         message: Arc<str>,
     },
-    /// Somebody has seen an alert: who and when is the entry's.
+    /// An alert was acknowledged. The person and the time are those of the entry.
     AlertAcknowledged {
-        /// The entry that raised it.
+        /// The number of the entry that raised it.
         alert: u64,
     },
-    /// Somebody has seen to it.
+    /// An alert was resolved.
     AlertResolved {
         alert: u64,
     },
@@ -183,7 +183,7 @@ pub enum Event {
         effect: Name,
         ok: bool,
     },
-    /// An invariant that was broken holds again.
+    /// A violated invariant holds again.
     ViolationCleared {
         rule: Name,
     },
@@ -193,46 +193,46 @@ pub enum Event {
         message: Arc<str>,
         evidence: Fields,
     },
-    /// Set right by hand, or put in place; `definition` is the one it lives by from then on.
+    /// The entity was corrected, or put in place. It follows version `definition` afterwards.
     Corrected {
         from: Option<Name>,
         to: Name,
         definition: u32,
         changes: Changes,
     },
-    /// It lives by another version of its definition from then on. Its time in its state goes on, under the new name.
+    /// The entity follows another version of its lifecycle. Its time in the state continues under the new state name.
     Migrated {
         from: Name,
         to: Name,
         from_definition: u32,
         definition: u32,
         changes: Changes,
-        /// What takes it back; not needed to replay it.
+        /// The changes that revert the migration. Replay does not need them.
         undo: Option<Box<Changes>>,
     },
-    /// Values and words of these entries of it are dropped from the journal; what came from them is cleared.
+    /// Content of these entries was removed from the journal, and fields that came from it were cleared or replaced.
     Redacted {
         entries: Vec<u64>,
         changes: Changes,
     },
-    /// Settings, zone or people of the project changed: told under [`project_key`](crate::project::project_key).
+    /// Settings, zone or people of the project changed. Recorded under [`project_key`](crate::project::project_key).
     ProjectChanged {
         change: Box<ProjectChange>,
     },
-    /// A version of a pack is in force from here on.
+    /// A version of a pack is in force from this entry on.
     PackInstalled {
         pack: Name,
         version: u32,
-        /// Of the files it was read from.
+        /// The digest of the files it was read from.
         digest: Arc<str>,
     },
 }
 
-/// What an event changes of its entity, and of the counts of those it refers to.
+/// The changes of an event to its entity, and to the counts of the groups it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changes {
-    /// Null clears.
+    /// Null clears a field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<(Name, Value)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -241,12 +241,12 @@ pub struct Changes {
     pub timers: Vec<(Name, Option<TimerState>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shifts: Vec<Shift>,
-    /// How what no other open entity may have in common with it changes.
+    /// The change of the value that must be unique among open entities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<Same>,
 }
 
-/// What no other open entity may have in common with it.
+/// The value of `same`, which must be unique among open entities.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Same {
     Free,
@@ -270,11 +270,11 @@ impl Same {
 pub struct TallyChange {
     pub counter: Name,
     pub key: Name,
-    /// None forgets it; with an empty key too, all of the counter's.
+    /// None removes the tally. With an empty key, none removes all tallies of the counter.
     pub tally: Option<Tally>,
 }
 
-/// A member of a group changed its state, joined (`from` none) or left (`to` none).
+/// A member of a group changed its state, joined (`from` is none) or left (`to` is none).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shift {
     pub group: GroupKey,
@@ -284,10 +284,10 @@ pub struct Shift {
 
 /// `Variant of Event = "name in the journal", indexed or plain;`
 ///
-/// Projections index the entries of indexed kinds, so that reads find them without the journal.
+/// Projections index the entries of indexed kinds, so that reads find them without scanning the journal.
 macro_rules! event_kinds {
     ($($variant:ident = $text:literal, $indexed:ident;)+) => {
-        /// What kind of event an entry is. The list is closed, and a kind never changes its meaning.
+        /// The kind of an event. The list is closed, and a kind never changes its meaning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum EventKind { $($variant),+ }
 
@@ -399,7 +399,7 @@ impl Event {
 }
 
 impl Entry {
-    /// Drops what it tells of an entity that was erased: values and words. What happened and when stays.
+    /// Removes the values and texts of an erased entity from the entry. The kind and time of the event remain.
     pub fn forget(&mut self, erased: &EntityKey) {
         let of_it = |it: &Reranked| matches!(it, Reranked::Placed { entity, .. } if entity == erased);
         self.reranked.retain(|it| !of_it(it));
@@ -429,7 +429,7 @@ impl Entry {
         }
     }
 
-    /// Where it came from and went to, where the event is a move.
+    /// The source and target state, if the event is a move.
     pub fn edge(&self) -> (Option<&Name>, Option<&Name>) {
         match &self.event {
             Event::Created { state, .. } => (None, Some(state)),

@@ -1,7 +1,7 @@
-//! The fingerprint of a command: tells another command under the same idempotency key from a retry.
+//! The fingerprint of a command. It distinguishes a retry from another command under the same idempotency key.
 //!
-//! Journals store fingerprints, so a command must give the same bytes in every release. Every struct is taken apart
-//! without `..`: a new field does not compile until it is part of the fingerprint or left out on purpose.
+//! Journals store fingerprints, so a command must give the same bytes in every release. Every struct is destructured
+//! without `..`: a new field does not compile until it is included, or excluded on purpose.
 
 use sha2::{Digest as _, Sha256};
 use trackside_lifecycle::hex;
@@ -16,7 +16,7 @@ use crate::import_origin::ImportOrigin;
 impl Command {
     /// Equal commands have equal fingerprints, on every machine and in every release.
     pub(crate) fn fingerprint(&self) -> String {
-        // Who sent the key and the request's name do not change what is asked.
+        // The sender of the key and the request id are not part of the request.
         let Self { actor, on_behalf_of, idempotency_key: _, key_of: _, said, request_id: _, reason, ask } =
             self;
         if let Some(Said { digest, place }) = said {
@@ -35,11 +35,11 @@ impl Command {
     }
 }
 
-/// Texts one after the other, each with its length, so that no two sequences run together.
+/// Hashes each text with its length, so that different sequences of texts give different bytes.
 struct Digest(Sha256);
 
 impl Digest {
-    /// What is asked, except for the entity it is about. The words are stored ones: they stay when a variant is
+    /// The request, except for its entity. The literals are stored in journals: they stay when a variant is
     /// renamed.
     fn ask(&mut self, ask: &Ask) -> &mut Self {
         match ask {
@@ -78,7 +78,7 @@ impl Digest {
             }
             Ask::Seed(Seed { entity: _, state, fields, tallies, leases }) => {
                 self.text("plant").text(state.as_deref().unwrap_or_default()).fields(fields);
-                // Without tallies and leases, the bytes of fingerprints that were stored before they counted.
+                // Without tallies and leases: the bytes that were stored before these were part of the fingerprint.
                 if !(tallies.is_empty() && leases.is_empty()) {
                     self.text(&format!("{tallies:?} {leases:?}"));
                 }
@@ -94,9 +94,9 @@ impl Digest {
                 states.iter().for_each(|(from, to)| _ = self.text(from).text(to));
                 self.text("fields").fields(fields)
             }
-            // The number names the entry.
+            // The number identifies the entry.
             Ask::UndoMigration { entity: _, migration } => self.text(&format!("undo {}", migration.seq)),
-            // The history is loaded, not sent.
+            // The history is loaded from the journal, not sent.
             Ask::Redact(Redact { entity: _, entries, becomes, history: _ }) => {
                 self.text(&format!("redact {entries:?}")).fields(becomes)
             }
@@ -110,7 +110,7 @@ impl Digest {
     }
 
     fn imported(&mut self, imported: &ImportedEntity) -> &mut Self {
-        // The name of the file and the place in it may differ: the same entity comes from the same origin.
+        // The file and the index may differ: the same entity has the same origin.
         let ImportedEntity { entity, state, fields, tallies, leases, origin, place: _ } = imported;
         let ImportOrigin { name, file: _ } = origin;
         self.text(&entity.to_string())
@@ -128,13 +128,13 @@ impl Digest {
 
     fn fields(&mut self, fields: &Fields) -> &mut Self {
         for (name, value) in fields.iter() {
-            // The stored form tells all types apart and has one spelling for each value.
+            // The stored form distinguishes all types and has one spelling for each value.
             self.text(name).text(&serde_json::to_string(value).unwrap_or_default());
         }
         self
     }
 
-    /// Its first half as hexadecimal digits.
+    /// The first half as hexadecimal digits.
     fn hex(self) -> String {
         hex::encode(self.0.finalize().get(..16).unwrap_or_default())
     }
@@ -169,7 +169,7 @@ mod tests {
             let fields = [("workPlan", plan.clone())].into_iter().collect();
             Command::fire(actor, EntityKey::new("mission.task", id), "start", fields)
         };
-        // As a journal has it that was written before this test was.
+        // From a journal that is older than this test.
         assert_eq!(command("T-22591").fingerprint(), "90074928086bfe1ada89da986b315e43");
         assert_ne!(command("T-22592").fingerprint(), command("T-22591").fingerprint());
     }
@@ -242,7 +242,7 @@ mod tests {
         Ask::Create { entity: key(), fields: fields() }
     }
 
-    /// The kind of command after this one. A match without a wildcard: a new variant must be put into the row.
+    /// The kind of command after this one. The match has no wildcard, so a new variant must be added here.
     fn after(ask: &Ask) -> Option<Ask> {
         let name = Name::new;
         Some(match ask {
@@ -337,7 +337,7 @@ mod tests {
 
     type Change<'a> = (&'static str, Box<dyn FnOnce() + 'a>);
 
-    /// One change for every field that counts. Fields that do not count are named with `_`.
+    /// One change for every field that is part of the fingerprint. The other fields are matched with `_`.
     fn changes(ask: &mut Ask) -> Vec<Change<'_>> {
         match ask {
             Ask::Create { entity, fields } => vec![other_entity(entity), other_fields(fields)],

@@ -1,4 +1,4 @@
-//! Risk levels of actions: how dangerous, may this role, and why.
+//! The risk policy: the level of an action, whether a role may perform it, and why.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use trackside_lifecycle::value::Value;
 use crate::settings::effective;
 use crate::view::Project;
 
-/// The policy's verdict on an action.
+/// The decision of the risk policy on an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub level: Name,
@@ -21,7 +21,7 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyOutcome {
     Allow,
-    /// A person must approve it first.
+    /// A person must approve the action first.
     Approve,
     Deny,
 }
@@ -109,7 +109,7 @@ struct PolicyScope<'a> {
 }
 
 impl PolicyScope<'_> {
-    /// The arguments of a tool, in the words of the policy.
+    /// The arguments of a tool, mapped to those of the action.
     fn translated(&self, tool: &Tool) -> Result<Value, Fault> {
         let mut arguments = match self.arguments {
             Value::Map(given) => (**given).clone(),

@@ -1,4 +1,4 @@
-//! An entity with everything that the rules derive for a reader.
+//! An entity with all facts that the rules derive for a reader.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::entity::{Entity, Lease};
 use crate::law::Law;
 use crate::view::{Needs, View};
 
-/// What the rules derive from an entity: computed fields, and where the reader may move it.
+/// Facts that the rules derive from an entity: computed fields, and the targets that the reader may move it to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityFacts {
     pub computed: Vec<(Name, Value)>,
-    /// No transition leaves its state.
+    /// Whether no transition leaves its state.
     pub is_final: bool,
-    /// Targets that the rules permit the reader, before required fields are asked for.
+    /// The target states that the rules permit the reader. Required fields are not considered.
     pub allowed: Vec<Name>,
 }
 
@@ -67,7 +67,7 @@ impl PresentedEntity {
         pairs
     }
 
-    /// Running timers with their end. In a final state only those that still fire.
+    /// Running timers with their end. In a final state, only timers that will still fire.
     pub fn timers(&self) -> impl Iterator<Item = (&Name, Timestamp)> {
         let running = self.entity.timers.iter();
         let running = running.filter(|(_, timer)| !self.facts.is_final || timer.due.is_some());

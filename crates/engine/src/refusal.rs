@@ -1,4 +1,4 @@
-//! A command turned down, in a way that teaches.
+//! Refusals: why a command was not accepted, and the alternatives.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,23 +9,23 @@ use trackside_lifecycle::value::Value;
 pub use crate::code::{Code, ConditionCode};
 use crate::event::Entry;
 
-/// Why not, what would be allowed instead, and who may.
+/// A refused command: every reason, the permitted targets and who may.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub stage: Stage,
     pub code: Code,
     pub detail: String,
-    /// Every unmet condition, of this stage and of those after it that could already be seen.
+    /// Every unmet condition of this stage, and of later stages that could already be evaluated.
     pub errors: Vec<Unmet>,
-    /// Targets the rules permit this actor from here.
+    /// The target states that the rules permit the actor from the current state.
     pub allowed: Vec<Name>,
-    /// Who may do what was asked, in words.
+    /// Who may make this request, as text.
     pub who: Option<String>,
-    /// What was asked is kept in the journal all the same, by this entry.
+    /// The entry that records the refused request in the journal as evidence.
     pub kept: Option<Box<Entry>>,
 }
 
-/// The steps of a decision, in order. The first that fails names the refusal.
+/// The stages of a decision, in order. A refusal has the first stage that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     Replay,
@@ -57,7 +57,7 @@ pub struct Unmet {
     pub field: Option<Name>,
     pub code: ConditionCode,
     pub message: String,
-    /// The expression that was not true, and the values it saw.
+    /// The expression that was not true, and the values it read.
     pub rule: Option<Name>,
     pub saw: BTreeMap<Name, Value>,
 }
@@ -72,14 +72,14 @@ impl Unmet {
         self
     }
 
-    /// Whether it is about this field.
+    /// Whether the condition is about this field.
     pub fn is_of(&self, field: &str) -> bool {
         self.field.as_ref().is_some_and(|it| *it == *field)
     }
 }
 
 impl fmt::Display for Refusal {
-    /// For people: the code, every reason on a line of its own, what is allowed, who may.
+    /// Text for people: the code, one line for each reason, the permitted targets, and who may.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "refused: {}", self.code)?;
         for unmet in &self.errors {
@@ -114,7 +114,7 @@ impl Refusal {
         Self { stage, code, detail, errors: Vec::new(), allowed: Vec::new(), who: None, kept: None }
     }
 
-    /// A refusal with one unmet condition, which has the refusal's own code.
+    /// A refusal with one unmet condition, which has the code of the refusal.
     pub fn one(code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
         let mut refusal = Self::new(code, message.clone());
@@ -128,14 +128,14 @@ impl Refusal {
         Self { errors, ..Self::new(code, detail) }
     }
 
-    /// The same, from a stage that is not the usual one of its code.
+    /// Sets a stage that is not the usual one of the code.
     pub fn at(mut self, stage: Stage) -> Self {
         debug_assert!(self.code.stages().contains(&stage), "{} at {stage:?}", self.code);
         self.stage = stage;
         self
     }
 
-    /// A key is for one request.
+    /// The refusal for an idempotency key that was used for another request.
     pub fn key_used(key: &Name) -> Self {
         let message = format!("The key {key} was used for another request. Use a new key for a new request.");
         Self::one(Code::IdempotencyConflict, message)

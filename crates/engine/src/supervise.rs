@@ -1,4 +1,4 @@
-//! Decides what the supervisor does after an agent's process has ended, by the rules of the pack. Performs
+//! Decides the action of the supervisor after an agent's process has ended, by the rules of the pack. Performs
 //! nothing.
 
 use std::collections::BTreeSet;
@@ -15,17 +15,17 @@ use crate::query::{PackScope, QueryError, count};
 use crate::trace::{Point, PointKind, Trace};
 use crate::view::View;
 
-/// A process that ended.
+/// An agent's process that ended.
 #[derive(Clone, Debug)]
 pub struct Ended {
     pub role: Name,
     pub agent: Name,
     pub code: i64,
-    /// Restarts after this exit code without progress since.
+    /// The number of restarts after this exit code without progress since.
     pub restarts: u32,
-    /// Starts on its present task without progress.
+    /// The number of starts on the current task without progress.
     pub reruns: u32,
-    /// The time it has waited already instead of stopping.
+    /// How long the supervisor has waited instead of stopping the agent.
     pub waited: Span,
 }
 
@@ -42,13 +42,13 @@ pub enum Act {
     Restart {
         after: Span,
     },
-    /// There is no work now, but there will be: start again then.
+    /// There is no work now, but there will be: start again after this delay.
     Wait {
         after: Span,
     },
-    /// Start again only after its hold has ended.
+    /// Start again when its hold has ended.
     Hold,
-    /// It makes no progress: fire this event on its task, then restart it without that task.
+    /// The agent makes no progress: fire this event on its task, then restart it without that task.
     GiveUp {
         on: Name,
         fire: Name,
@@ -56,7 +56,7 @@ pub enum Act {
     },
 }
 
-/// The verdict of the role's rules.
+/// Applies the rules of the role.
 pub fn after_exit(
     law: &Law,
     view: &View,
@@ -133,7 +133,7 @@ impl Case<'_> {
         Ok(verdict(Act::Restart { after: Span(delay as i64) }, format!("exit code {code}")))
     }
 
-    /// Stops an agent that has no more work, or waits if there will be some.
+    /// Stops an agent that has no more work, or waits if there will be work.
     fn stop(&self) -> Result<Verdict, QueryError> {
         for (n, wait) in self.rules.waits.iter().enumerate() {
             let most = wait.most.as_ref().map(|it| self.span(it)).transpose()?;

@@ -1,122 +1,131 @@
-//! Bodies of answers.
+//! Bodies of responses.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-/// A page of a list.
+/// One page of a list.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T = Json> {
     pub items: Vec<T>,
-    /// Send it as `cursor` for the next page; null on the last.
+    /// The cursor of the next page: send it as `cursor`. Null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// What a heartbeat brings back.
+/// The answer to a heartbeat.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatReply {
+    /// When the renewed lease expires.
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
+    /// The fence of the lease.
     pub fence: Option<u64>,
-    /// Why the holder should stop, where it should.
+    /// Present if the holder should stop, with the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// What the holder was told since its last heartbeat.
+    /// Notifications to the holder since its previous heartbeat.
     pub notices: Vec<Json>,
+    /// True if the same heartbeat was sent before under its idempotency key.
     #[serde(default)]
     pub replayed: bool,
 }
 
-/// A holder is to stop.
+/// A request to the holder of a lease to stop.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Stop {
+    /// The messages of the failed checks of the slot, separated by `; `.
     pub why: String,
 }
 
-/// Work for the outside that nobody has answered.
+/// An effect that has no result yet.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Effect)]
 pub struct EffectBody {
     pub id: u64,
     pub kind: String,
-    /// The entity that asked for it.
+    /// The lifecycle of the entity that requested it.
     pub lifecycle: String,
+    /// The id of that entity.
     pub entity: String,
-    /// What it is to be carried out with.
+    /// The arguments of the effect, by name.
     #[schema(value_type = Object)]
     pub with: Map<String, Json>,
-    /// Who is at it now.
+    /// The actor that has taken the effect; null if none has.
     pub taken_by: Option<String>,
-    /// The number that goes with the result, where the caller has taken it.
+    /// The fence to send with the result. Present only if the caller has taken the effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<u64>,
 }
 
-/// Work for the outside that the caller has taken.
+/// An effect that the caller has taken.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EffectTaken {
     pub id: u64,
     pub kind: String,
+    /// The lifecycle of the entity that requested it.
     pub lifecycle: String,
+    /// The id of that entity.
     pub entity: String,
-    /// What it is to be carried out with.
+    /// The arguments of the effect, by name.
     #[schema(value_type = Object)]
     pub with: Map<String, Json>,
-    /// Comes back with the result.
+    /// The fence to send with the result.
     pub fence: u64,
-    /// When it is handed to somebody else, if there is no result by then.
+    /// When another worker can take the effect, if it has no result by then.
     #[schema(format = DateTime)]
     pub until: String,
 }
 
-/// Words posted on an entity.
+/// A message posted on an entity.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Message {
+    /// The number of the journal entry.
     pub seq: u64,
     pub kind: String,
     pub text: String,
-    /// Whose words they are.
+    /// The author.
     pub from: String,
-    /// The actors they are for; null: whoever may see the entity.
+    /// The recipients; null means every actor that may read the entity.
     pub to: Option<Vec<String>>,
     #[schema(format = DateTime)]
     pub at: String,
-    /// They were taken out of the journal.
+    /// True if the text was redacted from the journal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
 }
 
-/// What the policy says of an action.
+/// The decision of the risk policy on an action.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PolicyJudgement {
     pub pack: String,
     pub action: String,
     pub role: Option<String>,
-    /// One of the levels of the policy.
+    /// The risk level: one of the `levels` of the policy.
     pub level: String,
-    /// `allow`, `approve` (somebody must say yes first) or `deny`.
+    /// `allow`, `approve` (a person must approve first) or `deny`.
     pub outcome: String,
     pub why: String,
 }
 
-/// Content that is kept under its hash.
+/// An artifact, stored under the hash of its content.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ArtifactKept {
     pub sha256: String,
+    /// The size in bytes.
     pub size: u64,
-    /// False if it was there already.
+    /// False if it was stored before.
     pub stored: bool,
 }
 
-/// What time it is for the server.
+/// The time of the server.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Clock {
     #[schema(format = DateTime)]
     pub now: String,
-    /// `system` or `manual`.
+    /// `system` (the clock of the machine) or `manual`.
     pub clock: String,
 }

@@ -6,13 +6,13 @@ use utoipa::ToSchema;
 use crate::moved::Moved;
 use crate::problem::Problem;
 
-/// The outcome of every command of a batch, in order.
+/// The outcome of every command of a batch, in the order of the commands.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BatchReply {
     pub results: Vec<BatchResult>,
 }
 
-/// An atomic batch in which a command was refused: nothing changed.
+/// The refusal of an atomic batch: at least one command was refused and nothing changed.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BatchRefusal {
     #[serde(flatten)]
@@ -25,7 +25,7 @@ pub struct BatchRefusal {
 #[serde(untagged)]
 pub enum BatchResult {
     Done {
-        /// 201 if it created an entity, else 200.
+        /// 201 if the command created an entity, else 200.
         status: u16,
         #[serde(flatten)]
         moved: Box<Moved>,
@@ -34,7 +34,7 @@ pub enum BatchResult {
     NotDone(NotDone),
 }
 
-/// A command that would have been accepted, in a batch where another one was refused.
+/// A command that would have been accepted in an atomic batch, but another command was refused.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct NotDone {
     pub status: u16,

@@ -1,4 +1,4 @@
-//! A client that speaks the wire.
+//! An HTTP client for the server.
 
 use std::time::Duration;
 
@@ -10,46 +10,46 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::Problem;
 
-/// Speaks to a server, as whoever its token says.
+/// A client of one server, with the identity of its token.
 #[derive(Clone, Debug)]
 pub struct Client {
     agent: ureq::Agent,
     url: String,
     token: String,
-    /// For whom it speaks.
+    /// The actor on whose behalf it sends requests.
     on_behalf: Option<String>,
 }
 
-/// Why there is no answer that could be used.
+/// Why a request got no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("cannot reach {url}: {why}")]
     Unreachable { url: String, why: String },
-    /// The server turned it down, and says why.
+    /// The server returned a problem document.
     #[error("{}", .0.detail)]
     Refused(Box<Problem>),
     #[error("{url} answered {status} and not in words that we know: is it a Trackside server?")]
     Strange { url: String, status: u16 },
 }
 
-/// What the server said.
+/// The status and body of a response.
 #[derive(Clone, Debug)]
 pub struct HttpReply {
     pub status: u16,
     pub body: Json,
 }
 
-/// An answer that is read as it comes.
+/// A response whose body is read as a stream.
 #[derive(Debug)]
 pub struct Exchange<R> {
     pub status: u16,
-    /// Its media type.
+    /// The media type.
     pub kind: String,
     pub body: R,
 }
 
 impl HttpReply {
-    /// The body as what it should be.
+    /// Parses the body.
     pub fn into<T: DeserializeOwned>(self) -> Result<T, ClientError> {
         serde_json::from_value(self.body)
             .map_err(|_| ClientError::Strange { url: String::new(), status: self.status })
@@ -57,12 +57,12 @@ impl HttpReply {
 }
 
 impl Client {
-    /// A server, by its address as in `http://127.0.0.1:7420`; without a token it shows none.
+    /// A client of the server at this address, such as `http://127.0.0.1:7420`. An empty token is not sent.
     pub fn new(url: &str, token: &str) -> Self {
         Self::with(url, token, TlsConfig::default())
     }
 
-    /// The same for a server whose certificate was signed by somebody of your own: theirs, as PEM.
+    /// A client that trusts a private certificate authority; `authority` is its certificate as PEM.
     pub fn trusting(url: &str, token: &str, authority: &[u8]) -> Result<Self, String> {
         let mut trusted = Vec::new();
         for item in parse_pem(authority) {
@@ -87,7 +87,7 @@ impl Client {
         Self { agent: config.build().into(), url, token: token.to_owned(), on_behalf: None }
     }
 
-    /// Speaks for somebody else.
+    /// Sends requests on behalf of another actor.
     #[must_use]
     pub fn acting_for(mut self, id: &str) -> Self {
         self.on_behalf = Some(id.to_owned());
@@ -106,7 +106,7 @@ impl Client {
         self.post_with(path, body, &[])
     }
 
-    /// The same with headers.
+    /// Sends a POST request with further headers.
     pub fn post_with(
         &self,
         path: &str,
@@ -120,13 +120,13 @@ impl Client {
         self.send(Method::PUT, path, serde_json::to_vec(body).ok(), &[])
     }
 
-    /// Keeps content as it is.
+    /// Sends content as `application/octet-stream`.
     pub fn put_bytes(&self, path: &str, content: &[u8]) -> Result<HttpReply, ClientError> {
         let kind = [("content-type", "application/octet-stream")];
         self.send(Method::PUT, path, Some(content.to_vec()), &kind)
     }
 
-    /// Content as it is.
+    /// Downloads content of up to 64 MiB.
     pub fn get_bytes(&self, path: &str) -> Result<Vec<u8>, ClientError> {
         let mut response = self.request(Method::GET, path, None, &[])?;
         if response.status().as_u16() >= 300 {
@@ -140,7 +140,7 @@ impl Client {
         self.send(Method::DELETE, path, None, &[])
     }
 
-    /// A stream, to be read line by line as events come.
+    /// Opens an event stream, which is read line by line.
     pub fn stream(&self, path: &str) -> Result<impl std::io::BufRead + use<>, ClientError> {
         let response = self.request(Method::GET, path, None, &[])?;
         let status = response.status().as_u16();
@@ -150,7 +150,7 @@ impl Client {
         Ok(std::io::BufReader::new(response.into_body().into_reader()))
     }
 
-    /// Sends a body as it is, and gives the answer whatever its status: it is read as it comes.
+    /// Sends a raw body and returns the response with any status. Its body is read as a stream.
     pub fn exchange(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Entities in answers.
+//! Entities in responses.
 
 use serde::{Serialize, Serializer};
 use trackside_engine::present::PresentedEntity;
@@ -12,17 +12,17 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 #[schema(as = Entity)]
 pub struct EntityBody {
-    /// Targets that the rules permit this caller from here, before required fields are asked for.
+    /// The target states that the rules permit the caller from the current state. Required fields are not considered.
     #[schema(value_type = Vec<String>)]
     pub allowed_transitions: Vec<Name>,
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// The version of its definition.
+    /// The version of the lifecycle that the entity follows.
     pub definition: u32,
     #[schema(value_type = Object)]
     pub fields: FieldMap,
-    /// Whether no transition leaves its state.
+    /// True if no transition leaves its state.
     #[serde(rename = "final")]
     pub is_final: bool,
     #[schema(value_type = String)]
@@ -30,6 +30,7 @@ pub struct EntityBody {
     pub leases: Vec<LeaseBody>,
     #[schema(value_type = String)]
     pub lifecycle: Name,
+    /// The state before the current one; null if there was none.
     #[schema(value_type = Option<String>)]
     pub previous_state: Option<Name>,
     #[schema(value_type = String)]
@@ -37,22 +38,24 @@ pub struct EntityBody {
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub state_entered_at: Timestamp,
-    /// Seconds.
+    /// Seconds since it entered its state.
     pub time_in_state: f64,
+    /// The running timers.
     pub timers: Vec<TimerBody>,
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
+    /// Increases when the entity changes.
     pub version: u64,
 }
 
-/// An open request to people.
+/// An open approval request.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Approval)]
 pub struct ApprovalBody {
     #[serde(flatten)]
     pub entity: EntityBody,
-    /// The request asks for a quick decision.
+    /// True if the request is marked as urgent.
     pub urgent: bool,
 }
 
@@ -61,6 +64,7 @@ pub struct ApprovalBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Timer)]
 pub struct TimerBody {
+    /// When the timer is due.
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub due_at: Timestamp,
@@ -76,6 +80,7 @@ pub struct LeaseBody {
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Timestamp,
+    /// Increases with every grant of the lease. Send it with requests under this lease.
     pub fence: u64,
     #[schema(value_type = String)]
     pub holder: Name,

@@ -1,4 +1,4 @@
-//! Journal entries in answers, on the feed and in webhooks.
+//! Journal entries in responses, on the feed and in webhooks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,68 +23,72 @@ use crate::entity::{FieldMap, as_json, as_text};
 pub struct EntryBody {
     #[schema(value_type = String)]
     pub actor: Name,
-    /// `human`, `agent`, `system` or `timeout`.
+    /// The kind of actor: `human`, `agent`, `system` or `timeout`.
     pub actor_kind: &'static str,
-    /// The entry it follows from.
+    /// The number of the entry that caused this one. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
-    /// The rule that triggered it.
+    /// The rule that triggered it. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub condition: Option<Name>,
-    /// One of a closed list of kinds, such as `STATE_TRANSITION`.
+    /// The kind of event, from a closed list, such as `STATE_TRANSITION`.
     #[schema(value_type = String)]
     pub event: EventKind,
+    /// The state before. Absent if the entry does not change the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub from: Option<Name>,
-    /// It covers the entry before it.
+    /// The hash of the entry in hexadecimal. It covers the hash of the previous entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub hash: Option<String>,
+    /// The id of the entity.
     #[schema(value_type = String)]
     pub id: Name,
-    /// The key under which the command counts once.
+    /// The idempotency key of the command, on its first entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub idempotency_key: Option<Name>,
+    /// The lifecycle of the entity.
     #[schema(value_type = String)]
     pub lifecycle: Name,
-    /// Depends on the kind of event.
+    /// Details of the event. The members depend on its kind.
     #[schema(value_type = Object)]
     pub metadata: EntryMetadata,
-    /// The actor on whose behalf it was done.
+    /// The actor on whose behalf the command was sent. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub on_behalf_of: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub reason: Option<Arc<str>>,
-    /// Values and texts were dropped from it.
+    /// True if values and texts were redacted from the entry.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub redacted: bool,
-    /// The id of the request that asked for it.
+    /// The id of the request, on entries that it asked for directly.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub request_id: Option<Name>,
-    /// Its number: there are no gaps.
+    /// The number of the entry. Numbers have no gaps.
     pub seq: u64,
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Timestamp,
+    /// The state after. Absent if the entry does not change the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub to: Option<Name>,
-    /// The transition or event that was asked for.
+    /// The requested transition or event.
     #[schema(value_type = String)]
     pub trigger: Name,
-    /// The entity's version after it.
+    /// The version of the entity after this entry.
     pub version: u64,
 }
 
 impl EntryBody {
-    /// An entry that is not stored: it has no hash.
+    /// The body of an entry that is not stored. It has no hash.
     pub fn new(entry: &Entry) -> Self {
         let (from, to) = entry.edge();
         Self {
@@ -111,14 +115,14 @@ impl EntryBody {
         }
     }
 
-    /// A stored entry with its hash, in hexadecimal.
+    /// The body of a stored entry, with its hash in hexadecimal.
     pub fn stored(entry: &Entry, hash: Option<String>) -> Self {
         let idempotency_key = entry.key.as_ref().map(|it| it.key.clone());
         Self { hash, idempotency_key, ..Self::new(entry) }
     }
 }
 
-/// What belongs to the kind of an event.
+/// The details of an event, by its kind.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum EntryMetadata {
@@ -303,7 +307,7 @@ fn text_of(severity: &Severity) -> &'static str {
     severity.as_str()
 }
 
-/// The fields that an entry changed. Of two values under one name the later one holds.
+/// The fields that an entry changed. If a name occurs twice, the later value wins.
 fn changed(changes: &Changes) -> FieldMap {
     let mut pairs: Vec<&(Name, Value)> = changes.fields.iter().rev().collect();
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
@@ -311,7 +315,7 @@ fn changed(changes: &Changes) -> FieldMap {
     FieldMap(pairs.into_iter().cloned().collect())
 }
 
-/// The fields of a refused request: a JSON object, or a text if it was cut because of its length.
+/// The fields of a refused request: a JSON object, or a text if it was truncated because of its length.
 #[derive(Clone, Debug)]
 pub struct SentFields(Arc<str>);
 
@@ -324,7 +328,7 @@ impl Serialize for SentFields {
     }
 }
 
-/// A change of the project: settings by pack, and whatever else changed.
+/// A change of the project: its people, its settings by pack and its time zone. Unchanged parts are absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProjectMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,52 +1,53 @@
-//! What comes from elsewhere.
+//! Imports from other systems.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-/// Entities that come from elsewhere: all of them, or none.
+/// Entities to import: all of them or none. At most 1,000 by default.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Import {
     pub entities: Vec<ImportEntity>,
-    /// The file that told of them, for the journal.
+    /// The name of the imported file, for the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// One of them, as it is to be here.
+/// An entity to import.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportEntity {
     pub lifecycle: String,
     pub id: String,
-    /// The initial one if none is named.
+    /// The state; the initial state by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
-    /// What its counters have counted.
+    /// The values of its counters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<ImportCount>,
-    /// Leases that are granted anew, from now on.
+    /// Leases to grant at the time of the import.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<ImportLease>,
-    /// What it is called where it comes from: by this an import knows it again.
+    /// The name of the entity in the other system. Later imports recognise the entity by it.
     pub origin: String,
 }
 
-/// What a counter has counted under a key.
+/// The value of a counter under one key.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportCount {
     pub counter: String,
+    /// The key of the tally; empty for a counter without keys.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
     pub value: f64,
 }
 
-/// Who holds a slot.
+/// A lease to grant on a slot.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportLease {
@@ -54,13 +55,13 @@ pub struct ImportLease {
     pub holder: String,
 }
 
-/// What became of an import.
+/// The result of an import.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReply {
-    /// How many came in, or would.
+    /// The number of entities that were imported, or would be in a dry run.
     pub imported: u64,
-    /// Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by now.
+    /// Entities that an earlier import created from the same origin, as `lifecycle/id`. They are not changed.
     pub already: Vec<String>,
     pub dry_run: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,23 +1,23 @@
-//! Who is who.
+//! Tokens, identities and sign-in links.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A token that is to be made.
+/// A token to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// Whom it speaks for.
+    /// The actor that the token identifies.
     pub actor: String,
-    /// `human`, `agent` or `system`.
+    /// The kind of actor: `human`, `agent` or `system`.
     pub kind: String,
-    /// `pack:role`, or bare where that is unique; `admin` for the owner's rights.
+    /// Roles as `pack:role`, or as `role` if that is unique. `admin` gives the rights of the owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
-    /// Whom it may act for: ids, with `*` for any end.
+    /// The actors on whose behalf the holder may act: ids, where `*` at the end matches any rest.
     #[serde(default, rename = "for", skip_serializing_if = "Vec::is_empty")]
     pub on_behalf: Vec<String>,
-    /// How long it is good for; for ever if there is nothing.
+    /// How long the token is valid, such as `90s`, `15m`, `24h` or `7d`. Without it, the token does not expire. A run token is valid for at most one hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,34 +28,40 @@ pub struct NewToken {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Token {
+    /// The id of the token, which is not its text.
     pub id: String,
+    /// The actor that the token identifies.
     pub actor: String,
+    /// The kind of actor: `human`, `agent` or `system`.
     pub kind: String,
     pub roles: Vec<String>,
+    /// The actors on whose behalf the holder may act.
     #[serde(rename = "for")]
     pub on_behalf: Vec<String>,
     pub purpose: String,
     pub state: String,
     #[schema(format = DateTime)]
     pub created_at: String,
+    /// When it expires; null means never.
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
+    /// The actor that created it.
     pub minted_by: Option<String>,
     pub note: Option<String>,
 }
 
-/// A token that was made: its text is shown this once.
+/// A created token. Its text is returned only once.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct TokenMade {
-    /// Send it as `Authorization: Bearer …`. It cannot be shown again.
+    /// The text of the token. Send it as `Authorization: Bearer …`. It cannot be shown again.
     pub token: String,
-    /// Said where it does not last as long as was asked for.
+    /// Why the token expires earlier than requested. Absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<String>,
     pub details: Token,
 }
 
-/// Who the caller is.
+/// The identity of the caller.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Identity)]
@@ -63,28 +69,30 @@ pub struct IdentityBody {
     pub actor: String,
     pub kind: String,
     pub roles: Vec<String>,
-    /// For whom it speaks in this request.
+    /// The actor on whose behalf the caller sends this request; null if there is none.
     pub acting_for: Option<String>,
+    /// The actors on whose behalf the caller may act.
     #[serde(rename = "for")]
     pub on_behalf: Vec<String>,
-    /// The id of the token it showed.
+    /// The id of the caller's token.
     pub token: String,
+    /// When the token expires; null means never.
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
 }
 
-/// A person who is to be let in.
+/// A person to create a sign-in link for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewLink {
-    /// The person; the caller if there is none.
+    /// The id of the person; the caller by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
 }
 
-/// A way in, once.
+/// A sign-in link that can be used once.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInLink {

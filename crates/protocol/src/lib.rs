@@ -1,4 +1,4 @@
-//! The wire: what is asked over HTTP and what is answered, as plain data. The server writes it, clients read it.
+//! The wire format: bodies of HTTP requests and responses as plain data, for the server and for clients.
 
 mod answers;
 mod batch;

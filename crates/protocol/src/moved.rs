@@ -1,4 +1,4 @@
-//! Answers to commands.
+//! Responses to commands.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -13,15 +13,17 @@ use crate::entry::EntryBody;
 #[serde(rename_all = "camelCase")]
 pub struct Moved {
     pub success: bool,
+    /// The entity after the command.
     pub entity: Option<EntityBody>,
-    /// The journal entry that answers it.
+    /// The journal entry of the command.
     pub transition: EntryBody,
-    /// Whether the same command came before and this is its first answer again.
+    /// True if the same command was sent before under its idempotency key. The response repeats the first answer.
     pub replayed: bool,
-    /// Fields the engine owns; the values that were sent are ignored.
+    /// Fields that were sent but ignored, because only the engine writes them. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<String>, required = false)]
     pub ignored: Vec<Name>,
+    /// True if the command was only decided and nothing changed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub dry_run: bool,

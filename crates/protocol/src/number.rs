@@ -1,9 +1,9 @@
-//! Whole numbers as others write them.
+//! Whole numbers in JSON, also written as `3.0`.
 
 use serde::{Deserialize as _, Deserializer};
 use serde_json::Value as Json;
 
-/// A whole number, also where it is written as `3.0`, within what every language can hold.
+/// Reads a whole number, also one written as `3.0`. Null is none.
 fn read<E: serde::de::Error>(json: &Json) -> Result<Option<u64>, E> {
     let wrong =
         |it: &dyn std::fmt::Display| E::custom(format!("{it} is not a whole number from 0 to {}", i64::MAX));
@@ -18,18 +18,18 @@ fn read<E: serde::de::Error>(json: &Json) -> Result<Option<u64>, E> {
     }
 }
 
-/// One that may be missing.
+/// An optional whole number.
 pub(crate) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     read(&Json::deserialize(from)?)
 }
 
-/// One that must be there.
+/// A required whole number.
 pub(crate) fn needed<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
     let found = whole(from)?.ok_or_else(|| serde::de::Error::custom("a whole number is needed"))?;
     T::try_from(found).map_err(|_| serde::de::Error::custom(format!("{found} is too large")))
 }
 
-/// Several.
+/// A list of whole numbers.
 pub(crate) fn all<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
     let each = |it: &Json| read(it)?.ok_or_else(|| serde::de::Error::custom("a whole number is needed"));
     Vec::<Json>::deserialize(from)?.iter().map(each).collect()

@@ -1,4 +1,4 @@
-//! Why not: RFC 9457, and what the engine has to say.
+//! Problem documents (RFC 9457), with the details of a refusal.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,31 @@ use utoipa::ToSchema;
 
 use crate::ProblemCode;
 
-/// A request that was turned down, in a way that teaches.
+/// A request that was refused or failed: the reasons, the permitted targets and who may.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
+    /// A URI that identifies the code.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The code as a title, such as `Requirement missing`.
     pub title: String,
+    /// The HTTP status.
     pub status: u16,
+    /// The main reason, as a sentence.
     pub detail: String,
+    /// The code, such as `requirement-missing`.
     pub code: String,
     /// Always false.
     pub success: bool,
-    /// Every unmet condition, never only the first.
+    /// All unmet conditions.
     pub errors: Vec<UnmetBody>,
-    /// Targets that the rules permit this caller from here.
+    /// The target states that the rules permit the caller from the current state.
     pub allowed_transitions: Vec<String>,
-    /// Who may do what was asked, in words.
+    /// Who may make this request, as text. Absent if the refusal does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
-    /// Whether what was sent is kept in the journal all the same.
+    /// True if the refused request was recorded in the journal as evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
 }
@@ -38,13 +43,14 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Unmet)]
 pub struct UnmetBody {
+    /// The field that the condition is about; null if there is none.
     pub field: Option<String>,
     pub message: String,
     pub code: String,
-    /// The expression that was not true.
+    /// The expression that was not true. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// The values it saw.
+    /// The values that the expression read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = Object)]
     pub saw: BTreeMap<String, Json>,
@@ -110,7 +116,7 @@ impl Problem {
     }
 }
 
-/// `requirement-missing` as people write it.
+/// The title of a code: `Requirement missing` for `requirement-missing`.
 pub fn title(code: &str) -> String {
     let words = code.replace('-', " ");
     let mut letters = words.chars();

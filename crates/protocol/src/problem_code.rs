@@ -7,7 +7,7 @@ use trackside_engine::refusal::Code;
 /// `Variant = "text", HTTP status, ["next step", …];` with next steps as in the engine's table.
 macro_rules! problem_codes {
     ($($variant:ident = $text:literal, $status:literal, $next:expr;)+) => {
-        /// Why a request was turned down.
+        /// The reason why a request was refused or failed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ProblemCode { Refusal(Code), $($variant),+ }
 
@@ -22,7 +22,7 @@ macro_rules! problem_codes {
                 match self { Self::Refusal(code) => code.http_status(), $(Self::$variant => $status),+ }
             }
 
-            /// Templates of the next step, in order of preference. Empty: the unmet conditions decide.
+            /// Templates of the next step, in order of preference. If there are none, the unmet conditions decide.
             pub const fn next_steps(self) -> &'static [&'static str] {
                 match self { Self::Refusal(code) => code.next_steps(), $(Self::$variant => &$next),+ }
             }
@@ -89,7 +89,7 @@ problem_codes! {
 }
 
 impl ProblemCode {
-    /// None for a code of a newer server.
+    /// None for an unknown code, such as one of a newer server.
     pub fn parse(text: &str) -> Option<Self> {
         let own = || Self::OWN.iter().copied().find(|it| it.as_str() == text);
         Code::parse(text).map(Self::Refusal).or_else(own)

@@ -7,120 +7,134 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use crate::number::{needed, whole};
 
-/// A new entity.
+/// An entity to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Create)]
 pub struct CreateBody {
-    /// 1 to 128 of letters, digits, `.`, `_`, `@`, `-`; made by the server if there is none.
+    /// The id: 1 to 128 letters, digits, `.`, `_`, `@` or `-`. By default the server generates one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// Initial values of fields, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
 }
 
-/// A change of state by target or by name, or an event that changes fields only. One of `to` and `event` is named.
+/// A requested transition, by target state (`to`) or by name (`event`). Send exactly one of the two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Transition)]
 pub struct TransitionBody {
-    /// The state it is to go to.
+    /// The target state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The event of the lifecycle.
+    /// The name of the transition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// The fields of the request, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
+    /// The reason, for the journal. Some transitions require one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The number of the lease under which the caller works.
+    /// The fence of the lease that the caller holds.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     pub fence: Option<u64>,
 }
 
-/// The next one that can be claimed.
+/// A claim of the next available entity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Claim)]
 pub struct ClaimBody {
-    /// The transition that takes it, where several could.
+    /// The transition that claims the entity. Needed if several can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// Only one for which this is true.
+    /// An expression: only an entity for which it is true is claimed.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
+    /// The fields of the request, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
+    /// The reason, for the journal. Some transitions require one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A sign of life from the holder of a lease.
+/// A heartbeat of the holder of a lease.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Heartbeat)]
 pub struct HeartbeatBody {
-    /// Which lease; needed where the lifecycle has several.
+    /// The slot of the lease. By default the only slot of the lifecycle, or the one that the caller holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
-    /// The number of the lease, as it was granted.
+    /// The fence of the lease, as it was granted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     pub fence: Option<u64>,
 }
 
-/// The loud override.
+/// A correction: an admin override of state or fields outside the declared transitions. It is journalled and raises an alert.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correct {
+    /// The new state; unchanged by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// New values of fields, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
+    /// The reason, for the journal. Required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Many commands in one request.
+/// Several commands in one request; at most 1,000 by default.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Batch)]
 pub struct BatchBody {
     pub commands: Vec<BatchCommand>,
-    /// All of them, or none.
+    /// True: either all commands are accepted, or nothing changes. False, the default: each command has its own outcome.
     #[serde(default)]
     pub atomic: bool,
 }
 
-/// A command of a batch: with `to` or `event` it moves, without it creates.
+/// A command of a batch. With `to` or `event` it requests a transition; without them it creates an entity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BatchCommand {
     pub lifecycle: String,
+    /// The id of the entity. Optional for a new entity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// The target state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// The name of the transition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// The fields of the request, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
+    /// The reason, for the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The fence of the lease that the caller holds.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     pub fence: Option<u64>,
 }
 
-/// Where the manual clock is to go: by a span, or to a time.
+/// An advance of the manual clock: `by` a span, or `to` a time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Advance {
-    /// `90s`, `15m`, `24h`, `7d`.
+    /// A span such as `90s`, `15m`, `24h` or `7d`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[0-9]{1,6}[smhd]$")]
     pub by: Option<String>,
@@ -129,70 +143,72 @@ pub struct Advance {
     pub to: Option<String>,
 }
 
-/// Work for the outside that somebody wants to do.
+/// A request to take effects.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TakeEffects {
-    /// Only of this kind.
+    /// Only effects of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// How long until it is handed to somebody else, if there is no result by then: `5m` if nothing is said, `24h` at most.
+    /// How long the effects are reserved for the caller: `5m` by default, at most `24h`. After that, another worker can take those without a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[0-9]{1,6}[smhd]$")]
     pub lease: Option<String>,
-    /// How many at most: 1 if nothing is said; of more than 200, 200.
+    /// The largest number of effects: 1 by default. A number above 200 counts as 200.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schema(minimum = 1)]
     pub limit: Option<u64>,
 }
 
-/// What somebody decides on a request to people.
+/// A decision on an approval request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decide {
     /// `approve` or `deny`.
     #[schema(pattern = "^(approve|deny)$")]
     pub decision: String,
+    /// A note of the person who decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where it is to lead, where the request lets people choose.
+    /// The target state, if the request lets people choose one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The lifecycle, where several have a request with this id.
+    /// The lifecycle. Needed if several lifecycles have a request with this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifecycle: Option<String>,
 }
 
-/// An action of which somebody wants to know how risky it is.
+/// An action for the risk policy to evaluate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluate {
     pub action: String,
     #[serde(default)]
     pub arguments: Json,
-    /// For whom; the caller's own roles if there is none.
+    /// The role that would perform the action; the caller's own roles by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Whose policy; needed where several packs have one.
+    /// The pack with the policy. Needed if several packs have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
 }
 
-/// What became of work for the outside.
+/// The result of an effect.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectResult {
+    /// True if the effect succeeded.
     pub ok: bool,
-    /// What there is to tell: members by their names, or a text, which is the member `detail`.
+    /// Details of the result: an object, or a text, which becomes the member `detail`.
     #[serde(default, skip_serializing_if = "Map::is_empty", deserialize_with = "members_or_text")]
     #[schema(schema_with = members_or_text_schema)]
     pub detail: Map<String, Json>,
-    /// The number under which it was taken.
+    /// The fence under which the caller took the effect.
     #[serde(deserialize_with = "needed")]
     pub fence: u64,
 }
 
-/// Members by their names, or a text.
+/// Reads an object, or a text as its member `detail`.
 fn members_or_text<'de, D: Deserializer<'de>>(from: D) -> Result<Map<String, Json>, D::Error> {
     match Json::deserialize(from)? {
         Json::Object(members) => Ok(members),

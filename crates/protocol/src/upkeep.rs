@@ -1,4 +1,4 @@
-//! Looking after a project: its packs, settings, versions, copies.
+//! Upkeep of a project: packs, settings, migrations, archives, backups and redactions.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use utoipa::ToSchema;
 
 use crate::number::{all, needed};
 
-/// The texts of a pack: path within it and text.
+/// The files of a pack.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PackFiles)]
 pub struct PackBody {
-    /// `pack.yaml`, and `lifecycles/….yaml`.
+    /// Path within the pack to text: `pack.yaml` and `lifecycles/….yaml`.
     pub files: BTreeMap<String, String>,
 }
 
-/// A pack that is in force.
+/// A pack in force.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PackSummary {
     pub pack: String,
@@ -28,13 +28,13 @@ pub struct PackSummary {
     pub lifecycles: Vec<String>,
 }
 
-/// What became of a pack that was sent.
+/// The result of installing a pack.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PackInstalled {
     pub pack: String,
     pub version: u32,
     pub lifecycles: Vec<String>,
-    /// False if the same was in force already.
+    /// False if the same files were in force before.
     pub installed: bool,
 }
 
@@ -43,18 +43,20 @@ pub struct PackInstalled {
 #[schema(as = Setting)]
 pub struct SettingBody {
     pub name: String,
-    /// What holds.
+    /// The current value.
     pub value: Json,
-    /// What the pack says.
+    /// The default of the pack.
     pub default: Json,
-    /// `project` where the project has a word of its own, else `default`.
+    /// `project` if the project overrides the default, else `default`.
     pub origin: String,
     /// `string`, `number`, `integer`, `boolean`, `span`, `list`, `map` or `any`.
     #[serde(rename = "type")]
     pub kind: String,
     pub about: String,
+    /// The smallest allowed value. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
+    /// The largest allowed value. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
 }
@@ -67,120 +69,123 @@ pub struct SettingsBody {
     pub items: Vec<SettingBody>,
 }
 
-/// What is the same for the whole project.
+/// The settings of the whole project.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Project)]
 pub struct ProjectBody {
-    /// IANA name of its time zone; empty means UTC.
+    /// IANA name of the time zone, such as `Europe/Berlin`; empty means UTC.
     pub zone: String,
     pub packs: Vec<SettingsBody>,
 }
 
-/// What of the project is to change.
+/// A change of the project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectPut {
-    /// As in `Europe/Berlin`; empty means UTC.
+    /// IANA name of the time zone, such as `Europe/Berlin`; empty means UTC.
     pub zone: String,
 }
 
-/// Running entities that are to live by another version of their definition.
+/// A migration of running entities to another version of their lifecycle.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Migrate)]
 pub struct MigrateBody {
     pub lifecycle: String,
-    /// The version they are to live by; with `undo`, the one they were moved to.
+    /// The version to migrate to. With `undo`: the version that they were migrated to.
     #[serde(deserialize_with = "needed")]
     pub to: u32,
-    /// State to its name there, where that is another one.
+    /// State to its name in the other version, for states that were renamed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub states: BTreeMap<String, String>,
-    /// What becomes of fields that cannot stay as they are.
+    /// Values for fields that are not set or do not fit the other version; null means the default, or not set. Fields that fit are not changed.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
-    /// Takes it back, of those to which nothing has happened since.
+    /// Reverts a migration, for entities that have not changed since. Cannot be combined with `states`, `fields` or a dry run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undo: bool,
-    /// Only those with an id after this one: the `next` of the answer before.
+    /// Only entities with an id after this one: the `next` of the previous response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Looks at no more than so many, so that each is named; without it at all of them.
+    /// The largest number of entities to examine, so that the response lists each of them. Without it, all are examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<u32>,
 }
 
-/// What became, or would become, of the entities of a lifecycle.
+/// The result of a migration or of its dry run.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Migrated {
     pub lifecycle: String,
     pub to: u32,
     pub dry_run: bool,
-    /// How many moved, or would.
+    /// The number of entities that were migrated, or would be.
     pub moved: u64,
-    /// How many cannot.
+    /// The number of entities that cannot be migrated.
     pub stuck: u64,
-    /// How many were looked at, those that live by that version already among them.
+    /// The number of entities that were examined, including those that follow the version already.
     pub looked_at: u64,
-    /// After whom to go on, where `limit` left some; none if all are done.
+    /// The id to send as `after` to continue. Absent if all entities were examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// The first thousand of those that moved.
+    /// The entities that were migrated; the first 1,000.
     pub items: Vec<MigratedOne>,
-    /// The first thousand of those that cannot, each with its refusal.
+    /// The entities that cannot be migrated, each with its refusal; the first 1,000.
     pub cannot: Vec<MigratedOne>,
 }
 
-/// What became of one.
+/// The result for one entity.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MigratedOne {
     pub id: String,
-    /// The version it lived by.
+    /// The version that it followed before.
     pub from: u32,
-    /// The state it has there.
+    /// Its state in the other version. Absent if it cannot be migrated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// Why it cannot be migrated. Absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub refusal: Option<Problem>,
 }
 
-/// Old journal that is to go into files.
+/// Old journal entries to move into archive files.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Archive)]
 pub struct ArchiveBody {
-    /// How old an entry must be, such as `30d`, `24h` or `90m`.
+    /// The smallest age of an entry, such as `30d`, `24h` or `90m`.
     pub older_than: String,
 }
 
-/// A copy of the project that is to be made.
+/// A backup to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backup {
-    /// A name in the folder `backups` of the project, or a whole path; a name is made if there is none.
+    /// A name in the folder `backups` of the project, or an absolute path. By default the server generates a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 
-/// Values and words that are to leave the journal.
+/// Content to remove from the journal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Redact)]
 pub struct RedactBody {
     pub lifecycle: String,
     pub id: String,
-    /// Numbers of its entries. Either these, or `all`.
+    /// Numbers of entries of the entity. Send either this or `all`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "all")]
     pub entries: Vec<u64>,
+    /// True: all entries of the entity. Send either this or `entries`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// What fields become that came from them; without a word they are cleared.
+    /// New values of fields that come from these entries. Such fields are cleared if they are not named here.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub becomes: Map<String, Json>,
+    /// The reason, for the journal.
     pub reason: String,
 }

@@ -1,23 +1,23 @@
-//! Receivers outside, and what became of messages to them.
+//! Webhooks and their deliveries.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::number::all;
 
-/// A webhook that is to be made.
+/// A webhook to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
-    /// Where messages go: `https://…`.
+    /// The URL of the receiver: `https://…`.
     pub url: String,
-    /// Lifecycles or packs; all if there is none.
+    /// Lifecycles or packs whose entries are sent. By default all, except tokens, sign-in links and webhooks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lifecycles: Vec<String>,
-    /// Kinds of journal entries, such as `STATE_TRANSITION`; if there is none, what the audience is told.
+    /// Kinds of journal entries to send, such as `STATE_TRANSITION`. Without it, `audience` decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<String>,
-    /// `user`: what people follow; `all`: every entry. `user` if nothing is said.
+    /// `user` (the default) excludes lease renewals and notifications to other audiences; `all` includes every entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,71 +34,74 @@ pub struct Webhook {
     pub events: Vec<String>,
     pub audience: String,
     pub note: Option<String>,
-    /// Who had it made: it tells what they may see.
+    /// The actor that created it. Only entries that this actor may read are sent.
     pub holder: String,
     pub state: String,
-    /// Whether messages are sent.
+    /// True if messages are sent.
     pub sends: bool,
-    /// Why not.
+    /// Why the webhook was switched off; null if it was not.
     pub why: Option<String>,
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// The journal entry up to which everything was delivered, is a dead letter, or is not for it.
+    /// The journal entry up to which every message was delivered, became a dead letter, or was not subscribed.
     pub cursor: u64,
-    /// How many dead letters it has.
+    /// The number of dead letters.
     pub dead: u64,
 }
 
-/// A webhook that was made: its secret is shown this once, and to the same request under its key.
+/// A created webhook. Its secret is returned here, and again only for the same idempotency key.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct WebhookMade {
-    /// What its receiver checks signatures with: `whsec_…`. It cannot be shown again.
+    /// The secret with which the receiver verifies signatures: `whsec_…`.
     pub secret: String,
     pub details: Webhook,
-    /// It was made by the same request before.
+    /// True if the same request created it before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
 }
 
-/// What became of a message.
+/// The delivery of one message.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
-    /// The journal entry it tells of.
+    /// The number of the journal entry in the message.
     pub seq: u64,
-    /// Its `webhook-id`, the same however often it is sent.
+    /// Its `webhook-id`, the same for every attempt.
     pub message_id: String,
-    /// `delivered`, `failing` (it will be tried again), `dead` or `queued` (a dead letter that is tried once more).
+    /// `delivered`, `failing` (will be retried), `dead`, or `queued` (a dead letter that will be retried).
     pub state: String,
+    /// The number of attempts.
     pub attempts: u32,
-    /// What the receiver answered last.
+    /// The HTTP status of the last response; null if there was none.
     pub status: Option<u16>,
-    /// Why it was not taken.
+    /// Why the last attempt failed; null if it did not.
     pub why: Option<String>,
-    /// When it was tried last, by the machine's clock.
+    /// The time of the last attempt, by the clock of the machine.
     #[schema(format = DateTime)]
     pub at: String,
+    /// The time of the next attempt; null if there is none.
     #[schema(format = DateTime)]
     pub next_at: Option<String>,
 }
 
-/// Dead letters that are to be tried once more.
+/// Dead letters to send again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayWebhook {
-    /// Numbers of journal entries; all dead letters if there is none.
+    /// Numbers of journal entries; all dead letters by default.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "all")]
     pub seqs: Vec<u64>,
 }
 
-/// How many messages are tried again.
+/// The result of sending dead letters again.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct WebhookReplayed {
     pub success: bool,
+    /// The number of messages that will be sent again.
     pub replayed: u64,
-    /// Those asked for by number that are no dead letters, so that there is nothing to try again.
+    /// Requested numbers that are not dead letters.
     #[serde(default, rename = "passedOver")]
     pub passed_over: Vec<u64>,
-    /// Whether it was off and is on again.
+    /// True if the webhook was off and is on again.
     pub enabled: bool,
 }

@@ -10,7 +10,7 @@ use trackside_protocol::{ClaimBody, Correct, Decide, HeartbeatBody, TransitionBo
 use super::interface::Through;
 use super::request::{DemoRequest, EntityRef};
 
-/// In the order in which they are played.
+/// The scenes, in the order in which they are played.
 const SCENES: &[(&str, &str)] = &[
     ("demo/mission.yaml", include_str!("../../demo/mission.yaml")),
     ("demo/coding.yaml", include_str!("../../demo/coding.yaml")),
@@ -21,17 +21,17 @@ const SCENES: &[(&str, &str)] = &[
 ];
 
 keys! {
-    /// A file of the story.
+    /// A file of the story: one scene.
     struct SceneDecl {
-        /// What it shows, in a line.
+        /// The title of the scene.
         scene: String,
-        /// What to know before.
+        /// An introduction for the viewer.
         about: Option<String>,
         /// The actors: name to kind, roles and interface.
         team: Named<ActorDecl>,
-        /// What happens, in order.
+        /// The steps, in order.
         steps: Vec<At<StepDecl>>,
-        /// Commands that show more of it afterwards, each with what it shows.
+        /// Commands that show more afterwards, each with a description.
         next: Named<String>,
     }
 }
@@ -39,13 +39,13 @@ keys! {
 keys! {
     /// An actor: kind, roles and interface.
     struct ActorDecl {
-        /// Roles of a person.
+        /// The roles of a person.
         human: Option<Vec<Name>>,
-        /// Roles of an agent.
+        /// The roles of an agent.
         agent: Option<Vec<Name>>,
-        /// Roles of a program.
+        /// The roles of a system.
         system: Option<Vec<Name>>,
-        /// Which way it asks; http if nothing is said.
+        /// The interface of the actor; `http` by default.
         through: Option<Through>,
     }
 }
@@ -55,67 +55,67 @@ keys! {
     struct StepDecl {
         /// The requesting actor.
         r#as: Option<Name>,
-        /// What to make of it, for the one who watches.
+        /// A comment for the viewer.
         says: Option<String>,
         /// Creates this entity.
         create: Option<String>,
-        /// Asks for a transition or event by name.
+        /// Requests a transition or event by name.
         fire: Option<String>,
-        /// The entity, and with `decide` the request.
+        /// The entity; with `decide`, the id of the approval request.
         of: Option<String>,
-        /// Asks for a target state of this entity.
+        /// Requests a target state of this entity.
         r#move: Option<String>,
         /// The target of `move`, `correct` and `decide`.
         to: Option<String>,
-        /// Takes the next one of this lifecycle.
+        /// Claims the next entity of this lifecycle.
         claim: Option<String>,
-        /// With `claim`: the transition that takes it.
+        /// With `claim`: the transition that claims it.
         event: Option<String>,
-        /// With `claim`: only those for which this is true.
+        /// With `claim`: only entities for which this expression is true.
         r#where: Option<String>,
         /// Extends a lease of this entity.
         heartbeat: Option<String>,
         /// With `heartbeat`: the slot.
         slot: Option<String>,
-        /// What a person says to a request: approve or deny.
+        /// Decides an approval request: `approve` or `deny`.
         decide: Option<String>,
-        /// With `decide`: why.
+        /// With `decide`: the note of the person who decides.
         note: Option<String>,
-        /// Takes this work for the outside, and answers it.
+        /// Takes this effect and reports its result.
         effect: Option<String>,
-        /// With `effect`: whether it was done; yes if nothing is said.
+        /// With `effect`: whether it succeeded; true by default.
         ok: Option<bool>,
-        /// The loud override of this entity.
+        /// Corrects this entity: an admin override of its state or fields.
         correct: Option<String>,
-        /// Lets time pass.
+        /// Advances the clock by this span.
         advance: Option<String>,
-        /// Looks at everything, and repairs.
+        /// Runs a sweep, which finds violations and repairs them.
         sweep: Option<bool>,
         /// Explains why this entity is not moving.
         explain: Option<String>,
-        /// Fields sent.
+        /// Fields of the request.
         with: Named<Any>,
-        /// Why.
+        /// The reason of the request.
         reason: Option<String>,
-        /// It must be refused, with this code.
+        /// The request must be refused with this code.
         refused: Option<String>,
         /// There must be nothing to claim.
         nothing: Option<bool>,
-        /// The id that must have been claimed.
+        /// The id of the entity that must have been claimed.
         claimed: Option<String>,
-        /// Entities to the states they must be in then.
+        /// Entities to the states that they must be in afterwards.
         then: Named<String>,
     }
 }
 
-/// A part of the story.
+/// A scene of the story.
 #[derive(Clone, Debug)]
 pub(crate) struct DemoScene {
     pub(super) title: String,
     pub(super) about: Option<String>,
     pub(super) team: Vec<Member>,
     pub(super) steps: Vec<ScriptStep>,
-    /// Commands to look further with, and what each shows.
+    /// Commands that show more, each with a description.
     pub(crate) next: Vec<(String, String)>,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct Member {
 /// One step of a scene.
 #[derive(Clone, Debug)]
 pub(super) struct ScriptStep {
-    /// Where it is written.
+    /// The place in the script.
     pub place: String,
     /// The requesting actor; the owner of the project by default.
     pub by: Option<String>,

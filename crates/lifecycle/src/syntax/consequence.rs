@@ -96,9 +96,9 @@ keys! {
     pub struct FollowUpMap {
         /// The transition.
         pub fire: At<Name>,
-        /// The fields it takes, as expressions.
+        /// The fields of the transition, as expressions.
         pub with: Named<Expr>,
-        /// Only when true.
+        /// Fires it only if this is true.
         pub when: Option<Expr>,
     }
 }
@@ -106,35 +106,35 @@ keys! {
 keys! {
     /// A transition of another entity in the same decision.
     pub struct AlsoDecl {
-        /// The ref to the entity that moves.
+        /// The ref to the entity.
         pub on: Option<At<Name>>,
-        /// Instead: every entity of a many-ref or an inverse.
+        /// Instead of `on`: every entity of a many-ref or an inverse.
         pub each: Option<At<Name>>,
-        /// With `each`: a share of them, in the order of this ranking.
+        /// With `each`: a share of the entities, in the order of this ranking.
         pub ranked: Option<At<Name>>,
-        /// How many, counted from the start: a percentage of the whole order, or an expression.
+        /// With `ranked`: how many, from the start: a percentage of the whole order, or an expression.
         pub first: Option<Expr>,
-        /// Like `first`, counted from the end.
+        /// Like `first`, from the end.
         pub last: Option<Expr>,
-        /// Instead: entities whose first `by` value is below this.
+        /// Instead of `first` and `last`: entities whose first `by` value is below this.
         pub below: Option<Expr>,
         /// With `each`: only entities in these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
         /// The transition.
         pub fire: At<Name>,
-        /// The fields it takes, as expressions.
+        /// The fields of the transition, as expressions.
         pub with: Named<Expr>,
-        /// Only when true.
+        /// Fires it only if this is true.
         pub when: Option<Expr>,
         /// A refusal raises an alert instead of refusing the whole request.
         pub soft: Option<bool>,
-        /// Silently skips entities whose own checks refuse.
+        /// Skips entities whose own checks refuse, without an alert.
         pub willing: Option<bool>,
     }
 }
 
 keys! {
-    /// A new entity.
+    /// An entity to create.
     pub struct SpawnDecl {
         /// Its lifecycle.
         pub lifecycle: At<Name>,
@@ -142,7 +142,7 @@ keys! {
         pub id: Expr,
         /// Its fields, as expressions.
         pub fields: Named<Expr>,
-        /// Only when true.
+        /// Creates it only if this is true.
         pub when: Option<Expr>,
         /// A refusal raises an alert instead of refusing the whole request.
         pub soft: Option<bool>,
@@ -150,7 +150,7 @@ keys! {
 }
 
 shapes! {
-    /// A lease granted: the slot's name, or a map.
+    /// A lease to grant: the name of the slot, or a map.
     pub enum GrantDecl {
         Slot(At<Name>) if scalar,
         Map(Box<GrantMap>) if map,
@@ -158,7 +158,7 @@ shapes! {
 }
 
 keys! {
-    /// A lease granted to a given actor.
+    /// A lease to grant to a given actor.
     pub struct GrantMap {
         /// The slot.
         pub slot: At<Name>,
@@ -168,19 +168,19 @@ keys! {
 }
 
 keys! {
-    /// A message on the entity.
+    /// A message to post on the entity.
     pub struct PostDecl {
-        /// Its kind.
+        /// The kind of message.
         pub kind: At<Name>,
-        /// Its text.
+        /// The text.
         pub text: Expr,
         /// The actors it is delivered to: an expression giving an id or a list of ids.
         pub to: Option<Expr>,
         /// The author, if it is not the actor who moves the entity: an expression giving an id.
         pub from: Option<Expr>,
-        /// Once per element of this list, which the other expressions see as `it`.
+        /// Posts once for each element of this list, which the other expressions see as `it`.
         pub each: Option<Expr>,
-        /// Only when true.
+        /// Posts it only if this is true.
         pub when: Option<Expr>,
     }
 }
@@ -194,9 +194,9 @@ keys! {
         pub to: Option<Expr>,
         /// The text.
         pub message: Expr,
-        /// Once per element of this list, which the other expressions see as `it`.
+        /// Sends once for each element of this list, which the other expressions see as `it`.
         pub each: Option<Expr>,
-        /// Only when true.
+        /// Sends it only if this is true.
         pub when: Option<Expr>,
     }
 }
@@ -210,13 +210,13 @@ keys! {
         pub severity: Option<At<Name>>,
         /// The text.
         pub message: Expr,
-        /// Only when true.
+        /// Raises it only if this is true.
         pub when: Option<Expr>,
     }
 }
 
 shapes! {
-    /// A call of an effect: its name, or a map.
+    /// An effect to request: its name, or a map.
     pub enum EffectCallDecl {
         Effect(At<Name>) if scalar,
         Map(Box<EffectCallMap>) if map,
@@ -224,13 +224,13 @@ shapes! {
 }
 
 keys! {
-    /// A call of an effect with its arguments.
+    /// An effect to request, with its arguments.
     pub struct EffectCallMap {
         /// A declared effect.
         pub effect: At<Name>,
         /// Its arguments, as expressions.
         pub with: Named<Expr>,
-        /// Only when true.
+        /// Requests it only if this is true.
         pub when: Option<Expr>,
     }
 }

@@ -11,35 +11,35 @@ macro_rules! with_type_keys {
             pub struct $name {
                 /// `string`, `integer`, `number`, `boolean`, `time`, `span`, `state`, `array`, `object`, `any`, or a declared type.
                 pub r#type: Option<At<Name>>,
-                /// The values allowed.
+                /// The allowed values.
                 pub r#enum: Option<Vec<At<Name>>>,
-                /// Fewest characters.
+                /// The smallest number of characters.
                 #[key("minLength")]
                 pub min_length: Option<u32>,
-                /// Most characters.
+                /// The largest number of characters.
                 #[key("maxLength")]
                 pub max_length: Option<u32>,
-                /// A regular expression for the whole text.
+                /// A regular expression that the whole text must match.
                 pub pattern: Option<At<String>>,
-                /// Smallest number.
+                /// The smallest number.
                 pub minimum: Option<f64>,
-                /// Largest number.
+                /// The largest number.
                 pub maximum: Option<f64>,
-                /// Type of each element.
+                /// The type of each element.
                 pub items: Option<Box<TypeDecl>>,
-                /// Fewest elements.
+                /// The smallest number of elements.
                 #[key("minItems")]
                 pub min_items: Option<u32>,
-                /// Most elements.
+                /// The largest number of elements.
                 #[key("maxItems")]
                 pub max_items: Option<u32>,
-                /// No duplicate elements.
+                /// Whether duplicate elements are refused.
                 pub unique: Option<bool>,
-                /// The members an object may have.
+                /// The members that an object may have.
                 pub properties: Option<Named<TypeDecl>>,
-                /// The members an object must have; in `takes`, the message when it is missing.
+                /// The members that an object must have. In `takes`: the message when the value is missing.
                 pub required: Option<Node>,
-                /// Instead of `properties`: any keys, values of this type.
+                /// Instead of `properties`: any keys, with values of this type.
                 pub values: Option<Box<TypeDecl>>,
                 /// The message when a value does not fit.
                 pub says: Option<String>,
@@ -52,18 +52,18 @@ macro_rules! with_type_keys {
 }
 
 with_type_keys! {
-    /// A type: what values fit.
+    /// A type: the values that are allowed.
     pub struct TypeDecl {}
 }
 
 with_type_keys! {
     /// A field: a type, and where its value comes from.
     pub struct FieldDecl {
-        /// A literal given at creation.
+        /// The value of a new entity if the request sends none: a literal.
         pub default: Option<At<Json>>,
-        /// `engine`: only the engine writes it; a request cannot send it.
+        /// `engine`: only the engine writes the field; a request cannot send it.
         pub by: Option<At<Name>>,
-        /// An expression: computed when read, never stored.
+        /// An expression: the field is computed when it is read, and never stored.
         pub is: Option<super::Expr>,
     }
 }

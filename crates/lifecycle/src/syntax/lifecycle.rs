@@ -1,4 +1,4 @@
-//! A lifecycle file and its states.
+//! The grammar of a lifecycle file and its states.
 
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, keys, shapes};
@@ -15,21 +15,21 @@ use super::rule::{
 use super::transition::{Arms, ChoiceDecl, Takes};
 
 keys! {
-    /// A lifecycle: the declared state machine of one kind of thing.
+    /// A lifecycle: the declared state machine of one kind of entity.
     pub struct LifecycleFile {
         /// Its full name, `pack.kind`.
         pub lifecycle: At<Name>,
         /// One sentence for people.
         pub about: Option<String>,
-        /// There is exactly one entity, created by the system; its id is the kind.
+        /// There is exactly one entity, which the system creates. Its id is the kind.
         pub one: Option<bool>,
         /// Settings of this lifecycle.
         pub settings: Named<SettingDecl>,
         /// Named types for fields.
         pub types: Named<TypeDecl>,
-        /// Its data.
+        /// The fields of an entity.
         pub fields: Named<FieldDecl>,
-        /// The field with the id of the actor who works on it.
+        /// The field with the id of the actor that works on the entity.
         pub assignee: Option<At<Name>>,
         /// Relations between an actor and this entity: name and expression.
         pub relations: Named<Expr>,
@@ -39,7 +39,7 @@ keys! {
         pub gates: Named<GateDecl>,
         /// Who may read it.
         pub read: Option<Expr>,
-        /// Other entities it reaches.
+        /// References to other entities.
         pub refs: Named<RefDecl>,
         /// Named sets of states.
         pub sets: Named<OneOrMany<At<Name>>>,
@@ -55,25 +55,25 @@ keys! {
         pub timers: Named<TimerDecl>,
         /// Counters with an optional limit and its consequence.
         pub counters: Named<CounterDecl>,
-        /// Leases that one holder at a time may have.
+        /// Slots: a lease on one has one holder at a time.
         pub slots: Named<SlotDecl>,
         /// Rankings among the entities, updated with every move.
         pub rankings: Named<RankingDecl>,
         /// Transitions that the engine fires when a condition becomes true.
         pub reactions: Named<ReactionDecl>,
-        /// A condition that must always be true.
+        /// Conditions that must always be true.
         pub invariants: Named<InvariantDecl>,
         /// Notifications that many moves send.
         pub notify: Option<Vec<NotifyRuleDecl>>,
-        /// Effects to request; they run outside the engine.
+        /// Effects: work for an outside worker.
         pub effects: Named<EffectDecl>,
         /// Transitions whose refused requests are recorded in the journal.
         pub evidence: Option<OneOrMany<At<Name>>>,
         /// Properties that `check` and `explore` verify for every possible run.
         pub prove: Option<Vec<PropertyDecl>>,
-        /// Tells generic screens and routes how to use this lifecycle.
+        /// How generic screens and routes use this lifecycle.
         pub face: Option<FaceDecl>,
-        /// Fields the store indexes.
+        /// Fields that the store indexes.
         pub indexes: Option<Vec<At<Name>>>,
     }
 }
@@ -81,7 +81,7 @@ keys! {
 shapes! {
     /// The role of this lifecycle in generic screens and routes.
     pub enum FaceDecl {
-        /// Its name alone; transitions and fields are found under their usual names.
+        /// Only the role; transitions and fields have their usual names.
         Plain(At<Name>) if scalar,
         Full(FaceMap) if map,
     }
@@ -91,7 +91,7 @@ keys! {
     /// The role of this lifecycle in generic screens and routes, and the names of its transitions and fields
     /// there.
     pub struct FaceMap {
-        /// `approval`, `agent`, `channel`, `member` or `work`.
+        /// The role: `approval`, `agent`, `channel`, `member` or `work`.
         pub is: At<Name>,
         /// The transition that approves.
         pub approve: Option<At<Name>>,
@@ -113,17 +113,17 @@ keys! {
         pub initial: Option<bool>,
         /// No transition leaves this state.
         pub r#final: Option<bool>,
-        /// `success`, `failure` or `cancelled`.
+        /// How the entity ended: `success`, `failure` or `cancelled`.
         pub outcome: Option<At<Name>>,
         /// Fields that must be set to enter the state, each with its message.
         pub require: Named<String>,
         /// Checks on entering the state.
         pub when: Option<Checks>,
-        /// Must be true as long as the entity is in this state.
+        /// A condition that must be true as long as the entity is in this state.
         pub holds: Option<Expr>,
-        /// How long it may last.
+        /// How long the state may last.
         pub deadline: Option<Deadline>,
-        /// Moves on at once: the first choice that matches.
+        /// Leaves the state at once, by the first choice that matches.
         pub always: Option<Vec<ChoiceDecl>>,
         /// Fields that cannot change while the entity is in this state.
         pub frozen: Option<Vec<At<Name>>>,
@@ -149,21 +149,21 @@ with_consequences! {
 keys! {
     /// How long a state may last.
     pub struct Deadline {
-        /// Span, or expression giving one.
+        /// A span, or an expression that gives one.
         pub after: Expr,
-        /// Percentages, each once per entry.
+        /// Warnings at percentages of the span, each once per entry.
         pub warn: Option<WarnDecl>,
-        /// The transition fired when due.
+        /// The transition that is fired at the deadline.
         pub then: Option<FollowUpDecl>,
     }
 }
 
 keys! {
-    /// How long an entity is retained in a state at the end of its life.
+    /// How long an entity stays in a state at the end of its life.
     pub struct Retain {
-        /// Span, or expression giving one.
+        /// A span, or an expression that gives one.
         pub r#for: Expr,
-        /// The transition that follows.
+        /// The transition that is fired after that.
         pub then: FollowUpDecl,
     }
 }
@@ -179,9 +179,9 @@ shapes! {
 keys! {
     /// A condition with its message.
     pub struct CheckRule {
-        /// Must be true.
+        /// The condition that must be true.
         pub check: Expr,
-        /// The message when it is not.
+        /// The message when it is not true.
         pub says: Option<Expr>,
         /// The field that the check is about.
         pub field: Option<At<Name>>,
@@ -191,25 +191,25 @@ keys! {
 keys! {
     /// A condition on every request.
     pub struct GateDecl {
-        /// The actors it applies to.
+        /// The actors that it applies to.
         pub r#for: Option<Expr>,
-        /// Must be true.
+        /// The condition that must be true.
         pub open: Expr,
-        /// The message when it is closed.
+        /// The message when it is not true.
         pub says: Expr,
-        /// Only these transitions.
+        /// Applies only to these transitions.
         pub only: Option<OneOrMany<At<Name>>>,
         /// Values that requests may send for this gate; they are not stored.
         pub takes: Named<TypeDecl>,
-        /// All but these transitions.
+        /// Applies to all transitions except these.
         pub except: Option<OneOrMany<At<Name>>>,
     }
 }
 
 keys! {
-    /// Other entities reached by a field.
+    /// A reference to other entities by a field.
     pub struct RefDecl {
-        /// Their lifecycle.
+        /// The lifecycle of the other entities.
         pub to: At<Name>,
         /// The field that holds the id, or ids.
         pub by: Option<At<Name>>,
@@ -223,7 +223,7 @@ keys! {
 with_consequences! {
     /// Who may create an entity, and with which fields.
     pub struct CreateDecl {
-        /// Who may.
+        /// Who may create an entity: an expression.
         pub by: Option<Expr>,
         /// The fields a caller may send.
         pub takes: Option<Takes>,
@@ -231,14 +231,14 @@ with_consequences! {
         pub require: Named<String>,
         /// The message when the request gives no reason; makes one required.
         pub reason: Option<String>,
-        /// Checks.
+        /// Checks on the request.
         pub when: Option<Checks>,
         /// Creating an id that exists fires this transition instead.
         pub again: Option<At<Name>>,
         /// While an open entity has the same value of this expression, a create request fires `again` on
         /// that entity instead.
         pub same: Option<Expr>,
-        /// Counters that this counts.
+        /// Counters that count the creation.
         pub count: Option<OneOrMany<At<Name>>>,
         /// One sentence for people.
         pub about: Option<String>,

@@ -34,7 +34,7 @@ pub use rule::{
 };
 pub use transition::{ArmDecl, Arms, ByAsking, ByField, ByPath, ChoiceDecl, TakeDecl, Takes, TargetDecl};
 
-/// The JSON Schema of a lifecycle file, of a pack file and of a scenario file's frame.
+/// The JSON Schema of a lifecycle file or of a pack file.
 pub fn schema(of: SchemaOf) -> serde_json::Value {
     let schema = match of {
         SchemaOf::Lifecycle => schemars::schema_for!(LifecycleFile),

@@ -1,4 +1,4 @@
-//! `pack.yaml`.
+//! The grammar of `pack.yaml`.
 
 use crate::name::Name;
 use crate::source::{At, Json, Named, OneOrMany, keys, shapes};
@@ -7,15 +7,15 @@ use super::Expr;
 use super::field::TypeDecl;
 
 keys! {
-    /// What the lifecycles of a pack share.
+    /// A pack: the declarations that its lifecycles share.
     pub struct PackFile {
-        /// Its name; lifecycles are called `pack.kind`.
+        /// The name of the pack. Lifecycles are named `pack.kind`.
         pub pack: At<Name>,
-        /// Grows with every change.
+        /// The version. It must increase with every change.
         pub version: At<u32>,
         /// One sentence for people.
         pub about: Option<String>,
-        /// Roles an actor may hold.
+        /// Roles that an actor may have.
         pub roles: Named<RoleDecl>,
         /// Values that rules read as `settings.NAME`.
         pub settings: Named<SettingDecl>,
@@ -25,9 +25,9 @@ keys! {
         pub audiences: Named<String>,
         /// Risk levels of actions.
         pub policy: Option<PolicyDecl>,
-        /// Named questions.
+        /// Named queries.
         pub queries: Named<QueryDecl>,
-        /// What the supervisor does when an agent's process ends, per role.
+        /// Actions of the supervisor when an agent's process ends, by role.
         pub supervise: Named<SuperviseDecl>,
     }
 }
@@ -35,7 +35,7 @@ keys! {
 keys! {
     /// A role.
     pub struct RoleDecl {
-        /// Other roles it includes.
+        /// Other roles that it includes.
         pub includes: Option<OneOrMany<At<Name>>>,
         /// One sentence for people.
         pub about: Option<String>,
@@ -53,19 +53,19 @@ shapes! {
 }
 
 keys! {
-    /// A setting in full.
+    /// A setting with a default and options.
     pub struct SettingMap {
-        /// The value without an override.
+        /// The value if there is no override.
         pub default: At<Json>,
-        /// Needed only if the type does not follow from the default: `string`, `span`, `number` …
+        /// The type, if it does not follow from the default: `string`, `span`, `number` …
         pub r#type: Option<At<Name>>,
-        /// Smallest value of an override.
+        /// The smallest value of an override.
         pub min: Option<f64>,
-        /// Largest value of an override.
+        /// The largest value of an override.
         pub max: Option<f64>,
         /// One sentence for people.
         pub about: Option<String>,
-        /// Expressions over the entity; the first that is not null wins.
+        /// Expressions over the entity. The first that is not null is the value.
         pub from: Option<OneOrMany<Expr>>,
     }
 }
@@ -73,17 +73,17 @@ keys! {
 keys! {
     /// Risk levels of actions.
     pub struct PolicyDecl {
-        /// From harmless to dangerous.
+        /// The levels, from harmless to dangerous.
         pub levels: Vec<At<Name>>,
-        /// The level of an action no rule names.
+        /// The level of an action that no rule names.
         pub unknown: At<Name>,
-        /// The first match decides.
+        /// Rules. The first match decides.
         pub rules: Vec<PolicyRuleDecl>,
-        /// Each that matches may raise the level.
+        /// Circumstances that raise the level. Every match applies.
         pub raise: Option<Vec<PolicyRaiseDecl>>,
-        /// Role to the highest level it may do without asking.
+        /// Role to the highest level that it may perform without approval.
         pub roles: Named<At<Name>>,
-        /// Tools of agents: name of the tool to the action it performs.
+        /// Tools of agents: the name of the tool to the action that it performs.
         pub tools: Named<ToolDecl>,
     }
 }
@@ -91,9 +91,9 @@ keys! {
 keys! {
     /// A tool of agents, mapped to an action of the policy.
     pub struct ToolDecl {
-        /// The action it performs.
+        /// The action that it performs.
         pub action: At<Name>,
-        /// Arguments of the action, computed from those of the tool; they override them.
+        /// Arguments of the action, computed from those of the tool. They override arguments of the same name.
         pub with: Named<Expr>,
     }
 }
@@ -101,13 +101,13 @@ keys! {
 keys! {
     /// One rule of the risk policy.
     pub struct PolicyRuleDecl {
-        /// The actions it applies to; without it, all.
+        /// The actions that it applies to; all by default.
         pub action: Option<OneOrMany<At<Name>>>,
-        /// Only when true; sees `action`, `arguments` and `settings`.
+        /// Applies only if this expression is true. It sees `action`, `arguments` and `settings`.
         pub when: Option<Expr>,
         /// The level it gives.
         pub level: Option<At<Name>>,
-        /// Instead: refused outright, with this message.
+        /// Instead of `level`: denies the action, with this message.
         pub deny: Option<String>,
         /// The reason shown to people.
         pub why: Option<String>,
@@ -117,9 +117,9 @@ keys! {
 keys! {
     /// A circumstance that raises the level.
     pub struct PolicyRaiseDecl {
-        /// Sees `action`, `arguments` and `settings`.
+        /// The condition. It sees `action`, `arguments` and `settings`.
         pub when: Expr,
-        /// At least this level.
+        /// The level is at least this one.
         pub level: At<Name>,
         /// The reason shown to people.
         pub why: Option<String>,
@@ -127,25 +127,25 @@ keys! {
 }
 
 keys! {
-    /// A named question.
+    /// A named query.
     pub struct QueryDecl {
-        /// The lifecycle asked about.
+        /// The lifecycle that is queried.
         pub of: Option<At<Name>>,
-        /// Parameters, seen as `ask.NAME`.
+        /// Parameters, which expressions see as `ask.NAME`.
         pub takes: Named<TypeDecl>,
         /// A condition on the entities.
         pub r#where: Option<Expr>,
-        /// In which order; a leading `-` for descending.
+        /// Sort keys, most important first; a leading `-` sorts in descending order.
         pub order: Option<OneOrMany<Expr>>,
         /// Only entities that are open in this ranking, in its order.
         pub ranked: Option<At<Name>>,
-        /// With `ranked`: only entities reserved for this actor, or for none.
+        /// With `ranked`: only entities that are reserved for this actor, or for no actor.
         pub r#for: Option<Expr>,
-        /// Instead: the journal of the entity with this id.
+        /// Instead of entities: the journal of the entity with this id.
         pub history: Option<Expr>,
-        /// Other queries whose rows are counted, seen as `count.NAME`.
+        /// Other queries whose rows are counted. Expressions see the counts as `count.NAME`.
         pub counts: Option<OneOrMany<At<Name>>>,
-        /// Instead of rows: values, as expressions over `count`, `ask` and `settings`.
+        /// Instead of entities: values, as expressions over `count`, `ask` and `settings`.
         pub answers: Named<Expr>,
         /// One sentence for people.
         pub about: Option<String>,
@@ -153,21 +153,21 @@ keys! {
 }
 
 keys! {
-    /// What the supervisor does when an agent's process ends.
+    /// Actions of the supervisor when an agent's process ends.
     pub struct SuperviseDecl {
-        /// The query that lists its work.
+        /// The query that lists the work of the agent.
         pub work: Option<At<Name>>,
         /// Exit code, or `other`, to the action.
         pub exits: Named<ExitDecl>,
         /// A query: if it has a row, the supervisor stops instead of any restart.
         pub ends: Option<At<Name>>,
-        /// A query: while it has a row, no restart.
+        /// A query: while it has a row, the supervisor does not restart the agent.
         pub holds: Option<At<Name>>,
-        /// Before a stop: reasons to wait and start again.
+        /// Reasons to wait and start again instead of stopping.
         pub waits: Option<Vec<WaitDecl>>,
-        /// Starts on one task without progress before it gives up: number or expression.
+        /// The number of starts on one task without progress before the supervisor gives up: number or expression.
         pub reruns: Option<Expr>,
-        /// The transition fired on the agent's task when it gives up.
+        /// The transition that is fired on the agent's task when the supervisor gives up.
         pub gives_up: Option<GiveUpDecl>,
         /// One sentence for people.
         pub about: Option<String>,
@@ -183,15 +183,15 @@ shapes! {
 }
 
 keys! {
-    /// A restart after a while.
+    /// A restart after a delay.
     pub struct RestartDecl {
         /// The delay: span or expression.
         pub restart: Expr,
         /// The longest delay.
         pub most: Option<Expr>,
-        /// Factor applied to the delay after each restart without progress; default 1.
+        /// The factor applied to the delay after each restart without progress; 1 by default.
         pub growth: Option<Expr>,
-        /// Restarts without progress before it gives up.
+        /// The number of restarts without progress before the supervisor gives up.
         pub limit: Option<Expr>,
     }
 }

@@ -10,13 +10,13 @@ keys! {
     pub struct PropertyDecl {
         /// The promise in one sentence.
         pub says: At<String>,
-        /// Never true, for any entity.
+        /// This is never true, for any entity.
         pub never: Option<Expr>,
-        /// Always true, for every entity.
+        /// This is always true, for every entity.
         pub always: Option<Expr>,
-        /// Some run reaches a state where this is true.
+        /// This becomes true in some run.
         pub reachable: Option<Expr>,
-        /// Becomes true through timers alone, without any request.
+        /// This becomes true through timers alone, without any request.
         pub eventually: Option<Expr>,
         /// An actor for whom this is true cannot reach `to` alone.
         pub alone: Option<Expr>,
@@ -24,13 +24,13 @@ keys! {
         pub from: Option<Expr>,
         /// With `alone`: the situation that one actor alone must not reach.
         pub to: Option<Expr>,
-        /// With `eventually`: whenever this is true.
+        /// With `eventually`: the promise starts whenever this is true.
         pub when: Option<Expr>,
-        /// With `eventually`: the longest it may take.
+        /// With `eventually`: the longest time until it becomes true.
         pub within: Option<SpanText>,
         /// Only in these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
-        /// With `never` and `always`: only right after these transitions; `actor` is who asked for it.
+        /// With `never` and `always`: only right after these transitions; `actor` is the actor that requested the transition.
         pub on: Option<OneOrMany<At<Name>>>,
     }
 }

@@ -10,27 +10,27 @@ use super::lifecycle::Checks;
 keys! {
     /// A timer.
     pub struct TimerDecl {
-        /// Span, or expression giving one, evaluated when it starts.
+        /// The duration: a span, or an expression that gives one, evaluated when the timer starts.
         pub after: Option<Expr>,
-        /// Instead: a field of type `time`.
+        /// Instead of `after`: a field of type `time`.
         pub at: Option<At<Name>>,
-        /// Instead: `daily HH:MM`, or a span; it starts again each time it is due.
+        /// Instead of `after`: `daily HH:MM`, or a span. The timer restarts each time it is due.
         pub every: Option<Expr>,
         /// States in which it runs; it pauses in other states. Default: every state that is not final.
         pub runs: Option<OneOrMany<At<Name>>>,
-        /// `once`, `entry`, or transitions.
+        /// When it starts: `once`, `entry`, or transitions.
         pub starts: Option<OneOrMany<At<Name>>>,
         /// Transitions that restart it while it runs.
         pub restarts: Option<OneOrMany<At<Name>>>,
-        /// Percentages, each once per start.
+        /// Warnings at percentages of the duration, each once per start.
         pub warn: Option<WarnDecl>,
-        /// The transition fired when due.
+        /// The transition that is fired when the timer is due.
         pub then: Option<FollowUpDecl>,
     }
 }
 
 shapes! {
-    /// Percentages: a list, or percentage to consequences.
+    /// Warnings: a list of percentages, or percentage to consequences.
     pub enum WarnDecl {
         List(Vec<At<Percent>>) if list,
         Steps(Named<WarnStep>) if map,
@@ -38,9 +38,9 @@ shapes! {
 }
 
 with_consequences! {
-    /// What happens at a percentage.
+    /// The consequences of a warning.
     pub struct WarnStep {
-        /// Of the alert: `info`, `warning`, `error` or `critical`; `none` raises no alert.
+        /// The severity of the alert: `info`, `warning`, `error` or `critical`; `none` raises no alert.
         pub severity: Option<At<Name>>,
     }
 }
@@ -48,29 +48,29 @@ with_consequences! {
 keys! {
     /// A counter with an optional limit and its consequence.
     pub struct CounterDecl {
-        /// `state`: one tally per state.
+        /// `state`: one tally for each state.
         pub per: Option<At<Name>>,
-        /// One tally per value of these expressions.
+        /// One tally for each value of these expressions.
         pub key: Option<OneOrMany<Expr>>,
-        /// How much to count; default 1.
+        /// The amount to add; 1 by default.
         pub add: Option<Expr>,
-        /// Counts only when true.
+        /// Counts only if this is true.
         pub r#if: Option<Expr>,
         /// Counts only observations within this span: span or expression.
         pub within: Option<Expr>,
-        /// Only the last N observations: number or expression.
+        /// Counts only the last N observations: number or expression.
         pub last: Option<Expr>,
-        /// `moves`: counted on every change of state.
+        /// `moves`: counts every change of state.
         pub on: Option<At<Name>>,
-        /// Each count is a failure and journalled as such.
+        /// Each count is a failure and is journalled as one.
         pub failure: Option<bool>,
-        /// `then` follows when the tally reaches it: number or expression.
+        /// The limit: when the tally reaches it, `then` is fired. Number or expression.
         pub limit: Option<Expr>,
-        /// Percentages of the limit, each once until reset.
+        /// Warnings at percentages of the limit, each once until the counter is reset.
         pub warn: Option<WarnDecl>,
-        /// A move by the engine once the limit is reached.
+        /// The transition that is fired when the tally reaches the limit.
         pub then: Option<FollowUpDecl>,
-        /// `forward`, transitions, or `daily HH:MM`.
+        /// When the counter is reset: `forward`, transitions, or `daily HH:MM`.
         pub reset: Option<OneOrMany<At<Name>>>,
         /// One sentence for people.
         pub about: Option<String>,
@@ -78,19 +78,19 @@ keys! {
 }
 
 keys! {
-    /// A lease that one holder at a time may have.
+    /// A slot: a lease on it has one holder at a time.
     pub struct SlotDecl {
-        /// Span, or expression: how long a grant or a heartbeat lasts.
+        /// How long a grant or a heartbeat lasts: span or expression.
         pub r#for: Expr,
-        /// Span between expiry and the loss of the lease.
+        /// The span between the expiry and the loss of the lease.
         pub grace: Option<Expr>,
         /// The field that shows the holder.
         pub holder: Option<At<Name>>,
         /// The field that shows the expiry.
         pub until: Option<At<Name>>,
-        /// The transition fired when it is lost.
+        /// The transition that is fired when the lease is lost.
         pub lost: Option<At<Name>>,
-        /// Checks that every heartbeat evaluates; the answer tells the holder to stop when one fails.
+        /// Checks that every heartbeat evaluates. If one is false, the answer asks the holder to stop.
         pub r#while: Option<Checks>,
     }
 }
@@ -102,15 +102,15 @@ keys! {
         pub r#in: Option<OneOrMany<At<Name>>>,
         /// Only entities for which this is true; cannot read `now` or the caller.
         pub when: Option<Expr>,
-        /// Sort keys, most important first; a leading `-` for descending. Ties: older entities first.
+        /// Sort keys, most important first; a leading `-` sorts in descending order. Ties: older entities first.
         pub by: Option<OneOrMany<Expr>>,
-        /// Refs: one order per entity they name.
+        /// Refs: one order for each entity that they name.
         pub within: Option<OneOrMany<At<Name>>>,
-        /// With `within`: while it is false, `claim` takes nothing from that order.
+        /// With `within`: while this is false, `claim` takes nothing from that order.
         pub open: Option<Expr>,
         /// The actor the entity is reserved for; null means any actor.
         pub r#for: Option<Expr>,
-        /// The transition by which `claim` takes the first.
+        /// The transition with which `claim` takes the first entity.
         pub claims: Option<At<Name>>,
         /// One sentence for people.
         pub about: Option<String>,
@@ -124,7 +124,7 @@ keys! {
         pub when: Expr,
         /// The transition.
         pub fire: At<Name>,
-        /// The fields it takes, as expressions.
+        /// The fields of the transition, as expressions.
         pub with: Named<Expr>,
         /// Only in these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
@@ -134,13 +134,13 @@ keys! {
 keys! {
     /// A condition that must always be true.
     pub struct InvariantDecl {
-        /// The expression.
+        /// The condition.
         pub holds: Expr,
         /// Only in these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
         /// `error` (the default) or `warning`.
         pub severity: Option<At<Name>>,
-        /// The message when it is violated.
+        /// The message of a violation.
         pub says: Expr,
         /// The transition that the sweep fires when it finds a violation.
         pub repair: Option<At<Name>>,
@@ -148,9 +148,9 @@ keys! {
 }
 
 keys! {
-    /// A notification that moves send.
+    /// A notification that is sent on moves.
     pub struct NotifyRuleDecl {
-        /// `moves`, or transitions.
+        /// When it is sent: `moves`, or transitions.
         pub on: OneOrMany<At<Name>>,
         /// Only when entering these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
@@ -160,19 +160,19 @@ keys! {
         pub to: Option<Expr>,
         /// The text.
         pub message: Expr,
-        /// Only when true.
+        /// Sends it only if this is true.
         pub when: Option<Expr>,
     }
 }
 
 keys! {
-    /// Work that runs outside the engine, and the transitions that report its result.
+    /// An effect: work for an outside worker, and the transitions that report its result.
     pub struct EffectDecl {
         /// Its arguments, as expressions.
         pub with: Named<Expr>,
-        /// The transition fired when it succeeds.
+        /// The transition that is fired when the effect succeeds.
         pub ok: Option<At<Name>>,
-        /// The transition fired when it fails.
+        /// The transition that is fired when the effect fails.
         pub failed: Option<At<Name>>,
         /// One sentence for people.
         pub about: Option<String>,

@@ -9,7 +9,7 @@ use super::field::TypeDecl;
 use super::lifecycle::Checks;
 
 shapes! {
-    /// One arm, or several tried in order.
+    /// One arm, or several that are tried in order.
     pub enum Arms {
         Many(Vec<ArmDecl>) if list,
         One(Box<ArmDecl>) if map,
@@ -17,21 +17,21 @@ shapes! {
 }
 
 with_consequences! {
-    /// One rule of a transition.
+    /// An arm: one rule of a transition.
     pub struct ArmDecl {
         /// The states it leaves: states, sets, or `any`.
         pub from: OneOrMany<At<Name>>,
-        /// Where it goes. Without it, the transition only changes fields.
+        /// The target. Without it, the transition only changes fields.
         pub to: Option<TargetDecl>,
-        /// Who may: one expression.
+        /// Who may take it: an expression.
         pub by: Option<Expr>,
         /// The only fields a caller may send.
         pub takes: Option<Takes>,
-        /// The message when the request gives no reason: makes one required.
+        /// The message when the request gives no reason; makes one required.
         pub reason: Option<String>,
-        /// Checks.
+        /// Checks on the request.
         pub when: Option<Checks>,
-        /// Counters that this counts, before the target is chosen.
+        /// Counters that count the transition, before the target is chosen.
         pub count: Option<OneOrMany<At<Name>>>,
         /// Fields that the decision must not change.
         pub keep: Option<Vec<At<Name>>>,
@@ -51,7 +51,7 @@ shapes! {
 }
 
 shapes! {
-    /// A field taken: the message when it is missing, or the type of a value that is not stored.
+    /// An accepted field: the message when it is missing, or the type of a value that is not stored.
     pub enum TakeDecl {
         Required(At<String>) if scalar,
         Value(Box<TypeDecl>) if map,
@@ -59,7 +59,7 @@ shapes! {
 }
 
 shapes! {
-    /// Where a move goes: a state, a list of choices, or one of the map forms.
+    /// The target: a state, a list of choices, or one of the map forms.
     pub enum TargetDecl {
         State(At<Name>) if scalar,
         Choices(Vec<ChoiceDecl>) if list,
@@ -79,13 +79,13 @@ crate::source::keys! {
 }
 
 crate::source::keys! {
-    /// A target the caller names in `fields.to`.
+    /// A target that the caller names in `fields.to`.
     pub struct ByAsking {
-        /// The states it may name.
+        /// The states that the caller may name.
         pub ask: OneOrMany<At<Name>>,
-        /// Only those before the current one in `path`.
+        /// Only states before the current one in `path`.
         pub earlier: Option<bool>,
-        /// Count from the state in this field instead of the current one.
+        /// Counts from the state in this field instead of the current one.
         pub of: Option<At<Name>>,
     }
 }
@@ -95,31 +95,31 @@ crate::source::keys! {
     pub struct ByPath {
         /// Always `true`.
         pub next: At<bool>,
-        /// Count from the state in this field instead of the current one.
+        /// Counts from the state in this field instead of the current one.
         pub of: Option<At<Name>>,
     }
 }
 
 with_consequences! {
-    /// One of several targets: the first whose `when` is true.
+    /// One of several targets. The first whose `when` is true is taken.
     pub struct ChoiceDecl {
-        /// Only when true; the last choice has none.
+        /// The condition; the last choice has none.
         pub when: Option<Expr>,
         /// The target state.
         pub state: Option<At<Name>>,
-        /// Instead: the state held by a field.
+        /// Instead of `state`: the state held by a field.
         pub field: Option<At<Name>>,
-        /// Instead: the caller names it, within these states.
+        /// Instead of `state`: the caller names one of these states.
         pub ask: Option<OneOrMany<At<Name>>>,
-        /// With `ask`: only those before the current one in `path`.
+        /// With `ask`: only states before the current one in `path`.
         pub earlier: Option<bool>,
-        /// Instead: the next state of the path.
+        /// Instead of `state`: the next state of the path.
         pub next: Option<At<bool>>,
-        /// With `ask` and `next`: count from the state in this field.
+        /// With `ask` and `next`: counts from the state in this field.
         pub of: Option<At<Name>>,
-        /// Instead: a table by current state.
+        /// Instead of `state`: a table from current state to target state.
         pub table: Option<Named<At<Name>>>,
-        /// Instead: no move.
+        /// Instead of `state`: no move.
         pub stay: Option<At<bool>>,
     }
 }

@@ -1,14 +1,14 @@
-//! The arguments of the tools.
+//! The arguments of the MCP tools.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-/// Whether to look at one lifecycle only.
+/// An optional filter by lifecycle.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MyWorkInput {
-    /// Only of this lifecycle, such as `mission.task`. Without it: of all.
+    /// Only entities of this lifecycle, such as `mission.task`. By default all lifecycles.
     #[serde(default)]
     pub lifecycle: Option<String>,
 }
@@ -17,175 +17,175 @@ pub(super) struct MyWorkInput {
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EntityInput {
-    /// Such as `mission.task`.
+    /// The lifecycle, such as `mission.task`.
     pub lifecycle: String,
-    /// Its id, such as `T-1`.
+    /// The id of the entity, such as `T-1`.
     pub id: String,
 }
 
-/// Which entities.
+/// A filter and a page of entities.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListInput {
-    /// Such as `mission.task`.
+    /// The lifecycle, such as `mission.task`.
     pub lifecycle: String,
-    /// Only those in this state; several with commas between them.
+    /// Only entities in this state; several states are separated by commas.
     #[serde(default)]
     pub state: Option<String>,
-    /// Only those for which this is true: comparisons of fields with `&&`, `||`, `!` and `in`, as in `priority <= 2 && "ada" in assigneeIds`.
+    /// Only entities for which this expression is true: comparisons of fields with `&&`, `||`, `!` and `in`, such as `priority <= 2 && "ada" in assigneeIds`.
     #[serde(default, rename = "where")]
     pub only: Option<String>,
-    /// Only those that are overdue.
+    /// Only overdue entities.
     #[serde(default)]
     pub overdue: bool,
-    /// How many: 50 if nothing is said, 200 at most.
+    /// The page size: 50 by default, at most 200.
     #[serde(default)]
     #[schema(minimum = 1)]
     pub limit: Option<usize>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     #[serde(default)]
     pub cursor: Option<String>,
 }
 
-/// An entity that is to be.
+/// An entity to create.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateInput {
-    /// Such as `mission.task`.
+    /// The lifecycle, such as `mission.task`.
     pub lifecycle: String,
-    /// Its id: letters, digits and `._@-`. Without it the server makes one.
+    /// The id: 1 to 128 letters, digits or `._@-`. By default the server generates one.
     #[serde(default)]
     pub id: Option<String>,
-    /// What it starts with, by name.
+    /// Initial values of fields, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
-    /// Decides, and changes nothing.
+    /// If true, the server decides the request but changes nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// The same key counts once: safe to repeat after a lost answer.
+    /// A key that makes the request safe to repeat after a lost answer: requests with the same key are executed once.
     #[serde(default)]
     pub idempotency_key: Option<String>,
 }
 
-/// What is to happen to an entity.
+/// A requested transition of an entity.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct FireInput {
-    /// Such as `mission.task`.
+    /// The lifecycle, such as `mission.task`.
     pub lifecycle: String,
-    /// Its id, such as `T-1`.
+    /// The id of the entity, such as `T-1`.
     pub id: String,
-    /// The transition, by name, such as `submit`. Either this or `to`.
+    /// The name of the transition, such as `submit`. Send either this or `to`.
     #[serde(default)]
     pub event: Option<String>,
-    /// The state it is to go to. Either this or `event`.
+    /// The target state. Send either this or `event`.
     #[serde(default)]
     pub to: Option<String>,
-    /// What the transition takes, by name. `explain` lists what each one takes and needs.
+    /// The fields of the request, by name. `explain` lists the accepted and required fields of each transition.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
-    /// Why, for the journal.
+    /// The reason, for the journal.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The number of the lease under which you work.
+    /// The fence of the lease that you hold.
     #[serde(default)]
     #[schema(minimum = 0)]
     pub fence: Option<u64>,
-    /// Only if it is still at this version.
+    /// The request is refused if the entity is not at this version.
     #[serde(default)]
     #[schema(minimum = 0)]
     pub if_version: Option<u64>,
-    /// Decides, and changes nothing: try it out first where you are not sure.
+    /// If true, the server decides the request but changes nothing. Use it to find out whether a request would be accepted.
     #[serde(default)]
     pub dry_run: bool,
-    /// The same key counts once: safe to repeat after a lost answer.
+    /// A key that makes the request safe to repeat after a lost answer: requests with the same key are executed once.
     #[serde(default)]
     pub idempotency_key: Option<String>,
 }
 
-/// What is to be told about an entity.
+/// A report on an entity: a transition that does not change its state.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ReportInput {
-    /// Such as `mission.task`.
+    /// The lifecycle, such as `mission.task`.
     pub lifecycle: String,
-    /// Its id, such as `T-1`.
+    /// The id of the entity, such as `T-1`.
     pub id: String,
-    /// Which kind of report, such as `comment`. Without it, the answer lists those that there are.
+    /// The name of the report, such as `comment`. Without it, the answer lists the reports that you can make.
     #[serde(default)]
     pub event: Option<String>,
-    /// What the report says, by name.
+    /// The fields of the report, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
-    /// Why, for the journal.
+    /// The reason, for the journal.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The number of the lease under which you work.
+    /// The fence of the lease that you hold.
     #[serde(default)]
     #[schema(minimum = 0)]
     pub fence: Option<u64>,
-    /// The same key counts once: safe to repeat after a lost answer.
+    /// A key that makes the request safe to repeat after a lost answer: requests with the same key are executed once.
     #[serde(default)]
     pub idempotency_key: Option<String>,
 }
 
-/// What is to be claimed.
+/// A claim of the next available entity.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ClaimInput {
-    /// Such as `coding.task`.
+    /// The lifecycle, such as `coding.task`.
     pub lifecycle: String,
-    /// The transition that takes it, where several could.
+    /// The transition that claims the entity. Needed if several can.
     #[serde(default)]
     pub event: Option<String>,
-    /// Only one for which this is true, as in `priority <= 2`.
+    /// Only an entity for which this expression is true, such as `priority <= 2`.
     #[serde(default, rename = "where")]
     pub only: Option<String>,
-    /// What the transition takes, by name.
+    /// The fields of the request, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
-    /// Why, for the journal.
+    /// The reason, for the journal.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The same key counts once: safe to repeat after a lost answer.
+    /// A key that makes the request safe to repeat after a lost answer: requests with the same key are executed once.
     #[serde(default)]
     pub idempotency_key: Option<String>,
 }
 
-/// A sign of life.
+/// A heartbeat, which extends a lease.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HeartbeatInput {
-    /// Such as `coding.task`.
+    /// The lifecycle, such as `coding.task`.
     pub lifecycle: String,
-    /// Its id, such as `T-1`.
+    /// The id of the entity, such as `T-1`.
     pub id: String,
-    /// Which lease; needed where the lifecycle has several and you hold none of them.
+    /// The slot of the lease. Needed if the lifecycle has several slots and you hold none of them.
     #[serde(default)]
     pub slot: Option<String>,
-    /// The number of the lease, as it was granted.
+    /// The fence of the lease, as it was granted.
     #[serde(default)]
     #[schema(minimum = 0)]
     pub fence: Option<u64>,
 }
 
-/// What is waited for.
+/// A condition to wait for.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitInput {
-    /// Such as `mission.approval`.
+    /// The lifecycle, such as `mission.approval`.
     pub lifecycle: String,
-    /// The entity that is to leave its state, such as an approval that people decide. Without it: until something of this lifecycle can be claimed by you.
+    /// The entity that should leave its state, such as an approval request that a person decides. Without it, the tool waits until you can claim an entity of this lifecycle.
     #[serde(default)]
     pub id: Option<String>,
-    /// The state it is to leave; the one it is in now if nothing is said. If it has left that already, the answer comes at once.
+    /// The state that the entity should leave; its current state by default. If the entity has left this state already, the tool answers immediately.
     #[serde(default)]
     pub state: Option<String>,
-    /// How long at most: 30 if nothing is said, 300 at most. A client that knows tasks of the protocol gets one instead: an hour if nothing is said, 24 hours at most.
+    /// The longest wait in seconds: 30 by default, at most 300. If the client supports MCP tasks and `id` is given, the wait is a task: 3600 by default, at most 86400.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 86400)]
     pub seconds: Option<u64>,

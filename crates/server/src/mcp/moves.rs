@@ -1,4 +1,4 @@
-//! Tools that change something, by the functions behind the HTTP routes.
+//! Tools that change entities, with the functions behind the HTTP routes.
 
 use axum::extract::{Path, State};
 use trackside_engine::key::EntityKey;
@@ -28,7 +28,7 @@ pub(super) async fn fire(app: &App, caller: &Caller, asked: FireInput) -> Result
     Ok(moved(&transitions::fired(app, caller, key, &headers, dry_run, &body).await?))
 }
 
-/// Fires a transition that keeps the state.
+/// Fires a transition that does not change the state.
 pub(super) async fn report(app: &App, caller: &Caller, asked: ReportInput) -> Result<ToolAnswer, Refused> {
     let key = EntityKey::new(asked.lifecycle.as_str(), asked.id.as_str());
     let (seen, actor, law) = (key.clone(), caller.actor().clone(), app.runtime.law());
@@ -46,12 +46,12 @@ pub(super) async fn report(app: &App, caller: &Caller, asked: ReportInput) -> Re
     Ok(moved(&transitions::fired(app, caller, key, &headers, false, &body).await?))
 }
 
-/// Whether a transition keeps the state.
+/// Whether a transition does not change the state.
 fn stays(transition: &Declared) -> bool {
     transition.arms.iter().all(|arm| arm.target.aims().iter().all(|aim| **aim == Aim::Stay))
 }
 
-/// The refusal for an event that is no report, with the reports the caller could make.
+/// The refusal for a transition that is not a report, with the reports that the caller can make.
 async fn no_report(
     app: &App,
     caller: &Caller,
@@ -118,7 +118,7 @@ pub(super) async fn heartbeat(
     Ok(ToolAnswer::new(says, &told))
 }
 
-/// The outcome of a command as a sentence.
+/// The outcome of a command as text and data.
 fn moved(done: &Done) -> ToolAnswer {
     let Done { moved, entity, version, .. } = done;
     let state = moved.entity.as_ref().map(|it| &it.state);

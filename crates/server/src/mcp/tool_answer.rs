@@ -1,4 +1,4 @@
-//! What tools give, as the one who called reads it: a sentence, and the same as data.
+//! Answers of the MCP tools: text for the agent, and the same content as data.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::problem::Refused;
 
-/// Something that was done, in one sentence and as data.
+/// The answer to a successful call: one sentence, and data.
 #[derive(Clone, Debug)]
 pub(super) struct ToolAnswer {
     pub says: String,
@@ -21,7 +21,7 @@ impl ToolAnswer {
     }
 }
 
-/// What a call came to.
+/// The result of a tool call.
 pub(super) fn result(outcome: Result<ToolAnswer, Refused>) -> CallToolResult {
     let (says, holds, is_refused) = match outcome {
         Ok(told) => (told.says, told.holds, false),
@@ -36,7 +36,7 @@ pub(super) fn result(outcome: Result<ToolAnswer, Refused>) -> CallToolResult {
     result
 }
 
-/// A refusal for whoever is to set it right.
+/// A refusal as text: every reason, the permitted targets and who may.
 fn in_words(problem: &Problem) -> String {
     let mut text = format!("Refused ({}): {}", problem.code, problem.detail);
     let reasons = problem.errors.iter().filter(|it| it.field.is_some() || it.message != problem.detail);
@@ -55,27 +55,27 @@ fn in_words(problem: &Problem) -> String {
     text
 }
 
-/// What there is to do for whoever asks.
+/// The work of the caller.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkSummary {
-    /// Who you are here.
+    /// Your identity.
     pub you: You,
     #[schema(format = DateTime)]
     pub now: String,
-    /// Open entities that name you: yours to work on, to review, or that you wait for.
+    /// Open entities that name you: you work on them, review them or wait for them.
     pub yours: Vec<Brief>,
-    /// What `claim` would give you now, by lifecycle.
+    /// The entities that `claim` would give you now, by lifecycle.
     pub claimable: Vec<Claimable>,
-    /// Requests that you may decide.
+    /// Approval requests that you may decide.
     pub decisions: Vec<Brief>,
-    /// Further open entities that the rules let you move.
+    /// Other open entities that the rules let you move.
     pub open: Vec<Brief>,
-    /// Whether there is more than is listed: ask for one lifecycle, or use `list`.
+    /// True if there are more entities than listed. Ask for one lifecycle, or use `list`.
     pub more: bool,
 }
 
-/// Who somebody is.
+/// The identity of an actor.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct You {
@@ -83,11 +83,11 @@ pub(super) struct You {
     /// `human`, `agent` or `system`.
     pub kind: String,
     pub roles: Vec<String>,
-    /// For whom you act.
+    /// The actor on whose behalf you act; null if there is none.
     pub acting_for: Option<String>,
 }
 
-/// An entity in short; `show` has the whole.
+/// A summary of an entity. `show` returns the whole entity.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Brief {
@@ -98,78 +98,78 @@ pub(super) struct Brief {
     /// The fields that name you.
     #[serde(rename = "as", skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
-    /// Where you may take it, before required fields are asked for.
+    /// The target states that the rules permit you. Required fields are not considered.
     pub allowed_transitions: Vec<String>,
-    /// Short fields only; of what you are to decide, all that are not too long.
+    /// Short fields. For a request that you may decide: all fields except those in `leftOut`.
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
-    /// Fields of what you are to decide that are too long to be here: `show` it before you decide.
+    /// For a request that you may decide: fields that are too long to list. Call `show` before you decide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Leases that you hold.
+    /// The leases that you hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<LeaseBody>,
 }
 
-/// What a claim would give.
+/// An entity that a claim would give you.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(super) struct Claimable {
     pub lifecycle: String,
-    /// The transition that would take it.
+    /// The transition that would claim it.
     pub event: String,
-    /// The one that would be next.
+    /// The id of the entity.
     pub id: String,
 }
 
-/// What a claim came to.
+/// The result of a claim.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(super) struct Claimed {
-    /// False: there is nothing for you to claim now.
+    /// False if there is nothing for you to claim now.
     pub claimed: bool,
-    /// What you have now, with your lease and its fence.
+    /// The claimed entity, with your lease and its fence; null if there is none.
     #[schema(value_type = Option<Object>)]
     pub entity: Option<EntityBody>,
-    /// The journal entry.
+    /// The journal entry of the claim; null if there is none.
     #[schema(value_type = Option<Object>)]
     pub transition: Option<EntryBody>,
 }
 
-/// What became of waiting.
+/// The result of a wait.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(super) struct Waited {
-    /// True: what was waited for has happened. False: the time ran out and nothing has changed.
+    /// True if the condition became true; false if the time ran out.
     pub happened: bool,
-    /// The entity as it is now.
+    /// The current entity.
     #[schema(value_type = Option<Object>)]
     pub entity: Option<EntityBody>,
-    /// What can be claimed now.
+    /// The entities that you can claim now.
     pub claimable: Vec<Claimable>,
 }
 
-/// Where an entity stands, and why.
+/// An explanation of an entity: its state, its transitions and the conditions it waits for.
 #[derive(Clone, Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what `explain` gives")]
 pub(super) struct Explained {
-    /// One sentence: where it is since when, what you could ask for, what happens next.
+    /// A summary: the state and since when, the transitions that you can request, and the next timer.
     summary: String,
     #[schema(value_type = Option<Object>)]
     entity: Option<Json>,
-    /// Events that would be done now, with nothing sent along.
+    /// Transitions that would be accepted now without any fields.
     ready: Vec<String>,
-    /// Every way out, with who may, what it takes, and each check passed or failed with the values it saw.
+    /// Every transition out of the current state: who may, its fields, and each check with its result and the values it read.
     #[schema(value_type = Vec<Object>)]
     transitions: Vec<Json>,
-    /// What would come of each event now.
+    /// The outcome of each transition if you requested it now.
     #[schema(value_type = Vec<Object>)]
     attempts: Vec<Json>,
-    /// Who must act, and what is not so yet.
+    /// Who must act, and the conditions that are not met yet.
     #[schema(value_type = Vec<Object>)]
     waiting_for: Vec<Json>,
-    /// Other entities because of which you are not heard here, and who could do what there about it.
+    /// Other entities that close a gate for you, with the transitions that would open it and who may take them.
     #[schema(value_type = Vec<Object>)]
     kept_back_by: Vec<Json>,
-    /// What comes by itself, and when.
+    /// The next timer, with its time and its transition; null if there is none.
     #[schema(value_type = Option<Object>)]
     next: Option<Json>,
 }

@@ -1,4 +1,4 @@
-//! Many commands in one request.
+//! Batches: several commands in one request.
 
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +23,7 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::telemetry::{current, during};
 
-/// Runs many commands. Each has its own outcome unless `atomic`.
+/// Runs several commands in order. Each has its own outcome unless `atomic` is true.
 #[utoipa::path(
     post, path = "/v1/batch", tag = "entities", operation_id = "batch",
     params(super::KeyHeader),
@@ -49,7 +49,7 @@ pub(crate) async fn batch(
         let commands = commands.collect::<Result<Vec<Command>, _>>()?;
         return all_or_none(&app, &caller, commands).await;
     }
-    // Submitted one after the other, so that they are decided in order; awaited together.
+    // Submitted in order, so that they are decided in order; awaited together.
     let mut tasks = Vec::new();
     for command in commands {
         let (app, caller) = (app.clone(), caller.clone());
@@ -74,7 +74,7 @@ pub(crate) async fn batch(
         };
         results.push(match done {
             Ok(done) => succeeded(done),
-            // The key belongs to another request: none of them ran.
+            // The key belongs to another request: no command ran.
             Err(refused) if refused.0.has_code(Code::IdempotencyConflict) => return Err(refused),
             Err(refused) => BatchResult::Refused(refused.0),
         });

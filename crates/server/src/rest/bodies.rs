@@ -17,7 +17,7 @@ pub(crate) fn entity_body(reads: &Reads, key: &EntityKey, actor: &Actor) -> Resu
     reads.present(key, actor).map(|it| EntityBody::from(&it))
 }
 
-/// Entities that were read already, as the actor sees them.
+/// Loaded entities as the actor sees them.
 pub(crate) fn entity_bodies(
     reads: &Reads,
     entities: &[Arc<Entity>],
@@ -26,7 +26,7 @@ pub(crate) fn entity_bodies(
     Ok(reads.present_all(entities, actor)?.iter().map(EntityBody::from).collect())
 }
 
-/// A stored entry.
+/// The body of a stored entry.
 pub(crate) fn entry_body(record: &Record) -> Result<EntryBody, StoreError> {
     let body = EntryBody::stored(&record.entry()?, Some(hex::encode(record.hash)));
     Ok(EntryBody { redacted: record.is_redacted(), ..body })

@@ -1,4 +1,4 @@
-//! Turns requests into commands, and their outcomes into answers.
+//! Turns requests into commands, and their outcomes into responses.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::telemetry::{RequestContext, current, request_id};
 /// The outcome of a command that was accepted, or would be in a dry run.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
-    /// The answer.
+    /// The body of the response.
     pub moved: Moved,
     /// Whether the command created the entity.
     pub created: bool,
@@ -68,7 +68,7 @@ pub(crate) async fn carry_out(app: &App, caller: &Caller, command: Command) -> R
     to_outcome(app, caller, answer).await
 }
 
-/// The answer of the engine as an outcome.
+/// Converts the engine's answer into an outcome.
 pub(crate) async fn to_outcome(app: &App, caller: &Caller, answer: CommandAnswer) -> Result<Done, Refused> {
     match answer {
         CommandAnswer::Accepted(accepted) => accepted_outcome(app, caller, accepted).await,
@@ -77,7 +77,7 @@ pub(crate) async fn to_outcome(app: &App, caller: &Caller, answer: CommandAnswer
     }
 }
 
-/// Submits a command and returns the answer of the engine.
+/// Submits a command and returns the engine's answer.
 pub(crate) async fn submit(app: &App, mut command: Command) -> Result<CommandAnswer, Refused> {
     if command.request_id.is_none() {
         command.request_id = request_id();
@@ -160,7 +160,7 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
 
 async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand) -> Result<Done, Refused> {
     let body = match (accepted.entity.clone(), &accepted.facts) {
-        // The answer includes what the rules say about the entity, so nothing has to be read.
+        // The answer includes the facts that the rules derive, so no read is needed.
         (Some(entity), Some(facts)) => {
             Some((&PresentedEntity { entity, facts: facts.clone(), now: app.reads.now() }).into())
         }
@@ -188,7 +188,7 @@ fn is_creation(entry: &Entry) -> bool {
     matches!(entry.event, Event::Created { .. })
 }
 
-/// The first outcome again, from the journal.
+/// The outcome of the first request, read from the journal.
 async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32) -> Result<Done, Refused> {
     let actor = caller.actor().clone();
     app.blocking(move |app| {

@@ -1,4 +1,4 @@
-//! Names in scenarios: a test that misspells what it tests proves nothing.
+//! Checks the names in scenarios: a test with a misspelled name proves nothing.
 
 use trackside_engine::event::EventKind;
 use trackside_engine::key::EntityKey;
@@ -12,14 +12,14 @@ use trackside_lifecycle::value::Value;
 
 use super::syntax::{ScenarioFile, ScenarioHead, StepDecl, Then};
 
-/// Looks names up and reports those that mean nothing.
+/// Looks names up and reports unknown ones.
 pub(super) struct Checker<'a> {
     pub law: &'a Law,
     pub pack: &'a Pack,
     pub problems: &'a mut Problems,
 }
 
-/// What an entry of the journal has.
+/// The members of a journal entry.
 const ENTRY: &[&str] = &[
     "seq",
     "timestamp",
@@ -39,7 +39,7 @@ const ENTRY: &[&str] = &[
     "condition",
 ];
 
-/// What an entity shows.
+/// The members of an entity.
 const ENVELOPE: &[&str] = &[
     "lifecycle",
     "id",
@@ -58,7 +58,7 @@ const ENVELOPE: &[&str] = &[
     "allowedTransitions",
 ];
 
-/// Refusals in which a name that does not exist is the point.
+/// Whether a refusal with this code may be about an unknown name.
 fn about_names(code: &str) -> bool {
     code.starts_with("unknown-") || code == "invalid-id"
 }
@@ -245,7 +245,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that every key is known: an unknown key would match anything.
+    /// Checks that every key is known. An unknown key would match anything.
     fn members(&mut self, wanted: &Value, what: &str, at: Place, known: &[&str]) {
         if let Value::Map(map) = wanted {
             for name in map.keys() {
@@ -304,7 +304,7 @@ impl Checker<'_> {
         self.law.newest(&EntityKey::parse(key)?.lifecycle).cloned()
     }
 
-    /// The lifecycle of an entity that is named.
+    /// The lifecycle of the named entity.
     fn entity(&mut self, key: &At<String>) -> Option<std::sync::Arc<Lifecycle>> {
         let Some(parsed) = EntityKey::parse(&key.it) else {
             self.problems.error("not-an-entity", key.at, format!("`{}` is not LIFECYCLE/ID", key.it));

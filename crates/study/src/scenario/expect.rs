@@ -16,12 +16,12 @@ use trackside_protocol::{EntryBody, UnmetBody};
 use super::outward::{entity_json, entry_json, to_json};
 use super::syntax::Then;
 
-/// What a step did.
+/// The result of a step.
 pub(super) struct Happened<'a> {
     pub world: &'a World,
     pub actor: Option<&'a Actor>,
     pub actors: &'a [(String, Actor)],
-    /// The entity acted on.
+    /// The entity that the step acted on.
     pub entity: Option<EntityKey>,
     pub entries: &'a [Entry],
     pub refusal: Option<Refusal>,
@@ -43,7 +43,7 @@ fn mismatch(at: Place, expected: impl Into<String>, happened: impl Into<String>)
 }
 
 impl Happened<'_> {
-    /// The first thing that is not as it should be.
+    /// Returns the first expectation that is not met.
     pub fn check(&self, then: Option<&Then>, at: Place) -> Result<(), Mismatch> {
         match (then.and_then(|it| it.refused.as_ref()), &self.refusal) {
             (None, Some(refusal)) if self.acted => {
@@ -73,7 +73,7 @@ impl Happened<'_> {
         let wanted = expected.it.0.to_json();
         let wrong = || mismatch(expected.at, format!("refused: {}", show(&wanted)), refusal.to_string());
         match &wanted {
-            // A name that does not exist is a slip, not a rule that holds.
+            // An unknown name is a mistake in the scenario, not a rule that holds.
             Json::Bool(true) if refusal.code.is_unknown_name() => Err(wrong()),
             Json::Bool(true) => Ok(()),
             Json::String(code) => {
@@ -342,7 +342,7 @@ impl Happened<'_> {
         if let Some(wanted) = &then.result {
             let json = wanted.it.0.to_json();
             let fine = match (&json, &self.result) {
-                // Of a list, these in this order; others may stand between.
+                // The wanted elements must occur in this order; others may be between them.
                 (Json::Array(wanted), Json::Array(got)) if wanted.is_empty() => got.is_empty(),
                 (Json::Array(wanted), Json::Array(got)) => {
                     let mut rest = got.iter();
@@ -398,7 +398,7 @@ impl Happened<'_> {
     }
 }
 
-/// Whether everything in `wanted` is in `got`. Text starting with `~` matches a part.
+/// Whether `got` contains everything in `wanted`. A text that starts with `~` matches a part.
 pub(super) fn subset(wanted: &Json, got: &Json) -> bool {
     match (wanted, got) {
         (Json::Object(wanted), Json::Object(got)) => {
@@ -438,7 +438,7 @@ fn show(json: &Json) -> String {
     json.to_string()
 }
 
-/// The journal, a line each.
+/// The journal, one line for each entry.
 pub(super) fn lines(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(line).collect()
 }

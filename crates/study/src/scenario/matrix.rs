@@ -1,4 +1,4 @@
-//! Every edge for every actor, from a table.
+//! Tests every edge for every actor, from a table.
 
 use trackside_engine::actor::Actor;
 use trackside_engine::apply::apply;
@@ -18,7 +18,7 @@ use super::syntax::Matrix;
 
 const SUBJECT: &str = "M-1";
 
-/// One case per state, per target, per actor.
+/// Runs one case for each state, target and actor.
 pub(super) fn run(stage: &ScenarioSetup<'_>, table: &Matrix, report: &mut ScenarioReport) {
     let Some(life) = stage.law.newest(&table.of.it).cloned() else {
         report.failures.push(failure(
@@ -168,7 +168,7 @@ fn case(
     }
 }
 
-/// Nothing changed but what a refusal keeps as evidence.
+/// Whether nothing changed except for the recorded evidence.
 fn nothing_else(before: &mut View, refusal: &Refusal, world: &World) -> bool {
     if let Some(entry) = &refusal.kept {
         apply(before, entry);

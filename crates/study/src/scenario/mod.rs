@@ -22,7 +22,7 @@ pub fn schema() -> serde_json::Value {
     schema
 }
 
-/// Everywhere a row may stand in: `<name>` is a text where anything else is expected.
+/// Allows a placeholder such as `<name>` wherever the schema expects something else than a text.
 fn allow_holes(schema: &mut serde_json::Value) {
     let serde_json::Value::Object(map) = schema else { return };
     for (key, inner) in map.iter_mut() {

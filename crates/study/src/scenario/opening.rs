@@ -1,4 +1,4 @@
-//! The opening of a scenario file, for tools that continue from there.
+//! The initial world of a scenario file, for tools that continue from it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::check::Checker;
 use super::run::{ScenarioSetup, actors, plant};
 use super::syntax::ScenarioFile;
 
-/// The world that a file's `given`, `settings`, `people`, `now` and `zone` make, and who plays.
+/// The world of a file's `given`, `settings`, `people`, `now` and `zone`, and its actors.
 pub fn opening(law: &Arc<Law>, file: &ScenarioFile, problems: &mut Problems) -> Option<(World, Vec<Actor>)> {
     let Some(pack) = law.pack(&file.pack.it).cloned() else {
         problems.error("unknown-name", file.pack.at, format!("there is no pack called `{}`", file.pack.it));

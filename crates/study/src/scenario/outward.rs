@@ -21,7 +21,7 @@ pub(super) fn entry_json(entry: &Entry) -> Json {
     to_json(&EntryBody::new(entry))
 }
 
-/// An entity as a reader sees it; null if the rules cannot say.
+/// An entity as a reader sees it; null if a rule cannot be evaluated.
 pub(super) fn entity_json(world: &World, entity: &Entity, reader: &Actor) -> Json {
     let entity = Arc::new(entity.clone());
     match PresentedEntity::new(&world.law, &world.view, &entity, reader, world.now) {
@@ -30,13 +30,13 @@ pub(super) fn entity_json(world: &World, entity: &Entity, reader: &Actor) -> Jso
     }
 }
 
-/// The answer to a heartbeat: why to stop, if so.
+/// The answer to a heartbeat: the reasons to stop, if there are any.
 #[derive(Serialize)]
 pub(super) struct HeartbeatResult<T> {
     pub stop: T,
 }
 
-/// What the policy says of an action.
+/// The decision of the risk policy on an action.
 #[derive(Serialize)]
 pub(super) struct PolicyResult {
     pub level: Name,
@@ -44,7 +44,7 @@ pub(super) struct PolicyResult {
     pub why: String,
 }
 
-/// What follows the exit of a process.
+/// The action of the supervisor after the exit of a process.
 #[derive(Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum ExitResult {

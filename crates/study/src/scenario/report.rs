@@ -1,11 +1,11 @@
-//! What a run of scenarios found.
+//! The result of running scenarios.
 
 use serde::Serialize;
 use serde_json::Value as Json;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Place;
 
-/// All scenarios of one file.
+/// The result of all scenarios of one file.
 #[derive(Clone, Debug, Default)]
 pub struct ScenarioReport {
     pub passed: usize,
@@ -14,21 +14,21 @@ pub struct ScenarioReport {
     pub proved: Vec<(String, Vec<Name>)>,
 }
 
-/// One scenario that did not go as it says.
+/// A scenario that failed.
 #[derive(Clone, Debug)]
 pub struct ScenarioFailure {
     pub scenario: String,
-    /// Which step, from 1; none before the first.
+    /// The number of the step, from 1; none before the first step.
     pub step: Option<usize>,
     pub at: Place,
     pub expected: String,
     pub happened: String,
-    /// The journal so far, a line each.
+    /// The journal so far, one line for each entry.
     pub journal: Vec<String>,
 }
 
 impl ScenarioFailure {
-    /// The failure for programs.
+    /// The failure as JSON.
     pub fn to_json(&self, file: &str) -> Json {
         #[derive(Serialize)]
         struct Report<'a> {

@@ -33,7 +33,7 @@ use super::report::{ScenarioFailure, ScenarioReport};
 use super::substitute::substitute;
 use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
 
-/// What the scenarios of a file have in common.
+/// Data that the scenarios of a file share.
 pub(super) struct ScenarioSetup<'a> {
     pub law: Arc<Law>,
     pub file: &'a ScenarioFile,
@@ -51,10 +51,10 @@ pub fn run(
     run_watched(law, file, trace, problems, &mut |_| {})
 }
 
-/// A scenario that was played to its end, or to where it failed.
+/// A scenario that ran to its end, or until it failed.
 #[derive(Debug)]
 pub struct Played<'a> {
-    /// Its name.
+    /// The name of the scenario.
     pub scenario: &'a str,
     pub world: &'a World,
     /// The rules that it exercised.
@@ -63,7 +63,7 @@ pub struct Played<'a> {
 }
 
 impl Played<'_> {
-    /// What it wrote, with what the entries do not tell themselves.
+    /// The journal of the scenario, with data that the entries do not contain.
     pub fn journal(&self) -> Journal {
         let mut about = About::new(&self.world.view.project, self.actors, self.world.now);
         about.scenario = Some(self.scenario.to_owned());
@@ -71,7 +71,7 @@ impl Played<'_> {
     }
 }
 
-/// Runs like [`run`], and shows how each scenario ended.
+/// Runs like [`run`], and passes each finished scenario to `watch`.
 pub fn run_watched(
     law: &Arc<Law>,
     file: &ScenarioFile,
@@ -159,7 +159,7 @@ pub(super) fn actors(from: &Named<ActorDecl>, problems: &mut Problems) -> Vec<(S
     actors
 }
 
-/// Where a scenario stands.
+/// A scenario that is running.
 struct Play<'a> {
     stage: &'a ScenarioSetup<'a>,
     head: &'a ScenarioHead,
@@ -205,7 +205,7 @@ impl<'a> ScenarioSetup<'a> {
         done
     }
 
-    /// A new world with the file's settings and the scenario's.
+    /// A new world with the settings of the file and of the scenario.
     pub fn world(
         &self,
         overrides_here: &Named<AsWritten>,
@@ -243,7 +243,7 @@ impl<'a> ScenarioSetup<'a> {
     }
 }
 
-/// Puts an entity in place as a `given` says.
+/// Creates an entity as a `given` describes it.
 pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> Result<(), String> {
     let key = EntityKey::parse(name).ok_or_else(|| format!("`{name}` is not LIFECYCLE/ID"))?;
     let mut state = None;
@@ -415,7 +415,7 @@ impl Play<'_> {
         Ok(acted)
     }
 
-    /// What the answer to a heartbeat would tell its sender.
+    /// The reasons to stop that a heartbeat would return to its sender.
     fn stops(&self, key: &EntityKey, slot: &Name, actor: &Actor) -> Vec<String> {
         let World { view, now, .. } = &self.world;
         let asking = Asking { law: &self.stage.law, view, actor, shown: true, now: *now };
@@ -492,7 +492,7 @@ impl Play<'_> {
         Ok(None)
     }
 
-    /// What the supervision rules say of a process that ended.
+    /// The action that the supervision rules give for a process that ended.
     fn exit(&self, code: u32, step: &StepDecl) -> Result<Acted, String> {
         let pack = self.stage.law.pack(&self.stage.file.pack.it).ok_or("no such pack")?;
         let role = step.role.as_ref().ok_or("`exit` needs `role`")?;

@@ -1,9 +1,9 @@
-//! `<name>` in a scenario with rows.
+//! Replaces `<name>` in a scenario with rows.
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{At, Named, Node, NodeValue};
 
-/// The node with every `<name>` replaced by the row's value. Text that is exactly `<name>` takes the value itself.
+/// Replaces every `<name>` by the value of the row. A text that is exactly `<name>` becomes the value itself.
 pub(super) fn substitute(node: &Node, row: &Named<Node>) -> Node {
     let value = match &node.value {
         NodeValue::Text(text) => {

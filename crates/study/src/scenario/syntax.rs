@@ -1,4 +1,4 @@
-//! The words of a scenario file.
+//! The grammar of a scenario file.
 
 use trackside_lifecycle::keys;
 use trackside_lifecycle::name::Name;
@@ -15,28 +15,28 @@ pub fn read_file(sources: &Sources, file: FileId, problems: &mut Problems) -> Op
 keys! {
     /// A file of scenarios.
     pub struct ScenarioFile {
-        /// The pack it tests.
+        /// The pack that it tests.
         pub pack: At<Name>,
-        /// The moment it starts.
+        /// The time at which scenarios start; 2026-01-01T00:00:00Z by default.
         pub now: Option<At<String>>,
-        /// The project's time zone.
+        /// The time zone of the project, as an IANA name.
         pub zone: Option<String>,
         /// Ids of the people known to the project.
         pub people: Option<Vec<Name>>,
         /// Overrides of the project's settings.
         pub settings: Named<Json>,
-        /// Who plays: name to kind and roles.
+        /// The actors: name to kind and roles.
         pub actors: Named<ActorDecl>,
         /// Entities that exist before every scenario.
         pub given: Option<Vec<Named<Named<Json>>>>,
         /// The scenarios.
         pub scenarios: Option<Vec<ScenarioNode>>,
-        /// A table of edges and actors.
+        /// Tables that test every edge for every actor.
         pub matrix: Option<OneOrMany<Matrix>>,
     }
 }
 
-/// A scenario as written: it is read once for each of its rows.
+/// A scenario as written. It is read once for each of its rows.
 #[derive(Clone, Debug)]
 pub struct ScenarioNode(pub Node);
 
@@ -57,13 +57,13 @@ impl schemars::JsonSchema for ScenarioNode {
 }
 
 keys! {
-    /// An actor: one kind, with roles.
+    /// An actor: one kind, with its roles.
     pub struct ActorDecl {
-        /// Roles of a person.
+        /// The roles of a person.
         pub human: Option<Vec<At<Name>>>,
-        /// Roles of an agent.
+        /// The roles of an agent.
         pub agent: Option<Vec<At<Name>>>,
-        /// Roles of a program.
+        /// The roles of a system.
         pub system: Option<Vec<At<Name>>>,
     }
 }
@@ -71,23 +71,23 @@ keys! {
 keys! {
     /// One scenario.
     pub struct ScenarioHead {
-        /// The rule in one sentence.
+        /// The tested rule in one sentence.
         pub scenario: At<String>,
         /// Numbers of the rules it proves.
         pub rules: Option<Vec<At<Name>>>,
-        /// Further entities that exist.
+        /// Further entities that exist at the start.
         pub given: Option<Vec<Named<Named<Json>>>>,
         /// Further overrides of settings.
         pub settings: Named<Json>,
         /// Ids of the people known to the project.
         pub people: Option<Vec<Name>>,
-        /// The moment it starts.
+        /// The time at which it starts.
         pub now: Option<At<String>>,
-        /// The project's time zone.
+        /// The time zone of the project, as an IANA name.
         pub zone: Option<String>,
-        /// Rows; it runs once for each, with `<name>` replaced.
+        /// Rows: the scenario runs once for each row, with `<name>` replaced by its value.
         pub each: Option<Vec<Named<Node>>>,
-        /// What happens, in order.
+        /// The steps, in order.
         pub steps: Vec<StepDecl>,
     }
 }
@@ -95,137 +95,137 @@ keys! {
 keys! {
     /// One action and its expectations.
     pub struct StepDecl {
-        /// Who acts.
+        /// The actor of the step.
         pub r#as: Option<At<Name>>,
-        /// Asks for a transition or event by name.
+        /// Requests a transition or event by name.
         pub fire: Option<At<Name>>,
         /// The entity: `LIFECYCLE/ID`.
         pub of: Option<At<String>>,
-        /// Asks for a target state of this entity.
+        /// Requests a target state of this entity.
         pub r#move: Option<At<String>>,
-        /// With `move` and `correct`: the target.
+        /// With `move` and `correct`: the target state.
         pub to: Option<At<Name>>,
         /// Creates this entity.
         pub create: Option<At<String>>,
-        /// Takes the next one of this lifecycle.
+        /// Claims the next entity of this lifecycle.
         pub claim: Option<At<Name>>,
-        /// With `claim`: the transition that takes it.
+        /// With `claim`: the transition that claims it.
         pub event: Option<At<Name>>,
-        /// With `claim`: only those for which this is true.
+        /// With `claim`: only entities for which this expression is true.
         pub r#where: Option<At<String>>,
-        /// A process of a role ended with this code.
+        /// A process of an agent ended with this exit code.
         pub exit: Option<u32>,
-        /// With `exit`: the role.
+        /// With `exit`: the role of the agent.
         pub role: Option<At<Name>>,
-        /// With `exit`: the agent.
+        /// With `exit`: the id of the agent.
         pub agent: Option<Name>,
-        /// With `exit`: restarts without progress so far.
+        /// With `exit`: the number of restarts without progress so far; 0 by default.
         pub restarts: Option<u32>,
-        /// With `exit`: starts on its task without progress so far.
+        /// With `exit`: the number of starts on its task without progress so far.
         pub reruns: Option<u32>,
-        /// With `exit`: how long it has waited instead of stopping.
+        /// With `exit`: how long the supervisor has waited instead of stopping it, as a span.
         pub waited: Option<At<String>>,
         /// Extends a lease of this entity.
         pub heartbeat: Option<At<String>>,
         /// With `heartbeat`: the slot.
         pub slot: Option<At<Name>>,
-        /// The loud override of this entity.
+        /// Corrects this entity: an admin override of its state or fields.
         pub correct: Option<At<String>>,
-        /// Brings this effect's result home.
+        /// Reports the result of this effect.
         pub effect: Option<At<Name>>,
-        /// With `effect`: whether it was done.
+        /// With `effect`: whether it succeeded; true by default.
         pub ok: Option<bool>,
-        /// Moves time.
+        /// Advances the clock by this span.
         pub advance: Option<At<String>>,
-        /// The server is away for this long, and comes back.
+        /// The server is down for this span, then starts again. Timers that became due fire late.
         pub restart: Option<At<String>>,
-        /// Changes settings of the pack; null takes an override back.
+        /// Changes settings of the pack; null removes an override.
         pub configure: Named<Json>,
-        /// Looks for violations and repairs.
+        /// Runs a sweep, which finds violations and repairs them.
         pub sweep: Option<bool>,
-        /// A named query of the pack.
+        /// Runs a named query of the pack.
         pub query: Option<At<Name>>,
-        /// The risk policy.
+        /// Asks the risk policy about an action.
         pub policy: Option<PolicyAsk>,
-        /// Fields sent, or parameters.
+        /// Fields of the request, or parameters of the query.
         pub with: Named<Json>,
-        /// Why.
+        /// The reason of the request.
         pub reason: Option<String>,
-        /// Idempotency key.
+        /// The idempotency key of the request.
         pub key: Option<Name>,
-        /// Only at this version.
+        /// The request is refused if the entity is not at this version.
         pub version: Option<u32>,
-        /// The fence of a lease.
+        /// The fence of the lease under which the actor works.
         pub fence: Option<u32>,
-        /// On behalf of.
+        /// The actor on whose behalf the request is sent.
         pub r#for: Option<Name>,
-        /// Only decides.
+        /// Decides the request but changes nothing.
         pub dry: Option<bool>,
-        /// Expectations.
+        /// The expectations of the step.
         pub then: Option<Then>,
     }
 }
 
 keys! {
-    /// What the risk policy is asked.
+    /// A question to the risk policy.
     pub struct PolicyAsk {
         /// The action.
         pub action: String,
         /// Its arguments.
         pub arguments: Named<Json>,
-        /// The role of who would do it.
+        /// The role that would perform the action.
         pub role: Option<String>,
     }
 }
 
 keys! {
-    /// Expectations: everything that is named, nothing more.
+    /// Expectations. Only the named ones are checked.
     pub struct Then {
-        /// The entity looked at; default the one acted on.
+        /// The entity to check; by default the one that the step acted on.
         pub of: Option<At<String>>,
-        /// Its state.
+        /// The state of the entity.
         pub state: Option<At<Name>>,
-        /// Some of its fields; null means not set.
+        /// Some fields of the entity; null means not set.
         pub fields: Option<At<Json>>,
-        /// Its envelope: version, previousState, createdAt, stateEnteredAt, leases and so on.
+        /// Members of the entity: version, previousState, createdAt, stateEnteredAt, leases and so on.
         pub entity: Option<At<Json>>,
-        /// The action was refused: `true`, a code, or a map.
+        /// The request was refused: `true`, a code, or a map.
         pub refused: Option<At<Json>>,
-        /// Exactly the targets permitted: to who acted, or by actor.
+        /// Exactly the permitted targets: of the actor of the step, or by actor.
         pub allowed: Option<At<Json>>,
-        /// It was an idempotent replay.
+        /// Whether the answer was an idempotent replay.
         pub replayed: Option<At<bool>>,
-        /// Fields the engine owns that were sent and ignored.
+        /// Fields that were sent but ignored, because only the engine writes them.
         pub ignored: Option<At<Json>>,
-        /// Entries this step wrote, in order.
+        /// Entries that this step wrote, in this order. Other entries may be between them.
         pub journal: Option<Vec<At<Json>>>,
-        /// What no entry of this step is like.
+        /// Entries that this step did not write.
         pub without: Option<Vec<At<Json>>>,
         /// The id that `claim` took.
         pub claimed: Option<At<Name>>,
-        /// The refused request was kept as evidence.
+        /// Whether the refused request was recorded as evidence.
         pub kept: Option<At<bool>>,
-        /// Ranking to its place in it, or null.
+        /// Ranking to the place of the entity in it; null if it is not ranked.
         pub ranks: Named<Node>,
-        /// This step wrote nothing.
+        /// True if this step wrote no entries.
         pub silent: Option<At<bool>>,
-        /// Messages sent in this step.
+        /// Notifications sent in this step.
         pub notified: Option<Vec<At<Json>>>,
         /// Alerts raised in this step.
         pub alerts: Option<Vec<At<Json>>>,
         /// Messages posted in this step.
         pub messages: Option<Vec<At<Json>>>,
-        /// Names of the invariants found broken in this step.
+        /// The names of all invariants that were found violated in this step.
         pub violations: Option<Vec<At<Name>>>,
         /// Entities that exist.
         pub exists: Option<OneOrMany<At<String>>>,
-        /// Entities that do not.
+        /// Entities that do not exist.
         pub absent: Option<OneOrMany<At<String>>>,
-        /// Timer to the span until it is due, or null.
+        /// Timer to the span until it is due; null if it is not running.
         pub timers: Named<Node>,
-        /// Of a query: the ids, in order.
+        /// The ids that the query returned, in order.
         pub ids: Option<At<Json>>,
-        /// Result of a query, a policy, a history or a heartbeat (`stop`: why the holder should stop).
+        /// The result of a query, a policy, a history, an exit or a heartbeat (`stop`: why the holder should stop).
         pub result: Option<At<Json>>,
         /// Further expectations, for other entities.
         pub also: Option<Vec<Then>>,
@@ -233,9 +233,9 @@ keys! {
 }
 
 keys! {
-    /// Every edge for every actor.
+    /// A table that tests every edge for every actor.
     pub struct Matrix {
-        /// What the table is.
+        /// The name of the table.
         pub name: String,
         /// Numbers of the rules it proves.
         pub rules: Option<Vec<At<Name>>>,
@@ -245,11 +245,11 @@ keys! {
         pub given: Named<Json>,
         /// Further fields in some states.
         pub states: Named<Named<Json>>,
-        /// The fields sent with a target, or with `FROM > TO`.
+        /// The fields sent with a target state, or with `FROM > TO`.
         pub with: Named<Named<Json>>,
-        /// The reason given.
+        /// The reason sent with every request.
         pub reason: Option<String>,
-        /// From, to, and who may; all others must be refused.
+        /// Source state to target state to the actors that may. All other requests must be refused.
         pub allowed: Named<Named<Vec<At<Name>>>>,
     }
 }

@@ -1,4 +1,4 @@
-//! The words of a stage file.
+//! The grammar of a stage file.
 
 use crate::scenario::ActorDecl;
 use trackside_lifecycle::keys;
@@ -8,35 +8,35 @@ use trackside_lifecycle::source::{At, Json, Named, OneOrMany};
 keys! {
     /// A stage: the actors, the entities at the start, and the sample requests.
     pub struct StageFile {
-        /// Its name.
+        /// The name of the stage.
         pub stage: At<Name>,
         /// One sentence for people.
         pub about: Option<String>,
-        /// The pack it is of.
+        /// The pack that it explores.
         pub pack: At<Name>,
-        /// The moment it starts.
+        /// The time at which it starts.
         pub now: Option<At<String>>,
-        /// The project's time zone.
+        /// The time zone of the project, as an IANA name.
         pub zone: Option<String>,
         /// Ids of the people known to the project.
         pub people: Option<Vec<Name>>,
         /// Overrides of the project's settings.
         pub settings: Named<Json>,
-        /// Who plays: name to kind and roles.
+        /// The actors: name to kind and roles.
         pub actors: Named<ActorDecl>,
         /// Entities that exist at the start.
         pub given: Option<Vec<Named<Named<Json>>>>,
-        /// Sample requests of a transition: `LIFECYCLE.TRANSITION` to fields, or several of them.
+        /// Sample requests: `LIFECYCLE.TRANSITION` to the fields of one request, or of several.
         pub asks: Named<OneOrMany<Named<Json>>>,
         /// Entities that may be created: `LIFECYCLE/ID` to fields.
         pub creates: Named<Named<Json>>,
-        /// Only these are asked for: lifecycles, or `LIFECYCLE.TRANSITION`.
+        /// Only these are requested: lifecycles, or `LIFECYCLE.TRANSITION`.
         pub only: Option<OneOrMany<At<Name>>>,
-        /// These are not asked for: lifecycles, or `LIFECYCLE.TRANSITION`.
+        /// These are not requested: lifecycles, or `LIFECYCLE.TRANSITION`.
         pub without: Option<OneOrMany<At<Name>>>,
-        /// How many worlds `check` looks at.
+        /// The largest number of worlds that `check` explores; 400 by default.
         pub worlds: Option<u32>,
-        /// How many moves from the start `check` goes.
+        /// The largest number of moves from the start; 40 by default.
         pub depth: Option<u32>,
     }
 }
