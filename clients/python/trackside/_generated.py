@@ -20,28 +20,29 @@ class Page(TypedDict, Generic[T]):
 
 
 class Advance(TypedDict):
-    """Where the manual clock is to go: by a span, or to a time."""
+    """An advance of the manual clock: `by` a span, or `to` a time."""
 
-    # `90s`, `15m`, `24h`, `7d`.
+    # A span such as `90s`, `15m`, `24h` or `7d`.
     by: NotRequired[str | None]
     to: NotRequired[str | None]
 
 
 class Alert(TypedDict):
-    """An alert, and what people have said of it."""
+    """An alert, with its acknowledgement and resolution."""
 
     acknowledgedAt: NotRequired[str | None]
-    # Who said first that it is seen.
+    # The first person who acknowledged it; null if it is not acknowledged.
     acknowledgedBy: NotRequired[str | None]
     acknowledgedNote: NotRequired[str | None]
-    # Its own number: that of the journal entry that raised it.
+    # The id of the alert: the number of the journal entry that raised it.
     alertId: str
+    # The id of that entity.
     id: str
     kind: str
-    # Of the entity it is about.
+    # The lifecycle of the entity that the alert is about.
     lifecycle: str
     message: str
-    # Whether it is seen to.
+    # True if the alert is resolved.
     resolved: bool
     resolvedAt: NotRequired[str | None]
     resolvedBy: NotRequired[str | None]
@@ -53,93 +54,106 @@ class Alert(TypedDict):
 
 
 class AlertNote(TypedDict):
-    """What a person says of an alert."""
+    """A note on an alert."""
 
-    # Kept in the journal, at most 2,000 characters.
+    # The text, stored in the journal; at most 2,000 characters.
     note: NotRequired[str | None]
 
 
 class AlertReply(TypedDict):
-    """What became of it."""
+    """The result of acknowledging or resolving an alert."""
 
     alert: Alert
-    # False if somebody had said the same before: the alert tells who.
+    # False if the alert was acknowledged or resolved before. `alert` names the person who did it first.
     changed: bool
     replayed: bool
     success: bool
 
 
 class Approval(TypedDict):
-    """An open request to people."""
+    """An open approval request."""
 
-    # Targets that the rules permit this caller from here, before required fields are asked for.
+    # The target states that the rules permit the caller from the current state. Required fields are not
+    # considered.
     allowedTransitions: list[str]
     createdAt: str
-    # The version of its definition.
+    # The version of the lifecycle that the entity follows.
     definition: int
     fields: dict[str, Any]
-    # Whether no transition leaves its state.
+    # True if no transition leaves its state.
     final: bool
     id: str
     leases: list[Lease]
     lifecycle: str
+    # The state before the current one; null if there was none.
     previousState: NotRequired[str | None]
     state: str
     stateEnteredAt: str
-    # Seconds.
+    # Seconds since it entered its state.
     timeInState: float
+    # The running timers.
     timers: list[Timer]
     updatedAt: str
-    # The request asks for a quick decision.
+    # True if the request is marked as urgent.
     urgent: bool
+    # Increases when the entity changes.
     version: int
 
 
 class Archive(TypedDict):
-    """Old journal that is to go into files."""
+    """Old journal entries to move into archive files."""
 
-    # How old an entry must be, such as `30d`, `24h` or `90m`.
+    # The smallest age of an entry, such as `30d`, `24h` or `90m`.
     olderThan: str
 
 
 class ArtifactKept(TypedDict):
-    """Content that is kept under its hash."""
+    """An artifact, stored under the hash of its content."""
 
     sha256: str
+    # The size in bytes.
     size: int
-    # False if it was there already.
+    # False if it was stored before.
     stored: bool
 
 
 class Backup(TypedDict):
-    """A copy of the project that is to be made."""
+    """A backup to create."""
 
-    # A name in the folder `backups` of the project, or a whole path; a name is made if there is none.
+    # A name in the folder `backups` of the project, or an absolute path. By default the server generates a
+    # name.
     to: NotRequired[str | None]
 
 
 class Batch(TypedDict):
-    """Many commands in one request."""
+    """Several commands in one request; at most 1,000 by default."""
 
-    # All of them, or none.
+    # True: either all commands are accepted, or nothing changes. False, the default: each command has its own
+    # outcome.
     atomic: NotRequired[bool]
     commands: list[BatchCommand]
 
 
 class BatchCommand(TypedDict):
-    """A command of a batch: with `to` or `event` it moves, without it creates."""
+    """A command of a batch. With `to` or `event` it requests a transition; without them it creates an entity."""
 
+    # The name of the transition.
     event: NotRequired[str | None]
+    # The fence of the lease that the caller holds.
     fence: NotRequired[int | None]
+    # The fields of the request, by name.
     fields: NotRequired[dict[str, Any]]
+    # The id of the entity. Optional for a new entity.
     id: NotRequired[str | None]
     lifecycle: str
+    # The reason, for the journal.
     reason: NotRequired[str | None]
+    # The target state.
     to: NotRequired[str | None]
 
 
 class BatchReply(TypedDict):
-    """The outcome of every command of a batch, in order."""
+    """The outcome of every command of a batch, in the order of the commands."""
 
     results: list[BatchResult]
 
@@ -147,119 +161,138 @@ class BatchReply(TypedDict):
 class BatchResult(TypedDict):
     """The outcome of one command of a batch."""
 
-    # Targets that the rules permit this caller from here.
+    # The target states that the rules permit the caller from the current state.
     allowedTransitions: NotRequired[list[str]]
+    # The code, such as `requirement-missing`.
     code: NotRequired[str]
+    # The main reason, as a sentence.
     detail: NotRequired[str]
+    # True if the command was only decided and nothing changed.
     dryRun: NotRequired[bool]
     entity: NotRequired[Entity | None]
-    # Every unmet condition, never only the first.
+    # All unmet conditions.
     errors: NotRequired[list[Unmet]]
-    # Fields the engine owns; the values that were sent are ignored.
+    # Fields that were sent but ignored, because only the engine writes them. Absent if there are none.
     ignored: NotRequired[list[str]]
-    # Whether what was sent is kept in the journal all the same.
+    # True if the refused request was recorded in the journal as evidence.
     kept: NotRequired[bool]
-    # Whether the same command came before and this is its first answer again.
+    # True if the same command was sent before under its idempotency key. The response repeats the first
+    # answer.
     replayed: NotRequired[bool]
-    # 201 if it created an entity, else 200.
+    # 201 if the command created an entity, else 200.
     status: int
     success: bool
+    # The code as a title, such as `Requirement missing`.
     title: NotRequired[str]
-    # The journal entry that answers it.
+    # The journal entry of the command.
     transition: NotRequired[JournalEntry]
+    # A URI that identifies the code.
     type: NotRequired[str]
-    # Who may do what was asked, in words.
+    # Who may make this request, as text. Absent if the refusal does not state it.
     who: NotRequired[str | None]
 
 
 class Claim(TypedDict):
-    """The next one that can be claimed."""
+    """A claim of the next available entity."""
 
-    # The transition that takes it, where several could.
+    # The transition that claims the entity. Needed if several can.
     event: NotRequired[str | None]
+    # The fields of the request, by name.
     fields: NotRequired[dict[str, Any]]
+    # The reason, for the journal. Some transitions require one.
     reason: NotRequired[str | None]
-    # Only one for which this is true.
+    # An expression: only an entity for which it is true is claimed.
     where: NotRequired[str | None]
 
 
 class Clock(TypedDict):
-    """What time it is for the server."""
+    """The time of the server."""
 
-    # `system` or `manual`.
+    # `system` (the clock of the machine) or `manual`.
     clock: str
     now: str
 
 
 class Correct(TypedDict):
-    """The loud override."""
+    """A correction: an admin override of state or fields outside the declared transitions. It is journalled and
+    raises an alert.
+    """
 
+    # New values of fields, by name.
     fields: NotRequired[dict[str, Any]]
+    # The reason, for the journal. Required.
     reason: NotRequired[str | None]
+    # The new state; unchanged by default.
     to: NotRequired[str | None]
 
 
 class Create(TypedDict):
-    """A new entity."""
+    """An entity to create."""
 
+    # Initial values of fields, by name.
     fields: NotRequired[dict[str, Any]]
-    # 1 to 128 of letters, digits, `.`, `_`, `@`, `-`; made by the server if there is none.
+    # The id: 1 to 128 letters, digits, `.`, `_`, `@` or `-`. By default the server generates one.
     id: NotRequired[str | None]
 
 
 class Decide(TypedDict):
-    """What somebody decides on a request to people."""
+    """A decision on an approval request."""
 
     # `approve` or `deny`.
     decision: str
-    # The lifecycle, where several have a request with this id.
+    # The lifecycle. Needed if several lifecycles have a request with this id.
     lifecycle: NotRequired[str | None]
+    # A note of the person who decides.
     note: NotRequired[str | None]
-    # Where it is to lead, where the request lets people choose.
+    # The target state, if the request lets people choose one.
     to: NotRequired[str | None]
 
 
-# Work for the outside that nobody has answered.
+# An effect that has no result yet.
 Effect = TypedDict(
     "Effect",
     {
+        # The id of that entity.
         "entity": "str",
-        # The number that goes with the result, where the caller has taken it.
+        # The fence to send with the result. Present only if the caller has taken the effect.
         "fence": "NotRequired[int | None]",
         "id": "int",
         "kind": "str",
-        # The entity that asked for it.
+        # The lifecycle of the entity that requested it.
         "lifecycle": "str",
-        # Who is at it now.
+        # The actor that has taken the effect; null if none has.
         "takenBy": "NotRequired[str | None]",
-        # What it is to be carried out with.
+        # The arguments of the effect, by name.
         "with": "dict[str, Any]",
     },
 )
 
 
 class EffectResult(TypedDict):
-    """What became of work for the outside."""
+    """The result of an effect."""
 
     detail: NotRequired[Any]
-    # The number under which it was taken.
+    # The fence under which the caller took the effect.
     fence: int
+    # True if the effect succeeded.
     ok: bool
 
 
-# Work for the outside that the caller has taken.
+# An effect that the caller has taken.
 EffectTaken = TypedDict(
     "EffectTaken",
     {
+        # The id of that entity.
         "entity": "str",
-        # Comes back with the result.
+        # The fence to send with the result.
         "fence": "int",
         "id": "int",
         "kind": "str",
+        # The lifecycle of the entity that requested it.
         "lifecycle": "str",
-        # When it is handed to somebody else, if there is no result by then.
+        # When another worker can take the effect, if it has no result by then.
         "until": "str",
-        # What it is to be carried out with.
+        # The arguments of the effect, by name.
         "with": "dict[str, Any]",
     },
 )
@@ -268,122 +301,131 @@ EffectTaken = TypedDict(
 class Entity(TypedDict):
     """An entity as the caller sees it."""
 
-    # Targets that the rules permit this caller from here, before required fields are asked for.
+    # The target states that the rules permit the caller from the current state. Required fields are not
+    # considered.
     allowedTransitions: list[str]
     createdAt: str
-    # The version of its definition.
+    # The version of the lifecycle that the entity follows.
     definition: int
     fields: dict[str, Any]
-    # Whether no transition leaves its state.
+    # True if no transition leaves its state.
     final: bool
     id: str
     leases: list[Lease]
     lifecycle: str
+    # The state before the current one; null if there was none.
     previousState: NotRequired[str | None]
     state: str
     stateEnteredAt: str
-    # Seconds.
+    # Seconds since it entered its state.
     timeInState: float
+    # The running timers.
     timers: list[Timer]
     updatedAt: str
+    # Increases when the entity changes.
     version: int
 
 
 class Evaluate(TypedDict):
-    """An action of which somebody wants to know how risky it is."""
+    """An action for the risk policy to evaluate."""
 
     action: str
     arguments: NotRequired[Any]
-    # Whose policy; needed where several packs have one.
+    # The pack with the policy. Needed if several packs have one.
     pack: NotRequired[str | None]
-    # For whom; the caller's own roles if there is none.
+    # The role that would perform the action; the caller's own roles by default.
     role: NotRequired[str | None]
 
 
 class Heartbeat(TypedDict):
-    """A sign of life from the holder of a lease."""
+    """A heartbeat of the holder of a lease."""
 
-    # The number of the lease, as it was granted.
+    # The fence of the lease, as it was granted.
     fence: NotRequired[int | None]
-    # Which lease; needed where the lifecycle has several.
+    # The slot of the lease. By default the only slot of the lifecycle, or the one that the caller holds.
     slot: NotRequired[str | None]
 
 
 class HeartbeatReply(TypedDict):
-    """What a heartbeat brings back."""
+    """The answer to a heartbeat."""
 
+    # When the renewed lease expires.
     expiresAt: NotRequired[str | None]
+    # The fence of the lease.
     fence: NotRequired[int | None]
-    # What the holder was told since its last heartbeat.
+    # Notifications to the holder since its previous heartbeat.
     notices: list[Any]
+    # True if the same heartbeat was sent before under its idempotency key.
     replayed: NotRequired[bool]
     stop: NotRequired[Stop | None]
 
 
-# Who the caller is.
+# The identity of the caller.
 Identity = TypedDict(
     "Identity",
     {
-        # For whom it speaks in this request.
+        # The actor on whose behalf the caller sends this request; null if there is none.
         "actingFor": "NotRequired[str | None]",
         "actor": "str",
+        # When the token expires; null means never.
         "expiresAt": "NotRequired[str | None]",
+        # The actors on whose behalf the caller may act.
         "for": "list[str]",
         "kind": "str",
         "roles": "list[str]",
-        # The id of the token it showed.
+        # The id of the caller's token.
         "token": "str",
     },
 )
 
 
 class Import(TypedDict):
-    """Entities that come from elsewhere: all of them, or none."""
+    """Entities to import: all of them or none. At most 1,000 by default."""
 
     entities: list[ImportEntity]
-    # The file that told of them, for the journal.
+    # The name of the imported file, for the journal.
     file: NotRequired[str | None]
 
 
 class ImportCount(TypedDict):
-    """What a counter has counted under a key."""
+    """The value of a counter under one key."""
 
     counter: str
+    # The key of the tally; empty for a counter without keys.
     key: NotRequired[str]
     value: float
 
 
 class ImportEntity(TypedDict):
-    """One of them, as it is to be here."""
+    """An entity to import."""
 
-    # What its counters have counted.
+    # The values of its counters.
     counts: NotRequired[list[ImportCount]]
     fields: NotRequired[dict[str, Any]]
     id: str
-    # Leases that are granted anew, from now on.
+    # Leases to grant at the time of the import.
     leases: NotRequired[list[ImportLease]]
     lifecycle: str
-    # What it is called where it comes from: by this an import knows it again.
+    # The name of the entity in the other system. Later imports recognise the entity by it.
     origin: str
-    # The initial one if none is named.
+    # The state; the initial state by default.
     state: NotRequired[str | None]
 
 
 class ImportLease(TypedDict):
-    """Who holds a slot."""
+    """A lease to grant on a slot."""
 
     holder: str
     slot: str
 
 
 class ImportReply(TypedDict):
-    """What became of an import."""
+    """The result of an import."""
 
-    # Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by
-    # now.
+    # Entities that an earlier import created from the same origin, as `lifecycle/id`. They are not changed.
     already: list[str]
     dryRun: bool
-    # How many came in, or would.
+    # The number of entities that were imported, or would be in a dry run.
     imported: int
     replayed: NotRequired[bool]
 
@@ -393,37 +435,41 @@ JournalEntry = TypedDict(
     "JournalEntry",
     {
         "actor": "str",
-        # `human`, `agent`, `system` or `timeout`.
+        # The kind of actor: `human`, `agent`, `system` or `timeout`.
         "actorKind": "str",
-        # The entry it follows from.
+        # The number of the entry that caused this one. Absent if there is none.
         "cause": "NotRequired[int | None]",
-        # The rule that triggered it.
+        # The rule that triggered it. Absent if there is none.
         "condition": "NotRequired[str | None]",
-        # One of a closed list of kinds, such as `STATE_TRANSITION`.
+        # The kind of event, from a closed list, such as `STATE_TRANSITION`.
         "event": "str",
+        # The state before. Absent if the entry does not change the state.
         "from": "NotRequired[str | None]",
-        # It covers the entry before it.
+        # The hash of the entry in hexadecimal. It covers the hash of the previous entry.
         "hash": "NotRequired[str | None]",
+        # The id of the entity.
         "id": "str",
-        # The key under which the command counts once.
+        # The idempotency key of the command, on its first entry.
         "idempotencyKey": "NotRequired[str | None]",
+        # The lifecycle of the entity.
         "lifecycle": "str",
-        # Depends on the kind of event.
+        # Details of the event. The members depend on its kind.
         "metadata": "dict[str, Any]",
-        # The actor on whose behalf it was done.
+        # The actor on whose behalf the command was sent. Absent if there is none.
         "onBehalfOf": "NotRequired[str | None]",
         "reason": "NotRequired[str | None]",
-        # Values and texts were dropped from it.
+        # True if values and texts were redacted from the entry.
         "redacted": "NotRequired[bool]",
-        # The id of the request that asked for it.
+        # The id of the request, on entries that it asked for directly.
         "requestId": "NotRequired[str | None]",
-        # Its number: there are no gaps.
+        # The number of the entry. Numbers have no gaps.
         "seq": "int",
         "timestamp": "str",
+        # The state after. Absent if the entry does not change the state.
         "to": "NotRequired[str | None]",
-        # The transition or event that was asked for.
+        # The requested transition or event.
         "trigger": "str",
-        # The entity's version after it.
+        # The version of the entity after this entry.
         "version": "int",
     },
 )
@@ -433,76 +479,82 @@ class Lease(TypedDict):
     """A lease with its holder."""
 
     expiresAt: str
+    # Increases with every grant of the lease. Send it with requests under this lease.
     fence: int
     holder: str
     slot: str
 
 
-# Words posted on an entity.
+# A message posted on an entity.
 Message = TypedDict(
     "Message",
     {
         "at": "str",
-        # Whose words they are.
+        # The author.
         "from": "str",
         "kind": "str",
-        # They were taken out of the journal.
+        # True if the text was redacted from the journal.
         "redacted": "NotRequired[bool]",
+        # The number of the journal entry.
         "seq": "int",
         "text": "str",
-        # The actors they are for; null: whoever may see the entity.
+        # The recipients; null means every actor that may read the entity.
         "to": "NotRequired[list[str] | None]",
     },
 )
 
 
 class Migrate(TypedDict):
-    """Running entities that are to live by another version of their definition."""
+    """A migration of running entities to another version of their lifecycle."""
 
-    # Only those with an id after this one: the `next` of the answer before.
+    # Only entities with an id after this one: the `next` of the previous response.
     after: NotRequired[str | None]
-    # What becomes of fields that cannot stay as they are.
+    # Values for fields that are not set or do not fit the other version; null means the default, or not set.
+    # Fields that fit are not changed.
     fields: NotRequired[dict[str, Any]]
     lifecycle: str
-    # Looks at no more than so many, so that each is named; without it at all of them.
+    # The largest number of entities to examine, so that the response lists each of them. Without it, all are
+    # examined.
     limit: NotRequired[int | None]
-    # State to its name there, where that is another one.
+    # State to its name in the other version, for states that were renamed.
     states: NotRequired[dict[str, str]]
-    # The version they are to live by; with `undo`, the one they were moved to.
+    # The version to migrate to. With `undo`: the version that they were migrated to.
     to: int
-    # Takes it back, of those to which nothing has happened since.
+    # Reverts a migration, for entities that have not changed since. Cannot be combined with `states`, `fields`
+    # or a dry run.
     undo: NotRequired[bool]
 
 
 class Migrated(TypedDict):
-    """What became, or would become, of the entities of a lifecycle."""
+    """The result of a migration or of its dry run."""
 
-    # The first thousand of those that cannot, each with its refusal.
+    # The entities that cannot be migrated, each with its refusal; the first 1,000.
     cannot: list[MigratedOne]
     dryRun: bool
-    # The first thousand of those that moved.
+    # The entities that were migrated; the first 1,000.
     items: list[MigratedOne]
     lifecycle: str
-    # How many were looked at, those that live by that version already among them.
+    # The number of entities that were examined, including those that follow the version already.
     lookedAt: int
-    # How many moved, or would.
+    # The number of entities that were migrated, or would be.
     moved: int
-    # After whom to go on, where `limit` left some; none if all are done.
+    # The id to send as `after` to continue. Absent if all entities were examined.
     next: NotRequired[str | None]
-    # How many cannot.
+    # The number of entities that cannot be migrated.
     stuck: int
     to: int
 
 
-# What became of one.
+# The result for one entity.
 MigratedOne = TypedDict(
     "MigratedOne",
     {
-        # The version it lived by.
+        # The version that it followed before.
         "from": "int",
         "id": "str",
+        # Why it cannot be migrated. Absent if it can.
         "refusal": "NotRequired[dict[str, Any] | None]",
-        # The state it has there.
+        # Its state in the other version. Absent if it cannot be migrated.
         "state": "NotRequired[str | None]",
     },
 )
@@ -511,60 +563,64 @@ MigratedOne = TypedDict(
 class Moved(TypedDict):
     """An accepted command."""
 
+    # True if the command was only decided and nothing changed.
     dryRun: NotRequired[bool]
     entity: NotRequired[Entity | None]
-    # Fields the engine owns; the values that were sent are ignored.
+    # Fields that were sent but ignored, because only the engine writes them. Absent if there are none.
     ignored: NotRequired[list[str]]
-    # Whether the same command came before and this is its first answer again.
+    # True if the same command was sent before under its idempotency key. The response repeats the first
+    # answer.
     replayed: bool
     success: bool
-    # The journal entry that answers it.
+    # The journal entry of the command.
     transition: JournalEntry
 
 
 class NewLink(TypedDict):
-    """A person who is to be let in."""
+    """A person to create a sign-in link for."""
 
-    # The person; the caller if there is none.
+    # The id of the person; the caller by default.
     actor: NotRequired[str | None]
     roles: NotRequired[list[str]]
 
 
-# A token that is to be made.
+# A token to create.
 NewToken = TypedDict(
     "NewToken",
     {
-        # Whom it speaks for.
+        # The actor that the token identifies.
         "actor": "str",
-        # Whom it may act for: ids, with `*` for any end.
+        # The actors on whose behalf the holder may act: ids, where `*` at the end matches any rest.
         "for": "NotRequired[list[str]]",
-        # `human`, `agent` or `system`.
+        # The kind of actor: `human`, `agent` or `system`.
         "kind": "str",
-        # How long it is good for; for ever if there is nothing.
+        # How long the token is valid, such as `90s`, `15m`, `24h` or `7d`. Without it, the token does not expire.
+        # A run token is valid for at most one hour.
         "lifetime": "NotRequired[str | None]",
         "note": "NotRequired[str | None]",
-        # `pack:role`, or bare where that is unique; `admin` for the owner's rights.
+        # Roles as `pack:role`, or as `role` if that is unique. `admin` gives the rights of the owner.
         "roles": "NotRequired[list[str]]",
     },
 )
 
 
 class NewWebhook(TypedDict):
-    """A webhook that is to be made."""
+    """A webhook to create."""
 
-    # `user`: what people follow; `all`: every entry. `user` if nothing is said.
+    # `user` (the default) excludes lease renewals and notifications to other audiences; `all` includes every
+    # entry.
     audience: NotRequired[str | None]
-    # Kinds of journal entries, such as `STATE_TRANSITION`; if there is none, what the audience is told.
+    # Kinds of journal entries to send, such as `STATE_TRANSITION`. Without it, `audience` decides.
     events: NotRequired[list[str]]
-    # Lifecycles or packs; all if there is none.
+    # Lifecycles or packs whose entries are sent. By default all, except tokens, sign-in links and webhooks.
     lifecycles: NotRequired[list[str]]
     note: NotRequired[str | None]
-    # Where messages go: `https://…`.
+    # The URL of the receiver: `https://…`.
     url: str
 
 
 class NotDone(TypedDict):
-    """A command that would have been accepted, in a batch where another one was refused."""
+    """A command that would have been accepted in an atomic batch, but another command was refused."""
 
     code: str
     detail: str
@@ -573,16 +629,16 @@ class NotDone(TypedDict):
 
 
 class PackFiles(TypedDict):
-    """The texts of a pack: path within it and text."""
+    """The files of a pack."""
 
-    # `pack.yaml`, and `lifecycles/….yaml`.
+    # Path within the pack to text: `pack.yaml` and `lifecycles/….yaml`.
     files: dict[str, str]
 
 
 class PackInstalled(TypedDict):
-    """What became of a pack that was sent."""
+    """The result of installing a pack."""
 
-    # False if the same was in force already.
+    # False if the same files were in force before.
     installed: bool
     lifecycles: list[str]
     pack: str
@@ -590,7 +646,7 @@ class PackInstalled(TypedDict):
 
 
 class PackSummary(TypedDict):
-    """A pack that is in force."""
+    """A pack in force."""
 
     about: str
     lifecycles: list[str]
@@ -600,12 +656,12 @@ class PackSummary(TypedDict):
 
 
 class PolicyJudgement(TypedDict):
-    """What the policy says of an action."""
+    """The decision of the risk policy on an action."""
 
     action: str
-    # One of the levels of the policy.
+    # The risk level: one of the `levels` of the policy.
     level: str
-    # `allow`, `approve` (somebody must say yes first) or `deny`.
+    # `allow`, `approve` (a person must approve first) or `deny`.
     outcome: str
     pack: str
     role: NotRequired[str | None]
@@ -613,57 +669,64 @@ class PolicyJudgement(TypedDict):
 
 
 class Problem(TypedDict):
-    """A request that was turned down, in a way that teaches."""
+    """A request that was refused or failed: the reasons, the permitted targets and who may."""
 
-    # Targets that the rules permit this caller from here.
+    # The target states that the rules permit the caller from the current state.
     allowedTransitions: list[str]
+    # The code, such as `requirement-missing`.
     code: str
+    # The main reason, as a sentence.
     detail: str
-    # Every unmet condition, never only the first.
+    # All unmet conditions.
     errors: list[Unmet]
-    # Whether what was sent is kept in the journal all the same.
+    # True if the refused request was recorded in the journal as evidence.
     kept: NotRequired[bool]
+    # The HTTP status.
     status: int
     # Always false.
     success: bool
+    # The code as a title, such as `Requirement missing`.
     title: str
+    # A URI that identifies the code.
     type: str
-    # Who may do what was asked, in words.
+    # Who may make this request, as text. Absent if the refusal does not state it.
     who: NotRequired[str | None]
 
 
 class Project(TypedDict):
-    """What is the same for the whole project."""
+    """The settings of the whole project."""
 
     packs: list[Settings]
-    # IANA name of its time zone; empty means UTC.
+    # IANA name of the time zone, such as `Europe/Berlin`; empty means UTC.
     zone: str
 
 
 class ProjectPut(TypedDict):
-    """What of the project is to change."""
+    """A change of the project."""
 
-    # As in `Europe/Berlin`; empty means UTC.
+    # IANA name of the time zone, such as `Europe/Berlin`; empty means UTC.
     zone: str
 
 
 class Redact(TypedDict):
-    """Values and words that are to leave the journal."""
+    """Content to remove from the journal."""
 
+    # True: all entries of the entity. Send either this or `entries`.
     all: NotRequired[bool]
-    # What fields become that came from them; without a word they are cleared.
+    # New values of fields that come from these entries. Such fields are cleared if they are not named here.
     becomes: NotRequired[dict[str, Any]]
-    # Numbers of its entries. Either these, or `all`.
+    # Numbers of entries of the entity. Send either this or `all`.
     entries: NotRequired[list[int]]
     id: str
     lifecycle: str
+    # The reason, for the journal.
     reason: str
 
 
 class ReplayWebhook(TypedDict):
-    """Dead letters that are to be tried once more."""
+    """Dead letters to send again."""
 
-    # Numbers of journal entries; all dead letters if there is none.
+    # Numbers of journal entries; all dead letters by default.
     seqs: NotRequired[list[int]]
 
 
@@ -671,16 +734,18 @@ class Setting(TypedDict):
     """A setting of a pack."""
 
     about: str
-    # What the pack says.
+    # The default of the pack.
     default: Any
+    # The largest allowed value. Absent if there is none.
     max: NotRequired[float | None]
+    # The smallest allowed value. Absent if there is none.
     min: NotRequired[float | None]
     name: str
-    # `project` where the project has a word of its own, else `default`.
+    # `project` if the project overrides the default, else `default`.
     origin: str
     # `string`, `number`, `integer`, `boolean`, `span`, `list`, `map` or `any`.
     type: str
-    # What holds.
+    # The current value.
     value: Any
 
 
@@ -692,33 +757,35 @@ class Settings(TypedDict):
 
 
 class SignInLink(TypedDict):
-    """A way in, once."""
+    """A sign-in link that can be used once."""
 
     expiresAt: NotRequired[str | None]
     url: str
 
 
 class Stop(TypedDict):
-    """A holder is to stop."""
+    """A request to the holder of a lease to stop."""
 
+    # The messages of the failed checks of the slot, separated by `; `.
     why: str
 
 
 class TakeEffects(TypedDict):
-    """Work for the outside that somebody wants to do."""
+    """A request to take effects."""
 
-    # Only of this kind.
+    # Only effects of this kind.
     kind: NotRequired[str | None]
-    # How long until it is handed to somebody else, if there is no result by then: `5m` if nothing is said,
-    # `24h` at most.
+    # How long the effects are reserved for the caller: `5m` by default, at most `24h`. After that, another
+    # worker can take those without a result.
     lease: NotRequired[str | None]
-    # How many at most: 1 if nothing is said; of more than 200, 200.
+    # The largest number of effects: 1 by default. A number above 200 counts as 200.
     limit: NotRequired[int | None]
 
 
 class Timer(TypedDict):
     """A running timer."""
 
+    # When the timer is due.
     dueAt: str
     name: str
 
@@ -727,12 +794,18 @@ class Timer(TypedDict):
 Token = TypedDict(
     "Token",
     {
+        # The actor that the token identifies.
         "actor": "str",
         "createdAt": "str",
+        # When it expires; null means never.
         "expiresAt": "NotRequired[str | None]",
+        # The actors on whose behalf the holder may act.
         "for": "list[str]",
+        # The id of the token, which is not its text.
         "id": "str",
+        # The kind of actor: `human`, `agent` or `system`.
         "kind": "str",
+        # The actor that created it.
         "mintedBy": "NotRequired[str | None]",
         "note": "NotRequired[str | None]",
         "purpose": "str",
@@ -743,27 +816,27 @@ Token = TypedDict(
 
 
 class TokenMade(TypedDict):
-    """A token that was made: its text is shown this once."""
+    """A created token. Its text is returned only once."""
 
     details: Token
-    # Said where it does not last as long as was asked for.
+    # Why the token expires earlier than requested. Absent if it does not.
     shortened: NotRequired[str | None]
-    # Send it as `Authorization: Bearer …`. It cannot be shown again.
+    # The text of the token. Send it as `Authorization: Bearer …`. It cannot be shown again.
     token: str
 
 
 class Transition(TypedDict):
-    """A change of state by target or by name, or an event that changes fields only. One of `to` and `event` is
-    named.
-    """
+    """A requested transition, by target state (`to`) or by name (`event`). Send exactly one of the two."""
 
-    # The event of the lifecycle.
+    # The name of the transition.
     event: NotRequired[str | None]
-    # The number of the lease under which the caller works.
+    # The fence of the lease that the caller holds.
     fence: NotRequired[int | None]
+    # The fields of the request, by name.
     fields: NotRequired[dict[str, Any]]
+    # The reason, for the journal. Some transitions require one.
     reason: NotRequired[str | None]
-    # The state it is to go to.
+    # The target state.
     to: NotRequired[str | None]
 
 
@@ -771,11 +844,12 @@ class Unmet(TypedDict):
     """One unmet condition."""
 
     code: str
+    # The field that the condition is about; null if there is none.
     field: NotRequired[str | None]
     message: str
-    # The expression that was not true.
+    # The expression that was not true. Absent if there is none.
     rule: NotRequired[str | None]
-    # The values it saw.
+    # The values that the expression read.
     saw: NotRequired[dict[str, Any]]
 
 
@@ -784,61 +858,63 @@ class Webhook(TypedDict):
 
     audience: str
     createdAt: str
-    # The journal entry up to which everything was delivered, is a dead letter, or is not for it.
+    # The journal entry up to which every message was delivered, became a dead letter, or was not subscribed.
     cursor: int
-    # How many dead letters it has.
+    # The number of dead letters.
     dead: int
     events: list[str]
-    # Who had it made: it tells what they may see.
+    # The actor that created it. Only entries that this actor may read are sent.
     holder: str
     id: str
     lifecycles: list[str]
     note: NotRequired[str | None]
-    # Whether messages are sent.
+    # True if messages are sent.
     sends: bool
     state: str
     url: str
-    # Why not.
+    # Why the webhook was switched off; null if it was not.
     why: NotRequired[str | None]
 
 
 class WebhookDelivery(TypedDict):
-    """What became of a message."""
+    """The delivery of one message."""
 
-    # When it was tried last, by the machine's clock.
+    # The time of the last attempt, by the clock of the machine.
     at: str
+    # The number of attempts.
     attempts: int
-    # Its `webhook-id`, the same however often it is sent.
+    # Its `webhook-id`, the same for every attempt.
     messageId: str
+    # The time of the next attempt; null if there is none.
     nextAt: NotRequired[str | None]
-    # The journal entry it tells of.
+    # The number of the journal entry in the message.
     seq: int
-    # `delivered`, `failing` (it will be tried again), `dead` or `queued` (a dead letter that is tried once
-    # more).
+    # `delivered`, `failing` (will be retried), `dead`, or `queued` (a dead letter that will be retried).
     state: str
-    # What the receiver answered last.
+    # The HTTP status of the last response; null if there was none.
     status: NotRequired[int | None]
-    # Why it was not taken.
+    # Why the last attempt failed; null if it did not.
     why: NotRequired[str | None]
 
 
 class WebhookMade(TypedDict):
-    """A webhook that was made: its secret is shown this once, and to the same request under its key."""
+    """A created webhook. Its secret is returned here, and again only for the same idempotency key."""
 
     details: Webhook
-    # It was made by the same request before.
+    # True if the same request created it before.
     replayed: NotRequired[bool]
-    # What its receiver checks signatures with: `whsec_…`. It cannot be shown again.
+    # The secret with which the receiver verifies signatures: `whsec_…`.
     secret: str
 
 
 class WebhookReplayed(TypedDict):
-    """How many messages are tried again."""
+    """The result of sending dead letters again."""
 
-    # Whether it was off and is on again.
+    # True if the webhook was off and is on again.
     enabled: bool
-    # Those asked for by number that are no dead letters, so that there is nothing to try again.
+    # Requested numbers that are not dead letters.
     passedOver: NotRequired[list[int]]
+    # The number of messages that will be sent again.
     replayed: int
     success: bool
 
@@ -1048,7 +1124,7 @@ class Routes(Transport):
         atomic: bool | None = None,
         idempotency_key: str | None = None,
     ) -> BatchReply:
-        """Runs many commands. Each has its own outcome unless `atomic`."""
+        """Runs several commands in order. Each has its own outcome unless `atomic` is true."""
         response: BatchReply = self._json(
             "POST",
             "/v1/batch",

@@ -9,27 +9,28 @@ export interface Page<T> {
   nextCursor?: string | null;
 }
 
-/** Where the manual clock is to go: by a span, or to a time. */
+/** An advance of the manual clock: `by` a span, or `to` a time. */
 export interface Advance {
-  /** `90s`, `15m`, `24h`, `7d`. */
+  /** A span such as `90s`, `15m`, `24h` or `7d`. */
   by?: string | null;
   to?: string | null;
 }
 
-/** An alert, and what people have said of it. */
+/** An alert, with its acknowledgement and resolution. */
 export interface Alert {
   acknowledgedAt?: string | null;
-  /** Who said first that it is seen. */
+  /** The first person who acknowledged it; null if it is not acknowledged. */
   acknowledgedBy?: string | null;
   acknowledgedNote?: string | null;
-  /** Its own number: that of the journal entry that raised it. */
+  /** The id of the alert: the number of the journal entry that raised it. */
   alertId: string;
+  /** The id of that entity. */
   id: string;
   kind: string;
-  /** Of the entity it is about. */
+  /** The lifecycle of the entity that the alert is about. */
   lifecycle: string;
   message: string;
-  /** Whether it is seen to. */
+  /** True if the alert is resolved. */
   resolved: boolean;
   resolvedAt?: string | null;
   resolvedBy?: string | null;
@@ -40,300 +41,341 @@ export interface Alert {
   since: string;
 }
 
-/** What a person says of an alert. */
+/** A note on an alert. */
 export interface AlertNote {
-  /** Kept in the journal, at most 2,000 characters. */
+  /** The text, stored in the journal; at most 2,000 characters. */
   note?: string | null;
 }
 
-/** What became of it. */
+/** The result of acknowledging or resolving an alert. */
 export interface AlertReply {
   alert: Alert;
-  /** False if somebody had said the same before: the alert tells who. */
+  /** False if the alert was acknowledged or resolved before. `alert` names the person who did it first. */
   changed: boolean;
   replayed: boolean;
   success: boolean;
 }
 
-/** An open request to people. */
+/** An open approval request. */
 export interface Approval {
-  /** Targets that the rules permit this caller from here, before required fields are asked for. */
+  /** The target states that the rules permit the caller from the current state. Required fields are not considered. */
   allowedTransitions: string[];
   createdAt: string;
-  /** The version of its definition. */
+  /** The version of the lifecycle that the entity follows. */
   definition: number;
   fields: { [name: string]: Json };
-  /** Whether no transition leaves its state. */
+  /** True if no transition leaves its state. */
   final: boolean;
   id: string;
   leases: Lease[];
   lifecycle: string;
+  /** The state before the current one; null if there was none. */
   previousState?: string | null;
   state: string;
   stateEnteredAt: string;
-  /** Seconds. */
+  /** Seconds since it entered its state. */
   timeInState: number;
+  /** The running timers. */
   timers: Timer[];
   updatedAt: string;
-  /** The request asks for a quick decision. */
+  /** True if the request is marked as urgent. */
   urgent: boolean;
+  /** Increases when the entity changes. */
   version: number;
 }
 
-/** Old journal that is to go into files. */
+/** Old journal entries to move into archive files. */
 export interface Archive {
-  /** How old an entry must be, such as `30d`, `24h` or `90m`. */
+  /** The smallest age of an entry, such as `30d`, `24h` or `90m`. */
   olderThan: string;
 }
 
-/** Content that is kept under its hash. */
+/** An artifact, stored under the hash of its content. */
 export interface ArtifactKept {
   sha256: string;
+  /** The size in bytes. */
   size: number;
-  /** False if it was there already. */
+  /** False if it was stored before. */
   stored: boolean;
 }
 
-/** A copy of the project that is to be made. */
+/** A backup to create. */
 export interface Backup {
-  /** A name in the folder `backups` of the project, or a whole path; a name is made if there is none. */
+  /** A name in the folder `backups` of the project, or an absolute path. By default the server generates a name. */
   to?: string | null;
 }
 
-/** Many commands in one request. */
+/** Several commands in one request; at most 1,000 by default. */
 export interface Batch {
-  /** All of them, or none. */
+  /**
+   * True: either all commands are accepted, or nothing changes. False, the default: each command has its own
+   * outcome.
+   */
   atomic?: boolean;
   commands: BatchCommand[];
 }
 
-/** A command of a batch: with `to` or `event` it moves, without it creates. */
+/** A command of a batch. With `to` or `event` it requests a transition; without them it creates an entity. */
 export interface BatchCommand {
+  /** The name of the transition. */
   event?: string | null;
+  /** The fence of the lease that the caller holds. */
   fence?: number | null;
+  /** The fields of the request, by name. */
   fields?: { [name: string]: Json };
+  /** The id of the entity. Optional for a new entity. */
   id?: string | null;
   lifecycle: string;
+  /** The reason, for the journal. */
   reason?: string | null;
+  /** The target state. */
   to?: string | null;
 }
 
-/** The outcome of every command of a batch, in order. */
+/** The outcome of every command of a batch, in the order of the commands. */
 export interface BatchReply {
   results: BatchResult[];
 }
 
 /** The outcome of one command of a batch. */
 export interface BatchResult {
-  /** Targets that the rules permit this caller from here. */
+  /** The target states that the rules permit the caller from the current state. */
   allowedTransitions?: string[];
+  /** The code, such as `requirement-missing`. */
   code?: string;
+  /** The main reason, as a sentence. */
   detail?: string;
+  /** True if the command was only decided and nothing changed. */
   dryRun?: boolean;
   entity?: Entity | null;
-  /** Every unmet condition, never only the first. */
+  /** All unmet conditions. */
   errors?: Unmet[];
-  /** Fields the engine owns; the values that were sent are ignored. */
+  /** Fields that were sent but ignored, because only the engine writes them. Absent if there are none. */
   ignored?: string[];
-  /** Whether what was sent is kept in the journal all the same. */
+  /** True if the refused request was recorded in the journal as evidence. */
   kept?: boolean;
-  /** Whether the same command came before and this is its first answer again. */
+  /** True if the same command was sent before under its idempotency key. The response repeats the first answer. */
   replayed?: boolean;
-  /** 201 if it created an entity, else 200. */
+  /** 201 if the command created an entity, else 200. */
   status: number;
   success: boolean;
+  /** The code as a title, such as `Requirement missing`. */
   title?: string;
-  /** The journal entry that answers it. */
+  /** The journal entry of the command. */
   transition?: JournalEntry;
+  /** A URI that identifies the code. */
   type?: string;
-  /** Who may do what was asked, in words. */
+  /** Who may make this request, as text. Absent if the refusal does not state it. */
   who?: string | null;
 }
 
-/** The next one that can be claimed. */
+/** A claim of the next available entity. */
 export interface Claim {
-  /** The transition that takes it, where several could. */
+  /** The transition that claims the entity. Needed if several can. */
   event?: string | null;
+  /** The fields of the request, by name. */
   fields?: { [name: string]: Json };
+  /** The reason, for the journal. Some transitions require one. */
   reason?: string | null;
-  /** Only one for which this is true. */
+  /** An expression: only an entity for which it is true is claimed. */
   where?: string | null;
 }
 
-/** What time it is for the server. */
+/** The time of the server. */
 export interface Clock {
-  /** `system` or `manual`. */
+  /** `system` (the clock of the machine) or `manual`. */
   clock: string;
   now: string;
 }
 
-/** The loud override. */
+/**
+ * A correction: an admin override of state or fields outside the declared transitions. It is journalled and
+ * raises an alert.
+ */
 export interface Correct {
+  /** New values of fields, by name. */
   fields?: { [name: string]: Json };
+  /** The reason, for the journal. Required. */
   reason?: string | null;
+  /** The new state; unchanged by default. */
   to?: string | null;
 }
 
-/** A new entity. */
+/** An entity to create. */
 export interface Create {
+  /** Initial values of fields, by name. */
   fields?: { [name: string]: Json };
-  /** 1 to 128 of letters, digits, `.`, `_`, `@`, `-`; made by the server if there is none. */
+  /** The id: 1 to 128 letters, digits, `.`, `_`, `@` or `-`. By default the server generates one. */
   id?: string | null;
 }
 
-/** What somebody decides on a request to people. */
+/** A decision on an approval request. */
 export interface Decide {
   /** `approve` or `deny`. */
   decision: string;
-  /** The lifecycle, where several have a request with this id. */
+  /** The lifecycle. Needed if several lifecycles have a request with this id. */
   lifecycle?: string | null;
+  /** A note of the person who decides. */
   note?: string | null;
-  /** Where it is to lead, where the request lets people choose. */
+  /** The target state, if the request lets people choose one. */
   to?: string | null;
 }
 
-/** Work for the outside that nobody has answered. */
+/** An effect that has no result yet. */
 export interface Effect {
+  /** The id of that entity. */
   entity: string;
-  /** The number that goes with the result, where the caller has taken it. */
+  /** The fence to send with the result. Present only if the caller has taken the effect. */
   fence?: number | null;
   id: number;
   kind: string;
-  /** The entity that asked for it. */
+  /** The lifecycle of the entity that requested it. */
   lifecycle: string;
-  /** Who is at it now. */
+  /** The actor that has taken the effect; null if none has. */
   takenBy?: string | null;
-  /** What it is to be carried out with. */
+  /** The arguments of the effect, by name. */
   with: { [name: string]: Json };
 }
 
-/** What became of work for the outside. */
+/** The result of an effect. */
 export interface EffectResult {
   detail?: Json;
-  /** The number under which it was taken. */
+  /** The fence under which the caller took the effect. */
   fence: number;
+  /** True if the effect succeeded. */
   ok: boolean;
 }
 
-/** Work for the outside that the caller has taken. */
+/** An effect that the caller has taken. */
 export interface EffectTaken {
+  /** The id of that entity. */
   entity: string;
-  /** Comes back with the result. */
+  /** The fence to send with the result. */
   fence: number;
   id: number;
   kind: string;
+  /** The lifecycle of the entity that requested it. */
   lifecycle: string;
-  /** When it is handed to somebody else, if there is no result by then. */
+  /** When another worker can take the effect, if it has no result by then. */
   until: string;
-  /** What it is to be carried out with. */
+  /** The arguments of the effect, by name. */
   with: { [name: string]: Json };
 }
 
 /** An entity as the caller sees it. */
 export interface Entity {
-  /** Targets that the rules permit this caller from here, before required fields are asked for. */
+  /** The target states that the rules permit the caller from the current state. Required fields are not considered. */
   allowedTransitions: string[];
   createdAt: string;
-  /** The version of its definition. */
+  /** The version of the lifecycle that the entity follows. */
   definition: number;
   fields: { [name: string]: Json };
-  /** Whether no transition leaves its state. */
+  /** True if no transition leaves its state. */
   final: boolean;
   id: string;
   leases: Lease[];
   lifecycle: string;
+  /** The state before the current one; null if there was none. */
   previousState?: string | null;
   state: string;
   stateEnteredAt: string;
-  /** Seconds. */
+  /** Seconds since it entered its state. */
   timeInState: number;
+  /** The running timers. */
   timers: Timer[];
   updatedAt: string;
+  /** Increases when the entity changes. */
   version: number;
 }
 
-/** An action of which somebody wants to know how risky it is. */
+/** An action for the risk policy to evaluate. */
 export interface Evaluate {
   action: string;
   arguments?: Json;
-  /** Whose policy; needed where several packs have one. */
+  /** The pack with the policy. Needed if several packs have one. */
   pack?: string | null;
-  /** For whom; the caller's own roles if there is none. */
+  /** The role that would perform the action; the caller's own roles by default. */
   role?: string | null;
 }
 
-/** A sign of life from the holder of a lease. */
+/** A heartbeat of the holder of a lease. */
 export interface Heartbeat {
-  /** The number of the lease, as it was granted. */
+  /** The fence of the lease, as it was granted. */
   fence?: number | null;
-  /** Which lease; needed where the lifecycle has several. */
+  /** The slot of the lease. By default the only slot of the lifecycle, or the one that the caller holds. */
   slot?: string | null;
 }
 
-/** What a heartbeat brings back. */
+/** The answer to a heartbeat. */
 export interface HeartbeatReply {
+  /** When the renewed lease expires. */
   expiresAt?: string | null;
+  /** The fence of the lease. */
   fence?: number | null;
-  /** What the holder was told since its last heartbeat. */
+  /** Notifications to the holder since its previous heartbeat. */
   notices: Json[];
+  /** True if the same heartbeat was sent before under its idempotency key. */
   replayed?: boolean;
   stop?: Stop | null;
 }
 
-/** Who the caller is. */
+/** The identity of the caller. */
 export interface Identity {
-  /** For whom it speaks in this request. */
+  /** The actor on whose behalf the caller sends this request; null if there is none. */
   actingFor?: string | null;
   actor: string;
+  /** When the token expires; null means never. */
   expiresAt?: string | null;
+  /** The actors on whose behalf the caller may act. */
   for: string[];
   kind: string;
   roles: string[];
-  /** The id of the token it showed. */
+  /** The id of the caller's token. */
   token: string;
 }
 
-/** Entities that come from elsewhere: all of them, or none. */
+/** Entities to import: all of them or none. At most 1,000 by default. */
 export interface Import {
   entities: ImportEntity[];
-  /** The file that told of them, for the journal. */
+  /** The name of the imported file, for the journal. */
   file?: string | null;
 }
 
-/** What a counter has counted under a key. */
+/** The value of a counter under one key. */
 export interface ImportCount {
   counter: string;
+  /** The key of the tally; empty for a counter without keys. */
   key?: string;
   value: number;
 }
 
-/** One of them, as it is to be here. */
+/** An entity to import. */
 export interface ImportEntity {
-  /** What its counters have counted. */
+  /** The values of its counters. */
   counts?: ImportCount[];
   fields?: { [name: string]: Json };
   id: string;
-  /** Leases that are granted anew, from now on. */
+  /** Leases to grant at the time of the import. */
   leases?: ImportLease[];
   lifecycle: string;
-  /** What it is called where it comes from: by this an import knows it again. */
+  /** The name of the entity in the other system. Later imports recognise the entity by it. */
   origin: string;
-  /** The initial one if none is named. */
+  /** The state; the initial state by default. */
   state?: string | null;
 }
 
-/** Who holds a slot. */
+/** A lease to grant on a slot. */
 export interface ImportLease {
   holder: string;
   slot: string;
 }
 
-/** What became of an import. */
+/** The result of an import. */
 export interface ImportReply {
-  /** Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by now. */
+  /** Entities that an earlier import created from the same origin, as `lifecycle/id`. They are not changed. */
   already: string[];
   dryRun: boolean;
-  /** How many came in, or would. */
+  /** The number of entities that were imported, or would be in a dry run. */
   imported: number;
   replayed?: boolean;
 }
@@ -341,157 +383,177 @@ export interface ImportReply {
 /** An entry of the journal. */
 export interface JournalEntry {
   actor: string;
-  /** `human`, `agent`, `system` or `timeout`. */
+  /** The kind of actor: `human`, `agent`, `system` or `timeout`. */
   actorKind: string;
-  /** The entry it follows from. */
+  /** The number of the entry that caused this one. Absent if there is none. */
   cause?: number | null;
-  /** The rule that triggered it. */
+  /** The rule that triggered it. Absent if there is none. */
   condition?: string | null;
-  /** One of a closed list of kinds, such as `STATE_TRANSITION`. */
+  /** The kind of event, from a closed list, such as `STATE_TRANSITION`. */
   event: string;
+  /** The state before. Absent if the entry does not change the state. */
   from?: string | null;
-  /** It covers the entry before it. */
+  /** The hash of the entry in hexadecimal. It covers the hash of the previous entry. */
   hash?: string | null;
+  /** The id of the entity. */
   id: string;
-  /** The key under which the command counts once. */
+  /** The idempotency key of the command, on its first entry. */
   idempotencyKey?: string | null;
+  /** The lifecycle of the entity. */
   lifecycle: string;
-  /** Depends on the kind of event. */
+  /** Details of the event. The members depend on its kind. */
   metadata: { [name: string]: Json };
-  /** The actor on whose behalf it was done. */
+  /** The actor on whose behalf the command was sent. Absent if there is none. */
   onBehalfOf?: string | null;
   reason?: string | null;
-  /** Values and texts were dropped from it. */
+  /** True if values and texts were redacted from the entry. */
   redacted?: boolean;
-  /** The id of the request that asked for it. */
+  /** The id of the request, on entries that it asked for directly. */
   requestId?: string | null;
-  /** Its number: there are no gaps. */
+  /** The number of the entry. Numbers have no gaps. */
   seq: number;
   timestamp: string;
+  /** The state after. Absent if the entry does not change the state. */
   to?: string | null;
-  /** The transition or event that was asked for. */
+  /** The requested transition or event. */
   trigger: string;
-  /** The entity's version after it. */
+  /** The version of the entity after this entry. */
   version: number;
 }
 
 /** A lease with its holder. */
 export interface Lease {
   expiresAt: string;
+  /** Increases with every grant of the lease. Send it with requests under this lease. */
   fence: number;
   holder: string;
   slot: string;
 }
 
-/** Words posted on an entity. */
+/** A message posted on an entity. */
 export interface Message {
   at: string;
-  /** Whose words they are. */
+  /** The author. */
   from: string;
   kind: string;
-  /** They were taken out of the journal. */
+  /** True if the text was redacted from the journal. */
   redacted?: boolean;
+  /** The number of the journal entry. */
   seq: number;
   text: string;
-  /** The actors they are for; null: whoever may see the entity. */
+  /** The recipients; null means every actor that may read the entity. */
   to?: string[] | null;
 }
 
-/** Running entities that are to live by another version of their definition. */
+/** A migration of running entities to another version of their lifecycle. */
 export interface Migrate {
-  /** Only those with an id after this one: the `next` of the answer before. */
+  /** Only entities with an id after this one: the `next` of the previous response. */
   after?: string | null;
-  /** What becomes of fields that cannot stay as they are. */
+  /**
+   * Values for fields that are not set or do not fit the other version; null means the default, or not set. Fields
+   * that fit are not changed.
+   */
   fields?: { [name: string]: Json };
   lifecycle: string;
-  /** Looks at no more than so many, so that each is named; without it at all of them. */
+  /**
+   * The largest number of entities to examine, so that the response lists each of them. Without it, all are
+   * examined.
+   */
   limit?: number | null;
-  /** State to its name there, where that is another one. */
+  /** State to its name in the other version, for states that were renamed. */
   states?: { [name: string]: string };
-  /** The version they are to live by; with `undo`, the one they were moved to. */
+  /** The version to migrate to. With `undo`: the version that they were migrated to. */
   to: number;
-  /** Takes it back, of those to which nothing has happened since. */
+  /**
+   * Reverts a migration, for entities that have not changed since. Cannot be combined with `states`, `fields` or a
+   * dry run.
+   */
   undo?: boolean;
 }
 
-/** What became, or would become, of the entities of a lifecycle. */
+/** The result of a migration or of its dry run. */
 export interface Migrated {
-  /** The first thousand of those that cannot, each with its refusal. */
+  /** The entities that cannot be migrated, each with its refusal; the first 1,000. */
   cannot: MigratedOne[];
   dryRun: boolean;
-  /** The first thousand of those that moved. */
+  /** The entities that were migrated; the first 1,000. */
   items: MigratedOne[];
   lifecycle: string;
-  /** How many were looked at, those that live by that version already among them. */
+  /** The number of entities that were examined, including those that follow the version already. */
   lookedAt: number;
-  /** How many moved, or would. */
+  /** The number of entities that were migrated, or would be. */
   moved: number;
-  /** After whom to go on, where `limit` left some; none if all are done. */
+  /** The id to send as `after` to continue. Absent if all entities were examined. */
   next?: string | null;
-  /** How many cannot. */
+  /** The number of entities that cannot be migrated. */
   stuck: number;
   to: number;
 }
 
-/** What became of one. */
+/** The result for one entity. */
 export interface MigratedOne {
-  /** The version it lived by. */
+  /** The version that it followed before. */
   from: number;
   id: string;
+  /** Why it cannot be migrated. Absent if it can. */
   refusal?: { [name: string]: Json } | null;
-  /** The state it has there. */
+  /** Its state in the other version. Absent if it cannot be migrated. */
   state?: string | null;
 }
 
 /** An accepted command. */
 export interface Moved {
+  /** True if the command was only decided and nothing changed. */
   dryRun?: boolean;
   entity?: Entity | null;
-  /** Fields the engine owns; the values that were sent are ignored. */
+  /** Fields that were sent but ignored, because only the engine writes them. Absent if there are none. */
   ignored?: string[];
-  /** Whether the same command came before and this is its first answer again. */
+  /** True if the same command was sent before under its idempotency key. The response repeats the first answer. */
   replayed: boolean;
   success: boolean;
-  /** The journal entry that answers it. */
+  /** The journal entry of the command. */
   transition: JournalEntry;
 }
 
-/** A person who is to be let in. */
+/** A person to create a sign-in link for. */
 export interface NewLink {
-  /** The person; the caller if there is none. */
+  /** The id of the person; the caller by default. */
   actor?: string | null;
   roles?: string[];
 }
 
-/** A token that is to be made. */
+/** A token to create. */
 export interface NewToken {
-  /** Whom it speaks for. */
+  /** The actor that the token identifies. */
   actor: string;
-  /** Whom it may act for: ids, with `*` for any end. */
+  /** The actors on whose behalf the holder may act: ids, where `*` at the end matches any rest. */
   for?: string[];
-  /** `human`, `agent` or `system`. */
+  /** The kind of actor: `human`, `agent` or `system`. */
   kind: string;
-  /** How long it is good for; for ever if there is nothing. */
+  /**
+   * How long the token is valid, such as `90s`, `15m`, `24h` or `7d`. Without it, the token does not expire. A run
+   * token is valid for at most one hour.
+   */
   lifetime?: string | null;
   note?: string | null;
-  /** `pack:role`, or bare where that is unique; `admin` for the owner's rights. */
+  /** Roles as `pack:role`, or as `role` if that is unique. `admin` gives the rights of the owner. */
   roles?: string[];
 }
 
-/** A webhook that is to be made. */
+/** A webhook to create. */
 export interface NewWebhook {
-  /** `user`: what people follow; `all`: every entry. `user` if nothing is said. */
+  /** `user` (the default) excludes lease renewals and notifications to other audiences; `all` includes every entry. */
   audience?: string | null;
-  /** Kinds of journal entries, such as `STATE_TRANSITION`; if there is none, what the audience is told. */
+  /** Kinds of journal entries to send, such as `STATE_TRANSITION`. Without it, `audience` decides. */
   events?: string[];
-  /** Lifecycles or packs; all if there is none. */
+  /** Lifecycles or packs whose entries are sent. By default all, except tokens, sign-in links and webhooks. */
   lifecycles?: string[];
   note?: string | null;
-  /** Where messages go: `https://…`. */
+  /** The URL of the receiver: `https://…`. */
   url: string;
 }
 
-/** A command that would have been accepted, in a batch where another one was refused. */
+/** A command that would have been accepted in an atomic batch, but another command was refused. */
 export interface NotDone {
   code: string;
   detail: string;
@@ -499,22 +561,22 @@ export interface NotDone {
   success: boolean;
 }
 
-/** The texts of a pack: path within it and text. */
+/** The files of a pack. */
 export interface PackFiles {
-  /** `pack.yaml`, and `lifecycles/….yaml`. */
+  /** Path within the pack to text: `pack.yaml` and `lifecycles/….yaml`. */
   files: { [name: string]: string };
 }
 
-/** What became of a pack that was sent. */
+/** The result of installing a pack. */
 export interface PackInstalled {
-  /** False if the same was in force already. */
+  /** False if the same files were in force before. */
   installed: boolean;
   lifecycles: string[];
   pack: string;
   version: number;
 }
 
-/** A pack that is in force. */
+/** A pack in force. */
 export interface PackSummary {
   about: string;
   lifecycles: string[];
@@ -523,81 +585,90 @@ export interface PackSummary {
   version: number;
 }
 
-/** What the policy says of an action. */
+/** The decision of the risk policy on an action. */
 export interface PolicyJudgement {
   action: string;
-  /** One of the levels of the policy. */
+  /** The risk level: one of the `levels` of the policy. */
   level: string;
-  /** `allow`, `approve` (somebody must say yes first) or `deny`. */
+  /** `allow`, `approve` (a person must approve first) or `deny`. */
   outcome: string;
   pack: string;
   role?: string | null;
   why: string;
 }
 
-/** A request that was turned down, in a way that teaches. */
+/** A request that was refused or failed: the reasons, the permitted targets and who may. */
 export interface Problem {
-  /** Targets that the rules permit this caller from here. */
+  /** The target states that the rules permit the caller from the current state. */
   allowedTransitions: string[];
+  /** The code, such as `requirement-missing`. */
   code: string;
+  /** The main reason, as a sentence. */
   detail: string;
-  /** Every unmet condition, never only the first. */
+  /** All unmet conditions. */
   errors: Unmet[];
-  /** Whether what was sent is kept in the journal all the same. */
+  /** True if the refused request was recorded in the journal as evidence. */
   kept?: boolean;
+  /** The HTTP status. */
   status: number;
   /** Always false. */
   success: boolean;
+  /** The code as a title, such as `Requirement missing`. */
   title: string;
+  /** A URI that identifies the code. */
   type: string;
-  /** Who may do what was asked, in words. */
+  /** Who may make this request, as text. Absent if the refusal does not state it. */
   who?: string | null;
 }
 
-/** What is the same for the whole project. */
+/** The settings of the whole project. */
 export interface Project {
   packs: Settings[];
-  /** IANA name of its time zone; empty means UTC. */
+  /** IANA name of the time zone, such as `Europe/Berlin`; empty means UTC. */
   zone: string;
 }
 
-/** What of the project is to change. */
+/** A change of the project. */
 export interface ProjectPut {
-  /** As in `Europe/Berlin`; empty means UTC. */
+  /** IANA name of the time zone, such as `Europe/Berlin`; empty means UTC. */
   zone: string;
 }
 
-/** Values and words that are to leave the journal. */
+/** Content to remove from the journal. */
 export interface Redact {
+  /** True: all entries of the entity. Send either this or `entries`. */
   all?: boolean;
-  /** What fields become that came from them; without a word they are cleared. */
+  /** New values of fields that come from these entries. Such fields are cleared if they are not named here. */
   becomes?: { [name: string]: Json };
-  /** Numbers of its entries. Either these, or `all`. */
+  /** Numbers of entries of the entity. Send either this or `all`. */
   entries?: number[];
   id: string;
   lifecycle: string;
+  /** The reason, for the journal. */
   reason: string;
 }
 
-/** Dead letters that are to be tried once more. */
+/** Dead letters to send again. */
 export interface ReplayWebhook {
-  /** Numbers of journal entries; all dead letters if there is none. */
+  /** Numbers of journal entries; all dead letters by default. */
   seqs?: number[];
 }
 
 /** A setting of a pack. */
 export interface Setting {
   about: string;
-  /** What the pack says. */
+  /** The default of the pack. */
   default: Json;
+  /** The largest allowed value. Absent if there is none. */
   max?: number | null;
+  /** The smallest allowed value. Absent if there is none. */
   min?: number | null;
   name: string;
-  /** `project` where the project has a word of its own, else `default`. */
+  /** `project` if the project overrides the default, else `default`. */
   origin: string;
   /** `string`, `number`, `integer`, `boolean`, `span`, `list`, `map` or `any`. */
   type: string;
-  /** What holds. */
+  /** The current value. */
   value: Json;
 }
 
@@ -607,44 +678,52 @@ export interface Settings {
   pack: string;
 }
 
-/** A way in, once. */
+/** A sign-in link that can be used once. */
 export interface SignInLink {
   expiresAt?: string | null;
   url: string;
 }
 
-/** A holder is to stop. */
+/** A request to the holder of a lease to stop. */
 export interface Stop {
+  /** The messages of the failed checks of the slot, separated by `; `. */
   why: string;
 }
 
-/** Work for the outside that somebody wants to do. */
+/** A request to take effects. */
 export interface TakeEffects {
-  /** Only of this kind. */
+  /** Only effects of this kind. */
   kind?: string | null;
   /**
-   * How long until it is handed to somebody else, if there is no result by then: `5m` if nothing is said, `24h` at
-   * most.
+   * How long the effects are reserved for the caller: `5m` by default, at most `24h`. After that, another worker
+   * can take those without a result.
    */
   lease?: string | null;
-  /** How many at most: 1 if nothing is said; of more than 200, 200. */
+  /** The largest number of effects: 1 by default. A number above 200 counts as 200. */
   limit?: number | null;
 }
 
 /** A running timer. */
 export interface Timer {
+  /** When the timer is due. */
   dueAt: string;
   name: string;
 }
 
 /** A token, without its secret. */
 export interface Token {
+  /** The actor that the token identifies. */
   actor: string;
   createdAt: string;
+  /** When it expires; null means never. */
   expiresAt?: string | null;
+  /** The actors on whose behalf the holder may act. */
   for: string[];
+  /** The id of the token, which is not its text. */
   id: string;
+  /** The kind of actor: `human`, `agent` or `system`. */
   kind: string;
+  /** The actor that created it. */
   mintedBy?: string | null;
   note?: string | null;
   purpose: string;
@@ -652,38 +731,38 @@ export interface Token {
   state: string;
 }
 
-/** A token that was made: its text is shown this once. */
+/** A created token. Its text is returned only once. */
 export interface TokenMade {
   details: Token;
-  /** Said where it does not last as long as was asked for. */
+  /** Why the token expires earlier than requested. Absent if it does not. */
   shortened?: string | null;
-  /** Send it as `Authorization: Bearer …`. It cannot be shown again. */
+  /** The text of the token. Send it as `Authorization: Bearer …`. It cannot be shown again. */
   token: string;
 }
 
-/**
- * A change of state by target or by name, or an event that changes fields only. One of `to` and `event` is
- * named.
- */
+/** A requested transition, by target state (`to`) or by name (`event`). Send exactly one of the two. */
 export interface Transition {
-  /** The event of the lifecycle. */
+  /** The name of the transition. */
   event?: string | null;
-  /** The number of the lease under which the caller works. */
+  /** The fence of the lease that the caller holds. */
   fence?: number | null;
+  /** The fields of the request, by name. */
   fields?: { [name: string]: Json };
+  /** The reason, for the journal. Some transitions require one. */
   reason?: string | null;
-  /** The state it is to go to. */
+  /** The target state. */
   to?: string | null;
 }
 
 /** One unmet condition. */
 export interface Unmet {
   code: string;
+  /** The field that the condition is about; null if there is none. */
   field?: string | null;
   message: string;
-  /** The expression that was not true. */
+  /** The expression that was not true. Absent if there is none. */
   rule?: string | null;
-  /** The values it saw. */
+  /** The values that the expression read. */
   saw?: { [name: string]: Json };
 }
 
@@ -691,57 +770,60 @@ export interface Unmet {
 export interface Webhook {
   audience: string;
   createdAt: string;
-  /** The journal entry up to which everything was delivered, is a dead letter, or is not for it. */
+  /** The journal entry up to which every message was delivered, became a dead letter, or was not subscribed. */
   cursor: number;
-  /** How many dead letters it has. */
+  /** The number of dead letters. */
   dead: number;
   events: string[];
-  /** Who had it made: it tells what they may see. */
+  /** The actor that created it. Only entries that this actor may read are sent. */
   holder: string;
   id: string;
   lifecycles: string[];
   note?: string | null;
-  /** Whether messages are sent. */
+  /** True if messages are sent. */
   sends: boolean;
   state: string;
   url: string;
-  /** Why not. */
+  /** Why the webhook was switched off; null if it was not. */
   why?: string | null;
 }
 
-/** What became of a message. */
+/** The delivery of one message. */
 export interface WebhookDelivery {
-  /** When it was tried last, by the machine's clock. */
+  /** The time of the last attempt, by the clock of the machine. */
   at: string;
+  /** The number of attempts. */
   attempts: number;
-  /** Its `webhook-id`, the same however often it is sent. */
+  /** Its `webhook-id`, the same for every attempt. */
   messageId: string;
+  /** The time of the next attempt; null if there is none. */
   nextAt?: string | null;
-  /** The journal entry it tells of. */
+  /** The number of the journal entry in the message. */
   seq: number;
-  /** `delivered`, `failing` (it will be tried again), `dead` or `queued` (a dead letter that is tried once more). */
+  /** `delivered`, `failing` (will be retried), `dead`, or `queued` (a dead letter that will be retried). */
   state: string;
-  /** What the receiver answered last. */
+  /** The HTTP status of the last response; null if there was none. */
   status?: number | null;
-  /** Why it was not taken. */
+  /** Why the last attempt failed; null if it did not. */
   why?: string | null;
 }
 
-/** A webhook that was made: its secret is shown this once, and to the same request under its key. */
+/** A created webhook. Its secret is returned here, and again only for the same idempotency key. */
 export interface WebhookMade {
   details: Webhook;
-  /** It was made by the same request before. */
+  /** True if the same request created it before. */
   replayed?: boolean;
-  /** What its receiver checks signatures with: `whsec_…`. It cannot be shown again. */
+  /** The secret with which the receiver verifies signatures: `whsec_…`. */
   secret: string;
 }
 
-/** How many messages are tried again. */
+/** The result of sending dead letters again. */
 export interface WebhookReplayed {
-  /** Whether it was off and is on again. */
+  /** True if the webhook was off and is on again. */
   enabled: boolean;
-  /** Those asked for by number that are no dead letters, so that there is nothing to try again. */
+  /** Requested numbers that are not dead letters. */
   passedOver?: number[];
+  /** The number of messages that will be sent again. */
   replayed: number;
   success: boolean;
 }
@@ -1011,7 +1093,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Runs many commands. Each has its own outcome unless `atomic`. */
+  /** Runs several commands in order. Each has its own outcome unless `atomic` is true. */
   batch(body: Batch, options: CallOptions = {}): Promise<BatchReply> {
     return this.forJson<BatchReply>({
       method: 'POST',
