@@ -27,6 +27,9 @@ def run(script: str, columns: int = 180, out=None, environment=None, folder=None
     heard = time.monotonic()
     pid, master = pty.fork()
     if pid == 0:
+        # A parent that runs in the background ignores these, and bash could not change that.
+        for name in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+            signal.signal(name, signal.SIG_DFL)
         if folder:
             os.chdir(folder)
         os.execvpe("bash", ["bash", "--norc", "--noprofile", script], environment or dict(os.environ))
