@@ -9,7 +9,7 @@ use trackside_store::{Batch, Chain, Definition, JournalWriter, Record, StoreErro
 use super::decided_batch::{BatchContent, DecidedBatch};
 use crate::work::CommitReply;
 
-/// An entity that a turn changed_entities, as it is at its end, with the definition it lives by.
+/// A changed entity in its final state, with its definition.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangedEntity {
     pub entity: Arc<Entity>,

@@ -146,6 +146,16 @@ pub(super) struct Waited {
     pub claimable: Vec<Claimable>,
 }
 
+/// A page of entities.
+#[derive(Clone, Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it describes the result of `list`")]
+pub(super) struct EntityPage {
+    items: Vec<EntityBody>,
+    /// The cursor of the next page: send it as `cursor`. Null on the last page.
+    next_cursor: Option<String>,
+}
+
 /// An explanation of an entity: its state, its transitions and the conditions it waits for.
 #[derive(Clone, Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]

@@ -1,11 +1,11 @@
 //! The tools: names, descriptions, schemas and annotations.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use trackside_protocol::{EntityBody, HeartbeatReply, Moved, Page};
+use trackside_protocol::{EntityBody, HeartbeatReply, Moved};
 
 use super::args;
 use super::schema::{input, output};
-use super::tool_answer::{Claimed, Explained, Waited, WorkSummary};
+use super::tool_answer::{Claimed, EntityPage, Explained, Waited, WorkSummary};
 
 /// Instructions for agents.
 pub(super) const INSTRUCTIONS: &str = "\
@@ -49,7 +49,7 @@ pub(super) fn all() -> Vec<Tool> {
             "list",
             "List entities",
             "Entities of a lifecycle, by state or by a condition on their fields, page by page.",
-            (input::<args::ListInput>(), output::<Page<EntityBody>>()),
+            (input::<args::ListInput>(), output::<EntityPage>()),
             Does::Reads,
         ),
         tool(

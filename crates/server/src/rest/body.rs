@@ -71,18 +71,24 @@ fn read<T: DeserializeOwned>(is_json: bool, bytes: &[u8], depth: usize) -> Resul
     parse(bytes)
 }
 
+/// The largest body that is read to its end although it is refused: a client that is still sending when the connection
+/// closes may never see why.
+const DISCARDED: usize = 64 << 20;
+
 /// Reads a whole body within a limit.
 pub(crate) async fn whole(body: axum::body::Body, most: usize) -> Result<Vec<u8>, Refused> {
     let mut stream = body.into_data_stream();
-    let mut all = Vec::new();
+    let (mut all, mut length) = (Vec::new(), 0_usize);
     while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await {
         let piece = piece.map_err(|_| Refused::shape("The body could not be read. Send it again"))?;
-        if all.len().saturating_add(piece.len()) > most {
-            return Err(too_large(most));
+        length = length.saturating_add(piece.len());
+        match length {
+            _ if length > most.max(DISCARDED) => return Err(too_large(most)),
+            _ if length > most => all = Vec::new(),
+            _ => all.extend_from_slice(&piece),
         }
-        all.extend_from_slice(&piece);
     }
-    Ok(all)
+    if length > most { Err(too_large(most)) } else { Ok(all) }
 }
 
 pub(crate) fn too_large(most: usize) -> Refused {

@@ -102,17 +102,17 @@ impl<'a> Rebuilder<'a> {
                         rough.get_or_insert((command, roles.clone()));
                     }
                     Ok(Decision::Accepted(_)) => {
-                        refused.get_or_insert((Stage::Follow, "its result would differ".to_owned()));
+                        refused.get_or_insert((false, "its result would differ".to_owned()));
                     }
                     Ok(Decision::Refused(it)) => {
-                        refused.get_or_insert((it.stage, it.detail.clone()));
+                        let by_role = it.stage <= Stage::Who || it.code.is_unknown_name();
+                        refused.get_or_insert((by_role, it.detail.clone()));
                     }
                     _ => {}
                 }
             }
-            // Other roles help only where roles were the trouble.
-            let barred = |(stage, why): &(Stage, String)| *stage <= Stage::Who || why.contains("There is no");
-            if rough.is_some() || !refused.as_ref().is_some_and(barred) {
+            // Other roles help only if the refusal was about roles.
+            if rough.is_some() || !refused.as_ref().is_some_and(|(by_role, _)| *by_role) {
                 break;
             }
         }
