@@ -619,15 +619,6 @@ class NewWebhook(TypedDict):
     url: str
 
 
-class NotDone(TypedDict):
-    """A command that would have been accepted in an atomic batch, but another command was refused."""
-
-    code: str
-    detail: str
-    status: int
-    success: bool
-
-
 class PackFiles(TypedDict):
     """The files of a pack."""
 

@@ -553,14 +553,6 @@ export interface NewWebhook {
   url: string;
 }
 
-/** A command that would have been accepted in an atomic batch, but another command was refused. */
-export interface NotDone {
-  code: string;
-  detail: string;
-  status: number;
-  success: boolean;
-}
-
 /** The files of a pack. */
 export interface PackFiles {
   /** Path within the pack to text: `pack.yaml` and `lifecycles/….yaml`. */

@@ -31,21 +31,4 @@ pub enum BatchResult {
         moved: Box<Moved>,
     },
     Refused(Box<Problem>),
-    NotDone(NotDone),
-}
-
-/// A command that would have been accepted in an atomic batch, but another command was refused.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct NotDone {
-    pub status: u16,
-    pub success: bool,
-    pub code: &'static str,
-    pub detail: &'static str,
-}
-
-impl Default for NotDone {
-    fn default() -> Self {
-        let detail = "It would have been accepted, but another command was refused";
-        Self { status: 424, success: false, code: "not-done", detail }
-    }
 }

@@ -20,7 +20,7 @@ mod webhook;
 pub use answers::{
     ArtifactKept, Clock, EffectBody, EffectTaken, HeartbeatReply, Message, Page, PolicyJudgement, Stop,
 };
-pub use batch::{BatchRefusal, BatchReply, BatchResult, NotDone};
+pub use batch::{BatchRefusal, BatchReply, BatchResult};
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Exchange, HttpReply};
 pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};

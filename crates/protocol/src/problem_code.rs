@@ -59,6 +59,7 @@ problem_codes! {
     MethodNotAllowed = "method-not-allowed", 405, [];
     NoPolicy = "no-policy", 422, [];
     NoSuchDecision = "no-such-decision", 422, [];
+    NotDone = "not-done", 424, [];
     NotJson = "not-json", 400, [];
     NotYet = "not-yet", 422, [];
     OlderVersion = "older-version", 409, [];

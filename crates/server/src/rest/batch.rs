@@ -9,7 +9,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{
-    BatchBody, BatchCommand, BatchRefusal, BatchReply, BatchResult, NotDone, Problem, ProblemCode,
+    BatchBody, BatchCommand, BatchRefusal, BatchReply, BatchResult, Problem, ProblemCode,
 };
 use trackside_runtime::{BatchAnswer, BatchVerdict};
 
@@ -122,7 +122,10 @@ fn succeeded(done: Done) -> BatchResult {
 fn verdict(verdict: &BatchVerdict) -> BatchResult {
     match verdict {
         BatchVerdict::Refused(refusal) => BatchResult::Refused(Box::new((&**refusal).into())),
-        BatchVerdict::Passed => BatchResult::NotDone(NotDone::default()),
+        BatchVerdict::Passed => {
+            let detail = "It would have been accepted, but another command was refused";
+            BatchResult::Refused(Box::new(Problem::new(ProblemCode::NotDone, detail)))
+        }
     }
 }
 
