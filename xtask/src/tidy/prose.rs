@@ -13,12 +13,12 @@ use crate::tree::Tree;
 
 /// Each area, and the share of marked sentences it may have, in tenths of a per cent.
 const AREAS: [(Area, usize); 6] = [
-    (Area::Docs, 12),
-    (Area::Rules, 10),
-    (Area::Packs, 10),
-    (Area::Help, 10),
-    (Area::Messages, 10),
-    (Area::Comments, 10),
+    (Area::Docs, 6),
+    (Area::Rules, 5),
+    (Area::Packs, 6),
+    (Area::Help, 5),
+    (Area::Messages, 5),
+    (Area::Comments, 3),
 ];
 
 /// Words and turns of phrase that make readers stop.
