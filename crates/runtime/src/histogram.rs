@@ -6,6 +6,8 @@ use std::time::Duration;
 /// Counts observations by fixed upper bounds.
 ///
 /// Whole numbers: microseconds for durations, plain numbers for counts. The metrics page names the unit.
+/// The bounds are fixed because Prometheus adds up histograms of several servers only if their bounds are equal; stored
+/// dwell times use the logarithmic buckets of the store instead.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [u64],
