@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Import, ImportReply};
+use trackside_protocol::{Import, ImportReply, field_bodies, states_by_alias};
 use trackside_runtime::{Imported as Outcome, Runtime};
 use trackside_server::imported_entities;
 use trackside_store::{Artifacts, StoreError};
@@ -52,7 +52,7 @@ impl ProjectAccess {
             return Err(CliError::usage(format!("unknown lifecycle {name}{hint}")).into());
         };
         let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();
-        let (fields, known) = (life.field_summaries(), life.states_by_alias());
+        let (fields, known) = (field_bodies(life), states_by_alias(life));
         Ok(json!({ "lifecycle": life.name, "states": states, "fields": fields, "knownAs": known }))
     }
 

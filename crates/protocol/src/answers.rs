@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
+use crate::reports::NotificationBody;
+
 /// One page of a list.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -14,7 +16,7 @@ pub struct Page<T = Json> {
 }
 
 /// The answer to a heartbeat.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatReply {
     /// When the renewed lease expires.
@@ -26,7 +28,7 @@ pub struct HeartbeatReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
     /// Notifications to the holder since its previous heartbeat.
-    pub notices: Vec<Json>,
+    pub notices: Vec<NotificationBody>,
     /// True if the same heartbeat was sent before under its idempotency key.
     #[serde(default)]
     pub replayed: bool,
@@ -128,4 +130,21 @@ pub struct Clock {
     pub now: String,
     /// `system` (the clock of the machine) or `manual`.
     pub clock: String,
+}
+
+/// The recorded result of an effect.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct EffectSettled {
+    pub success: bool,
+    /// The id of the effect.
+    pub id: u64,
+    /// The journal entry of the result.
+    pub seq: Option<u64>,
+    pub replayed: bool,
+}
+
+/// The request succeeded.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct Success {
+    pub success: bool,
 }

@@ -350,3 +350,9 @@ impl ProjectMetadata {
         Self { people: change.people.clone(), settings: settings.collect(), zone: change.zone.clone() }
     }
 }
+
+/// A line of an export for callers who may not read the stored records.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExportedEntry {
+    pub entry: EntryBody,
+}

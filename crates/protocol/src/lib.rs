@@ -4,39 +4,62 @@ mod answers;
 mod batch;
 #[cfg(feature = "client")]
 mod client;
+mod cloud_event;
+mod definitions;
+pub mod diagram;
 mod entity;
 mod entry;
 mod exchange;
+mod explain;
 mod identity;
 mod moved;
 mod notice;
 mod number;
 mod problem;
 mod problem_code;
+mod reports;
 mod requests;
+mod tools;
 mod upkeep;
 mod webhook;
 
 pub use answers::{
-    ArtifactKept, Clock, EffectBody, EffectTaken, HeartbeatReply, Message, Page, PolicyJudgement, Stop,
+    ArtifactKept, Clock, EffectBody, EffectSettled, EffectTaken, HeartbeatReply, Message, Page,
+    PolicyJudgement, Stop, Success,
 };
 pub use batch::{BatchRefusal, BatchReply, BatchResult};
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Exchange, HttpReply};
+pub use cloud_event::CloudEvent;
+pub use definitions::{
+    FieldBody, FieldTypeBody, FieldWriter, LifecycleBody, LifecycleSummary, QueryReply, QuerySummary,
+    field_bodies, states_by_alias,
+};
 pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
-pub use entry::{EntryBody, EntryMetadata, ProjectMetadata, SentFields};
+pub use entry::{EntryBody, EntryMetadata, ExportedEntry, ProjectMetadata, SentFields};
 pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, ImportReply};
+pub use explain::{
+    ArrivalBody, ArrivalCause, AttemptBody, AttemptOutcome, BlockingEntityBody, CheckBody, ClaimOption,
+    EventOption, ExplainBody, OpenEffectBody, OpenRequestBody, PendingTimerBody, TakenField,
+    TransitionOptionBody, WaitingFor,
+};
 pub use identity::{IdentityBody, NewLink, NewToken, SignInLink, Token, TokenMade};
 pub use moved::{Moved, MovedReply};
 pub use notice::{AlertBody, AlertNote, AlertReply};
 pub use problem::{Problem, UnmetBody};
 pub use problem_code::ProblemCode;
+pub use reports::{
+    AuditBody, AuditProblemBody, ChainEnd, DroppedBody, DwellBody, HealthBody, HistoryBody, JournalRange,
+    NotificationBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody, ViolationBody,
+};
 pub use requests::{
     Advance, BatchBody, BatchCommand, ClaimBody, Correct, CreateBody, Decide, EffectResult, Evaluate,
     HeartbeatBody, TakeEffects, TransitionBody,
 };
+pub use tools::{ClaimReply, ClaimableEntity, EntityBrief, WaitReply, WorkSummary, WorkerIdentity};
 pub use upkeep::{
-    ArchiveBody, Backup, MigrateBody, Migrated, MigratedOne, PackBody, PackInstalled, PackSummary,
-    ProjectBody, ProjectPut, RedactBody, SettingBody, SettingsBody,
+    ArchiveBody, ArchiveFile, ArchiveReply, Backup, BackupReply, MigrateBody, Migrated, MigratedOne,
+    PackBody, PackInstalled, PackSummary, ProjectBody, ProjectPut, RedactBody, RedactReply, SettingBody,
+    SettingsBody,
 };
 pub use webhook::{NewWebhook, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed};

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
+use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
+use crate::entity::FieldMap;
 use crate::number::{all, needed};
+use crate::problem::Problem;
+use crate::reports::ChainEnd;
 
 /// The files of a pack.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -188,4 +191,63 @@ pub struct RedactBody {
     pub becomes: Map<String, Json>,
     /// The reason, for the journal.
     pub reason: String,
+}
+
+/// The result of a redaction.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Redacted)]
+pub struct RedactReply {
+    pub success: bool,
+    #[schema(value_type = String)]
+    pub lifecycle: Name,
+    #[schema(value_type = String)]
+    pub id: Name,
+    pub replayed: bool,
+    /// The journal entry of the redaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The entries without a payload now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<Vec<u64>>,
+    /// The fields that changed, with their new values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub fields: Option<FieldMap>,
+}
+
+/// The archive files that were written.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Archived)]
+pub struct ArchiveReply {
+    pub files: Vec<ArchiveFile>,
+}
+
+/// An archive file.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ArchiveFile {
+    /// Its path in the project folder.
+    pub path: String,
+    /// Its first journal entry.
+    pub first: u64,
+    /// Its last journal entry.
+    pub last: u64,
+    /// The hash of the chain after its last entry.
+    pub hash: String,
+}
+
+/// A backup that was made and verified.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = BackupMade)]
+pub struct BackupReply {
+    /// The folder of the backup.
+    pub to: String,
+    /// The last journal entry in it.
+    pub end: ChainEnd,
+    /// The number of archive files that were copied.
+    pub archive_files: usize,
+    /// The number of artifacts that were copied.
+    pub artifacts: u64,
+    /// Artifacts that do not match their hash and were not copied.
+    pub damaged_artifacts: Vec<String>,
 }

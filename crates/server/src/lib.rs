@@ -25,6 +25,7 @@ pub use app::ServerOptions;
 pub use auth::{AccessError, PACK as ACCESS};
 pub use limits::ServerLimits;
 pub use mcp::TOOLS as MCP_TOOLS;
+pub use rest::audit::audit_body;
 pub use rest::imports::imported_entities;
 pub use routes::openapi;
 pub use serve::{BoundServer, ServeError, Server};

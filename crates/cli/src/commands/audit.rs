@@ -1,11 +1,10 @@
 //! `trackside audit verify`: verify the journal.
 
-use serde_json::{Value as Json, json};
-use trackside_engine::event::EventKind;
+use serde_json::Value as Json;
 use trackside_lifecycle::hex;
+use trackside_server::audit_body;
 use trackside_store::archive::Archive;
-use trackside_store::audit::Dropped;
-use trackside_store::{Chain, Reader, StoreError};
+use trackside_store::{Chain, StoreError};
 
 use super::evidence;
 use crate::args::{AuditArgs, AuditCommand, AuditVerifyArgs, DataArgs};
@@ -71,8 +70,8 @@ fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, CliError> {
         StoreError::Damaged { .. } => CliError::refused(error.to_string()),
         error => error.into(),
     })?;
-    let dropped = audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it)).collect();
-    Ok(audit.to_json(archive.files().len(), dropped))
+    let body = audit_body(&audit, &archive, reader.as_mut(), true);
+    serde_json::to_value(&body).map_err(|it| CliError::refused(it.to_string()))
 }
 
 /// An end that was noted earlier: `SEQ:HASH`.
@@ -84,23 +83,6 @@ fn noted(text: &str) -> Result<Chain, CliError> {
     read().ok_or_else(|| {
         CliError::usage(format!("--known {text}: give an end as an earlier audit printed it, SEQ:HASH"))
     })
-}
-
-/// The cause of missing payloads: the entry that dropped them, and its author.
-fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Json {
-    let here = reader.record(dropped.by).ok().flatten();
-    let record = here.or_else(|| archive.record(dropped.by).ok().flatten());
-    let event = if dropped.erased { EventKind::Erased } else { EventKind::Redacted };
-    let mut answer = json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads });
-    if let (Json::Object(map), Some(entry)) = (&mut answer, record.and_then(|it| it.entry().ok())) {
-        map.extend([
-            ("entity".to_owned(), json!(entry.entity.to_string())),
-            ("actor".to_owned(), json!(entry.actor.to_string())),
-            ("timestamp".to_owned(), json!(entry.at.to_string())),
-            ("reason".to_owned(), json!(entry.reason.map(|it| it.to_string()))),
-        ]);
-    }
-    answer
 }
 
 fn is_intact(verified: &Json) -> bool {

@@ -6,9 +6,11 @@ use serde_json::json;
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::source::Sources;
-use trackside_study::draw::graph::Graph;
+use trackside_protocol::diagram::Graph;
+use trackside_study::draw::graph::pack_graphs;
 use trackside_study::draw::page::{TextPage, Tone};
 use trackside_study::draw::svg::Theme;
+use trackside_study::draw::text::terminal_drawing;
 use trackside_study::draw::{Picture, export};
 
 use crate::args::{DiagramArgs, DiagramFormat, DiagramTheme};
@@ -98,7 +100,7 @@ fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
     let mut graphs = Vec::new();
     for pack in &packs {
         match compile(&sources, &pack.files) {
-            Ok((pack, _)) => graphs.extend(Graph::of_pack(&pack)),
+            Ok((pack, _)) => graphs.extend(pack_graphs(&pack)),
             Err(problems) => {
                 print::message(&problems.render(&sources, print::colour()));
                 return Err(exit::REFUSED);
@@ -114,7 +116,7 @@ fn built_in(here: &[Graph]) -> Vec<Graph> {
     let packs = packs::all_built_in(&mut sources);
     let others = packs.iter().filter(|it| !here.iter().any(|graph| *graph.pack == *it.name));
     let compiled = others.filter_map(|it| compile(&sources, &it.files).ok());
-    compiled.flat_map(|(pack, _)| Graph::of_pack(&pack)).collect()
+    compiled.flat_map(|(pack, _)| pack_graphs(&pack)).collect()
 }
 
 fn unknown(name: &str, graphs: &[Graph]) -> String {
@@ -131,7 +133,7 @@ fn unknown(name: &str, graphs: &[Graph]) -> String {
 fn drawn(graph: &Graph, args: &DiagramArgs, to_terminal: bool) -> String {
     match args.format {
         DiagramFormat::Text => {
-            let page = graph.text(args.width.map_or_else(print::columns, usize::from));
+            let page = terminal_drawing(graph, args.width.map_or_else(print::columns, usize::from));
             if to_terminal { coloured(&page) } else { page.plain() }
         }
         DiagramFormat::Svg => Picture::of(graph).svg(match args.theme {

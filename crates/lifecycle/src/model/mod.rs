@@ -8,7 +8,6 @@ mod property;
 mod reach;
 mod read;
 mod rule;
-mod summary;
 
 mod transition;
 
@@ -31,5 +30,4 @@ pub use rule::{
     Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts, TallyBy, Timer,
     TimerKind, Warn,
 };
-pub use summary::{FieldSummary, FieldWriter, TypeSummary};
 pub use transition::{Aim, Arm, Check, Choice, Create, From, Take, Target, Transition};

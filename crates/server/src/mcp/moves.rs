@@ -5,10 +5,10 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Aim, Lifecycle, Transition as Declared};
-use trackside_protocol::{self as wire, ProblemCode, TransitionBody};
+use trackside_protocol::{self as wire, ClaimReply, ProblemCode, TransitionBody};
 
 use super::args::{ClaimInput, CreateInput, FireInput, HeartbeatInput, ReportInput};
-use super::tool_answer::{Claimed, ToolAnswer};
+use super::tool_answer::ToolAnswer;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -93,11 +93,11 @@ pub(super) async fn claim(app: &App, caller: &Caller, asked: ClaimInput) -> Resu
         let says = format!(
             "There is no {lifecycle} for you to claim now. Call `wait` without an id to wait for one."
         );
-        return Ok(ToolAnswer::new(says, &Claimed { claimed: false, entity: None, transition: None }));
+        return Ok(ToolAnswer::new(says, &ClaimReply { claimed: false, entity: None, transition: None }));
     };
     let says = format!("{} is yours.", done.entity);
     let moved = done.moved;
-    let claimed = Claimed { claimed: true, entity: moved.entity, transition: Some(moved.transition) };
+    let claimed = ClaimReply { claimed: true, entity: moved.entity, transition: Some(moved.transition) };
     Ok(ToolAnswer::new(says, &claimed))
 }
 

@@ -34,7 +34,6 @@ pub(super) async fn list(app: &App, caller: &Caller, asked: ListInput) -> Result
 }
 
 pub(super) async fn explained(app: &App, caller: &Caller, one: EntityInput) -> Result<ToolAnswer, Refused> {
-    let told = explain::explain(State(app.clone()), caller.clone(), Path((one.lifecycle, one.id))).await?.0;
-    let summary = told.get("summary").and_then(|it| it.as_str()).unwrap_or_default().to_owned();
-    Ok(ToolAnswer { says: summary, holds: told })
+    let body = explain::explain(State(app.clone()), caller.clone(), Path((one.lifecycle, one.id))).await?.0;
+    Ok(ToolAnswer::new(body.summary.clone(), &body))
 }

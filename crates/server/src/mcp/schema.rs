@@ -2,7 +2,7 @@
 
 use rmcp::model::JsonObject;
 use serde_json::{Value as Json, json};
-use trackside_protocol::Problem;
+use trackside_protocol::{Page, Problem};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
@@ -34,6 +34,15 @@ pub(super) fn output<T: ToSchema>() -> JsonObject {
             without_words(&mut it);
             defs.insert(name, it);
         }
+    }
+    schema
+}
+
+/// The schema of a result that is one page of a list.
+pub(super) fn page_output<T: ToSchema>() -> JsonObject {
+    let mut schema = output::<Page<T>>();
+    if let Some(Json::Object(defs)) = schema.get_mut("$defs") {
+        defs.insert(T::name().into_owned(), written(&T::schema()));
     }
     schema
 }

@@ -1,11 +1,12 @@
 //! The tools: names, descriptions, schemas and annotations.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use trackside_protocol::{EntityBody, HeartbeatReply, Moved};
+use trackside_protocol::{
+    ClaimReply, EntityBody, ExplainBody, HeartbeatReply, Moved, WaitReply, WorkSummary,
+};
 
 use super::args;
-use super::schema::{input, output};
-use super::tool_answer::{Claimed, EntityPage, Explained, Waited, WorkSummary};
+use super::schema::{input, output, page_output};
 
 /// Instructions for agents.
 pub(super) const INSTRUCTIONS: &str = "\
@@ -49,14 +50,14 @@ pub(super) fn all() -> Vec<Tool> {
             "list",
             "List entities",
             "Entities of a lifecycle, by state or by a condition on their fields, page by page.",
-            (input::<args::ListInput>(), output::<EntityPage>()),
+            (input::<args::ListInput>(), page_output::<EntityBody>()),
             Does::Reads,
         ),
         tool(
             "explain",
             "Explain why an entity does not move",
             "Every transition from an entity's state: who may fire it, which fields it takes, each check with its result and values; also what blocks the entity, who must act, and which timers run.",
-            (input::<args::EntityInput>(), output::<Explained>()),
+            (input::<args::EntityInput>(), output::<ExplainBody>()),
             Does::Reads,
         ),
         tool(
@@ -70,7 +71,7 @@ pub(super) fn all() -> Vec<Tool> {
             "claim",
             "Claim the next one",
             "Takes the next available entity of a lifecycle atomically, so that no other agent gets the same one. Returns it with your lease: send its fence with fire, and renew it with heartbeat. `claimed` is false if nothing is available.",
-            (input::<args::ClaimInput>(), output::<Claimed>()),
+            (input::<args::ClaimInput>(), output::<ClaimReply>()),
             Does::Tells { again: false },
         ),
         tool(
@@ -98,7 +99,7 @@ pub(super) fn all() -> Vec<Tool> {
             "wait",
             "Wait for others",
             "Waits until an entity leaves its state (people decide an approval, a review ends), or, without an id, until you can claim something of the lifecycle. `happened` is false if the time ran out; call it again then.",
-            (input::<args::WaitInput>(), output::<Waited>()),
+            (input::<args::WaitInput>(), output::<WaitReply>()),
             Does::Reads,
         ),
     ]

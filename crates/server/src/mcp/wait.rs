@@ -17,11 +17,12 @@ use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
+use trackside_protocol::{ClaimableEntity, WaitReply};
 use trackside_runtime::Failure;
 use trackside_runtime::read::ListQuery;
 
 use super::args::WaitInput;
-use super::tool_answer::{Claimable, ToolAnswer, Waited};
+use super::tool_answer::ToolAnswer;
 use super::work;
 use crate::app::App;
 use crate::auth::{Caller, TokenLiveness};
@@ -43,7 +44,7 @@ pub(super) enum Awaited {
     /// The entity leaves this state, which it entered at this time.
     Leaves { key: EntityKey, state: Name, since: Timestamp },
     /// The caller can claim one.
-    Claimable(Arc<Lifecycle>),
+    ClaimableEntity(Arc<Lifecycle>),
 }
 
 impl Awaited {
@@ -78,11 +79,11 @@ impl Awaited {
             let detail = format!("Entities of {name} cannot be claimed: name the id of one to wait for");
             return Err(Refused::new(Code::NothingClaimable, detail));
         }
-        Ok(Self::Claimable(life))
+        Ok(Self::ClaimableEntity(life))
     }
 
     /// The result, if the condition holds.
-    pub async fn looked(&self, app: &App, caller: &Caller) -> Result<Option<Waited>, Refused> {
+    pub async fn looked(&self, app: &App, caller: &Caller) -> Result<Option<WaitReply>, Refused> {
         match self {
             Self::Leaves { key, state, since } => {
                 let (key, actor) = (key.clone(), caller.actor().clone());
@@ -95,18 +96,18 @@ impl Awaited {
                     Ok(entity_bodies(reads, &[entity], &actor)?.pop())
                 });
                 let left = looked.await?;
-                Ok(left.map(|it| Waited { happened: true, entity: Some(it), claimable: Vec::new() }))
+                Ok(left.map(|it| WaitReply { happened: true, entity: Some(it), claimable: Vec::new() }))
             }
-            Self::Claimable(life) => {
+            Self::ClaimableEntity(life) => {
                 let claimable = work::claims(app, caller, life).await?;
-                Ok((!claimable.is_empty()).then_some(Waited { happened: true, entity: None, claimable }))
+                Ok((!claimable.is_empty()).then_some(WaitReply { happened: true, entity: None, claimable }))
             }
         }
     }
 
     /// The result at the end of the time.
-    pub async fn in_vain(&self, app: &App, caller: &Caller) -> Result<Waited, Refused> {
-        let mut waited = Waited { happened: false, entity: None, claimable: Vec::new() };
+    pub async fn in_vain(&self, app: &App, caller: &Caller) -> Result<WaitReply, Refused> {
+        let mut waited = WaitReply { happened: false, entity: None, claimable: Vec::new() };
         if let Self::Leaves { key, .. } = self {
             let (key, actor) = (key.clone(), caller.actor().clone());
             waited.entity = Some(app.read(move |reads| entity_body(reads, &key, &actor)).await?);
@@ -120,7 +121,7 @@ impl Awaited {
         entries.iter().filter(moves).any(|it| match self {
             Self::Leaves { key, .. } => it.entity == *key,
             // A claim may also depend on other entities.
-            Self::Claimable(_) => true,
+            Self::ClaimableEntity(_) => true,
         })
     }
 
@@ -128,7 +129,7 @@ impl Awaited {
     pub fn in_words(&self) -> String {
         match self {
             Self::Leaves { key, state, .. } => format!("{key} is {state}"),
-            Self::Claimable(life) => format!("there is no {} for you to claim", life.name),
+            Self::ClaimableEntity(life) => format!("there is no {} for you to claim", life.name),
         }
     }
 }
@@ -148,12 +149,12 @@ fn known(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name,
 }
 
 /// The result as a sentence.
-pub(super) fn told(awaited: &Awaited, waited: &Waited) -> ToolAnswer {
+pub(super) fn told(awaited: &Awaited, waited: &WaitReply) -> ToolAnswer {
     let says = match (waited.happened, &waited.entity, waited.claimable.as_slice()) {
         (true, Some(entity), _) => {
             format!("{}/{} is {} now.", entity.lifecycle, entity.id, entity.state)
         }
-        (true, None, [Claimable { lifecycle, event, .. }, ..]) => {
+        (true, None, [ClaimableEntity { lifecycle, event, .. }, ..]) => {
             format!("There is something to claim: claim {lifecycle} with event {event}.")
         }
         _ => format!("Timed out: {}. Call wait again to continue.", awaited.in_words()),
@@ -205,7 +206,7 @@ pub(super) async fn in_call(
                 () = context.ct.cancelled() => return Err(Failure::Stopped.into()),
             }
         }
-        if matches!(awaited, Awaited::Claimable(_)) {
+        if matches!(awaited, Awaited::ClaimableEntity(_)) {
             tokio::time::sleep(PAUSE).await;
         }
     }

@@ -14,13 +14,15 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
-use trackside_protocol::{EntityBody, ProblemCode};
+use trackside_protocol::{
+    ClaimableEntity, EntityBody, EntityBrief, ProblemCode, WorkSummary, WorkerIdentity,
+};
 use trackside_runtime::read::{ListQuery, USUAL};
 use trackside_runtime::{ReadError, Reads};
 
 use super::actor_fields::{ActorField, actor_fields};
 use super::args::MyWorkInput;
-use super::tool_answer::{Brief, Claimable, ToolAnswer, WorkSummary, You};
+use super::tool_answer::ToolAnswer;
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
@@ -84,9 +86,9 @@ pub(super) fn subject(caller: &Caller) -> &Name {
     caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id)
 }
 
-fn you(caller: &Caller) -> You {
+fn you(caller: &Caller) -> WorkerIdentity {
     let actor = caller.actor();
-    You {
+    WorkerIdentity {
         actor: actor.id.to_string(),
         kind: actor.kind.as_str().to_owned(),
         roles: actor.roles.iter().map(Name::to_string).collect(),
@@ -95,7 +97,11 @@ fn you(caller: &Caller) -> You {
 }
 
 /// The result that each way to claim would have now.
-pub(super) async fn claims(app: &App, caller: &Caller, life: &Lifecycle) -> Result<Vec<Claimable>, Refused> {
+pub(super) async fn claims(
+    app: &App,
+    caller: &Caller,
+    life: &Lifecycle,
+) -> Result<Vec<ClaimableEntity>, Refused> {
     let mut found = Vec::new();
     for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {
         let (lifecycle, fields) = (life.name.clone(), Fields::default());
@@ -105,14 +111,18 @@ pub(super) async fn claims(app: &App, caller: &Caller, life: &Lifecycle) -> Resu
             && let Some(entry) = accepted.entries.get(accepted.root)
         {
             let (lifecycle, id) = (life.name.to_string(), entry.entity.id.to_string());
-            found.push(Claimable { lifecycle, event: event.to_string(), id });
+            found.push(ClaimableEntity { lifecycle, event: event.to_string(), id });
         }
     }
     Ok(found)
 }
 
 /// Approval requests that the caller may decide, and whether there are more.
-async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Vec<Brief>, bool), Refused> {
+async fn decisions(
+    app: &App,
+    caller: &Caller,
+    only: Option<&str>,
+) -> Result<(Vec<EntityBrief>, bool), Refused> {
     let page = Paging { limit: None, cursor: None };
     let page = match approvals::list(State(app.clone()), caller.clone(), Parameters(page)).await {
         Ok(page) => page.0,
@@ -121,7 +131,7 @@ async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Ve
     };
     let briefs = page.items.iter().map(|it| whole(&it.entity, subject(caller)));
     let mine =
-        |it: &Brief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
+        |it: &EntityBrief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
     Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))
 }
 
@@ -129,8 +139,8 @@ async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Ve
 struct Found {
     subject: Name,
     actor: Actor,
-    yours: Vec<Brief>,
-    open: Vec<Brief>,
+    yours: Vec<EntityBrief>,
+    open: Vec<EntityBrief>,
     more: bool,
 }
 
@@ -213,7 +223,7 @@ impl Found {
         found.retain(|it| !mine.contains(&it.key.id));
         let told = entity_bodies(reads, &found, &self.actor)?;
         let briefs = told.iter().map(|it| brief(it, Vec::new(), &self.subject));
-        let mut movable: Vec<Brief> = briefs.filter(|it| !it.allowed_transitions.is_empty()).collect();
+        let mut movable: Vec<EntityBrief> = briefs.filter(|it| !it.allowed_transitions.is_empty()).collect();
         self.more |= movable.len() > FEW;
         movable.truncate(FEW);
         self.open.append(&mut movable);
@@ -222,19 +232,19 @@ impl Found {
 }
 
 /// A summary of an entity.
-fn brief(entity: &EntityBody, named: Vec<String>, subject: &Name) -> Brief {
+fn brief(entity: &EntityBody, named: Vec<String>, subject: &Name) -> EntityBrief {
     let is_short = |value: &Value| match value {
         Value::Null | Value::List(_) | Value::Map(_) => false,
         Value::Text(text) => text.chars().count() <= SHORT,
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Time(_) | Value::Span(_) => true,
     };
     let short = entity.fields.0.iter().filter(|(_, it)| is_short(it));
-    Brief {
+    EntityBrief {
         lifecycle: entity.lifecycle.to_string(),
         id: entity.id.to_string(),
         state: entity.state.to_string(),
         version: entity.version,
-        named,
+        naming_fields: named,
         allowed_transitions: entity.allowed_transitions.iter().map(Name::to_string).collect(),
         fields: short.map(|(name, value)| (name.to_string(), value.to_json())).collect(),
         left_out: Vec::new(),
@@ -243,7 +253,7 @@ fn brief(entity: &EntityBody, named: Vec<String>, subject: &Name) -> Brief {
 }
 
 /// Something to decide, with all fields that are not too long, because the decision depends on them.
-fn whole(entity: &EntityBody, subject: &Name) -> Brief {
+fn whole(entity: &EntityBody, subject: &Name) -> EntityBrief {
     let mut brief = brief(entity, Vec::new(), subject);
     for (name, value) in entity.fields.0.iter().filter(|(_, it)| !it.is_null()) {
         let json = value.to_json();
@@ -258,7 +268,7 @@ fn whole(entity: &EntityBody, subject: &Name) -> Brief {
 
 /// The result as text.
 fn in_words(work: &WorkSummary) -> String {
-    let You { actor, kind, roles, acting_for } = &work.you;
+    let WorkerIdentity { actor, kind, roles, acting_for } = &work.you;
     let mut text = format!("You are {actor} ({kind}");
     if !roles.is_empty() {
         text.push_str(&format!("; {}", roles.join(", ")));
@@ -268,7 +278,7 @@ fn in_words(work: &WorkSummary) -> String {
         text.push_str(&format!(", acting for {id}"));
     }
     text.push('.');
-    let mut group = |title: &str, all: &[Brief], whole: bool| {
+    let mut group = |title: &str, all: &[EntityBrief], whole: bool| {
         for (place, it) in all.iter().enumerate() {
             let title = if place == 0 { format!("\n{title}:") } else { String::new() };
             let next = match it.allowed_transitions.as_slice() {

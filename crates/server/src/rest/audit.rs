@@ -3,14 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
 use trackside_engine::event::EventKind;
 use trackside_lifecycle::hex;
-use trackside_protocol::{Problem, ProblemCode};
+use trackside_protocol::{AuditBody, AuditProblemBody, ChainEnd, DroppedBody, Problem, ProblemCode};
 use trackside_runtime::Failure;
 use trackside_store::archive::Archive;
-use trackside_store::audit::Dropped;
+use trackside_store::audit::{Audit, AuditProblem, Dropped};
 use trackside_store::{Chain, Reader, StoreError};
 use utoipa::IntoParams;
 
@@ -56,13 +55,13 @@ impl VerifyQuery {
 /// Verifies every entry of the journal and its archive, and the hash chain between them.
 #[utoipa::path(
     get, path = "/v1/audit/verify", tag = "journal", operation_id = "verifyAudit", params(VerifyQuery),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = AuditBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn verify(
     State(app): State<App>,
     caller: Caller,
     Parameters(noted): Parameters<VerifyQuery>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<AuditBody>, Refused> {
     if caller.actor().kind != ActorKind::Human {
         return Err(Refused::forbidden(
             "Only people may run the audit, because it reads everything",
@@ -71,18 +70,35 @@ pub(crate) async fn verify(
     }
     let known = noted.ends()?;
     let admin = caller.identity.is_admin();
-    let looked = app.blocking(move |app| look(app, &known, admin).map_err(|error| refused(app, error)));
-    looked.await.map(Json)
+    let audited = app.blocking(move |app| audit(app, &known, admin).map_err(|error| refused(app, error)));
+    audited.await.map(Json)
 }
 
-fn look(app: &App, known: &[Chain], admin: bool) -> Result<Value, StoreError> {
+fn audit(app: &App, known: &[Chain], admin: bool) -> Result<AuditBody, StoreError> {
     let store = app.runtime.store();
     let (mut reader, archive) = (store.reader()?, store.archive()?);
     let audit = archive.verify(reader.as_mut(), known, &mut |_, _| {})?;
     app.telemetry.upkeep.audited(audit.is_clean());
-    let dropped: Vec<Value> =
-        audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it, admin)).collect();
-    Ok(audit.to_json(archive.files().len(), dropped))
+    Ok(audit_body(&audit, &archive, reader.as_mut(), admin))
+}
+
+/// An audit as clients read it. The entity, author and reason of dropped payloads are shown only to callers who may
+/// see everything.
+pub fn audit_body(audit: &Audit, archive: &Archive, reader: &mut dyn Reader, admin: bool) -> AuditBody {
+    let end = |it: Chain| ChainEnd { seq: it.seq, hash: hex::encode(it.hash) };
+    let problem =
+        |it: &AuditProblem| AuditProblemBody { seq: it.seq, code: it.what.code(), message: it.to_string() };
+    AuditBody {
+        intact: audit.is_clean(),
+        entries: audit.entries,
+        archive_files: archive.files().len(),
+        from: end(audit.from),
+        to: end(audit.to),
+        problems: audit.problems.iter().map(problem).collect(),
+        more: audit.more,
+        payloads_dropped: audit.redacted,
+        dropped: audit.dropped.iter().map(|it| dropped_body(archive, reader, *it, admin)).collect(),
+    }
 }
 
 /// Unreadable data is a finding of the audit, not a server error.
@@ -96,22 +112,20 @@ fn refused(app: &App, error: StoreError) -> Refused {
     }
 }
 
-/// Why payloads are missing: the entry that dropped them. Its entity and author are shown only to callers who may see
-/// everything.
-fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped, admin: bool) -> Value {
+/// Why payloads are missing: the entry that dropped them.
+fn dropped_body(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped, admin: bool) -> DroppedBody {
     let here = reader.record(dropped.by).ok().flatten();
     let record = here.or_else(|| archive.record(dropped.by).ok().flatten());
     let entry = record.and_then(|it| it.entry().ok());
-    let at = entry.as_ref().map(|it| it.at.to_string());
     let event = if dropped.erased { EventKind::Erased } else { EventKind::Redacted };
-    let mut told =
-        json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads, "timestamp": at });
-    if let (true, Some(entry), Value::Object(map)) = (admin, entry, &mut told) {
-        map.extend([
-            ("entity".to_owned(), json!(entry.entity.to_string())),
-            ("actor".to_owned(), json!(entry.actor.to_string())),
-            ("reason".to_owned(), json!(entry.reason.map(|it| it.to_string()))),
-        ]);
+    let details = entry.as_ref().filter(|_| admin);
+    DroppedBody {
+        seq: dropped.by,
+        event: event.as_str().to_owned(),
+        payloads: dropped.payloads,
+        timestamp: entry.as_ref().map(|it| it.at.to_string()),
+        entity: details.map(|it| it.entity.to_string()),
+        actor: details.map(|it| it.actor.to_string()),
+        reason: details.and_then(|it| it.reason.as_ref()).map(|it| it.to_string()),
     }
-    told
 }

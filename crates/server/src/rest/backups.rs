@@ -5,10 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::hex;
-use trackside_protocol::{Backup, Problem, ProblemCode};
+use trackside_protocol::{Backup, BackupReply, ChainEnd, Problem, ProblemCode};
 use trackside_runtime::Failure;
 use trackside_store::{Artifacts, StoreError};
 
@@ -21,13 +20,13 @@ use crate::problem::Refused;
 /// not match their hash are listed and not copied.
 #[utoipa::path(
     post, path = "/v1/backup", tag = "journal", operation_id = "backup", params(super::KeyHeader), request_body = Option<Backup>,
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = BackupReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn backup(
     State(app): State<App>,
     caller: Caller,
     Body(body): Body<Backup>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<BackupReply>, Refused> {
     caller.must_be_admin("make backups")?;
     let to = target(&app, body.to.as_deref())?;
     let copied = app.blocking(move |app| copy(app, &to)).await;
@@ -58,7 +57,7 @@ fn target(app: &App, asked: Option<&str>) -> Result<PathBuf, Refused> {
     Ok(folder.join(path))
 }
 
-fn copy(app: &App, to: &Path) -> Result<Value, Refused> {
+fn copy(app: &App, to: &Path) -> Result<BackupReply, Refused> {
     let store = app.runtime.store();
     if fs::read_dir(to).is_ok_and(|mut it| it.next().is_some()) {
         let detail = format!("{} is not empty: choose another name", to.display());
@@ -72,10 +71,13 @@ fn copy(app: &App, to: &Path) -> Result<Value, Refused> {
         .clock
         .note(to)
         .map_err(|it| unavailable(StoreError::io(format!("note the clock in {}", to.display()), it)))?;
-    Ok(json!({
-        "to": to.display().to_string(), "end": { "seq": end.seq, "hash": hex::encode(end.hash) },
-        "archiveFiles": files, "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged,
-    }))
+    Ok(BackupReply {
+        to: to.display().to_string(),
+        end: ChainEnd { seq: end.seq, hash: hex::encode(end.hash) },
+        archive_files: files,
+        artifacts: artifacts.whole,
+        damaged_artifacts: artifacts.damaged,
+    })
 }
 
 /// The problem for an error of the store. Changed rules are not fixed by a retry.

@@ -14,7 +14,7 @@ use trackside_runtime::{CommandAnswer, ReadError, Reads};
 
 use super::body::fields;
 use super::commands::{Done, command, submit, to_outcome};
-use super::notices::notice;
+use super::notices::notification_body;
 use super::{Body, CommandHeaders};
 use crate::app::App;
 use crate::auth::Caller;
@@ -107,7 +107,7 @@ pub(crate) async fn heartbeat(
             let mut notices = Vec::new();
             for entry in &told {
                 if visibility.sees(reads, entry)? {
-                    notices.push(notice(entry));
+                    notices.extend(notification_body(entry));
                 }
             }
             Ok((stops, notices))

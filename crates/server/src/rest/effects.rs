@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_protocol::{EffectBody, EffectResult, EffectTaken, Page, Problem, ProblemCode, TakeEffects};
+use trackside_protocol::{
+    EffectBody, EffectResult, EffectSettled, EffectTaken, Page, Problem, ProblemCode, TakeEffects,
+};
 use trackside_runtime::read::MOST;
 use trackside_runtime::{CommandAnswer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
@@ -115,11 +116,11 @@ pub(crate) async fn take(
         let may = |it: &EntityKey| visibility.sees_entity(reads, it).unwrap_or(false);
         courier.take_of(kind.as_ref(), &taker, lease, most, &may)
     });
-    let items: Vec<EffectTaken> = taken.await?.iter().map(told).collect();
+    let items: Vec<EffectTaken> = taken.await?.iter().map(taken_body).collect();
     Ok(Json(Page { items, next_cursor: None }))
 }
 
-fn told(it: &TakenEffect) -> EffectTaken {
+fn taken_body(it: &TakenEffect) -> EffectTaken {
     EffectTaken {
         id: it.id,
         kind: it.effect.to_string(),
@@ -135,7 +136,7 @@ fn told(it: &TakenEffect) -> EffectTaken {
 #[utoipa::path(
     post, path = "/v1/effects/{id}/result", tag = "effects", operation_id = "settleEffect", params(("id" = u64, Path), super::KeyHeader),
     request_body = EffectResult,
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = EffectSettled), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn settle(
     State(app): State<App>,
@@ -143,7 +144,7 @@ pub(crate) async fn settle(
     Path(id): Path<String>,
     headers: CommandHeaders,
     Body(body): Body<EffectResult>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<EffectSettled>, Refused> {
     must_be_taker(&caller)?;
     let unknown = || Refused::new(ProblemCode::UnknownEffect, format!("There is no effect {id}"));
     let number: u64 = id.parse().map_err(|_| unknown())?;
@@ -163,7 +164,7 @@ pub(crate) async fn settle(
         CommandAnswer::Accepted(accepted) => (accepted.entry().map(|it| it.seq), false),
         CommandAnswer::Replayed { first, .. } => (Some(first), true),
     };
-    Ok(Json(json!({ "success": true, "id": number, "seq": seq, "replayed": replayed })))
+    Ok(Json(EffectSettled { success: true, id: number, seq, replayed }))
 }
 
 fn refused(error: OutboxError) -> Refused {

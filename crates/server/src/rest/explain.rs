@@ -3,19 +3,20 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use serde_json::{Value, json};
 use trackside_engine::apply::lease_timer;
-use trackside_engine::decide::{BlockingEntity, Checked, TransitionOption};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_protocol::{EntityBody, FieldMap, Problem, UnmetBody};
+use trackside_protocol::{
+    ArrivalBody, AttemptBody, AttemptOutcome, BlockingEntityBody, ClaimOption, EntityBody, ExplainBody,
+    OpenEffectBody, PendingTimerBody, Problem, TransitionOptionBody, UnmetBody, WaitingFor,
+};
 use trackside_runtime::read::{Explanation, Trial};
 
 use super::approvals;
 use super::entity_bodies;
-use super::open_requests::{self, OpenRequest};
+use super::open_requests::{OpenRequest, arrival_body, open_requests};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -24,63 +25,63 @@ use crate::problem::Refused;
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}/explain", tag = "entities", operation_id = "explain",
     params(("lifecycle" = String, Path), ("id" = String, Path)),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = ExplainBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn explain(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<ExplainBody>, Refused> {
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let law = app.runtime.law();
     let inboxes = approvals::inboxes(&app);
-    let told = app.read(move |reads| {
+    let body = app.read(move |reads| {
         let explanation = reads.explain(&key, &actor)?;
         let entity = entity_bodies(reads, std::slice::from_ref(&explanation.entity), &actor)?.pop();
         let life = law.definition(&key.lifecycle, explanation.entity.definition);
-        let asked = open_requests::asked(reads, &law, &inboxes, &key, &actor)?;
-        let arrival = reads.arrival(&key)?.map(|it| open_requests::arrived(&it, entity.as_ref()));
-        Ok(told(&explanation, entity, life.map(|it| &**it), arrival, &asked))
+        let requests = open_requests(reads, &law, &inboxes, &key, &actor)?;
+        let arrival = reads.arrival(&key)?.map(|it| arrival_body(&it, entity.as_ref()));
+        Ok(explain_body(&explanation, entity, life.map(|it| &**it), arrival, requests))
     });
-    Ok(Json(told.await?))
+    Ok(Json(body.await?))
 }
 
-fn told(
+fn explain_body(
     it: &Explanation,
     entity: Option<EntityBody>,
     life: Option<&Lifecycle>,
-    arrival: Option<Value>,
-    asked: &[OpenRequest],
-) -> Value {
-    let open = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
-    let ready: Vec<&str> =
-        it.trials.iter().filter(|(_, trial)| open(trial)).map(|(event, _)| event.as_str()).collect();
-    let coming = coming(it, life);
-    let next = coming.iter().min_by_key(|it| it.at);
-    let effects: Vec<Value> =
-        it.entity.effects.iter().map(|it| json!({ "id": it.id, "effect": it.effect })).collect();
-    let trials: Vec<Value> = it.trials.iter().map(|(event, trial)| tried(event, trial)).collect();
-    json!({
-        "entity": entity,
-        "now": it.now.to_string(),
-        "since": it.entity.state_entered_at.to_string(),
-        "about": life.and_then(|life| life.state(&it.entity.state)).map(|it| &it.about),
-        "summary": summary(it, &ready, asked, next.map(PendingTimer::in_words)),
-        "arrival": arrival,
-        "requests": asked.iter().map(|it| &it.told).collect::<Vec<_>>(),
-        "givenTo": it.given_to,
-        "ableToAct": it.able,
-        "claimable": it.claimable.iter().map(|(event, who)| json!({ "event": event, "who": who })).collect::<Vec<_>>(),
-        "keptBackBy": it.kept_back_by.iter().map(keeper).collect::<Vec<_>>(),
-        "ready": ready,
-        "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
-        "attempts": trials,
-        "waitingFor": waiting(it),
-        "timers": coming.iter().map(PendingTimer::to_json).collect::<Vec<_>>(),
-        "next": next.map(PendingTimer::to_json),
-        "openEffects": effects,
-        "broken": it.entity.broken,
-    })
+    arrival: Option<ArrivalBody>,
+    requests: Vec<OpenRequest>,
+) -> ExplainBody {
+    let is_accepted = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
+    let ready = it.trials.iter().filter(|(_, trial)| is_accepted(trial));
+    let ready: Vec<Name> = ready.map(|(event, _)| event.clone()).collect();
+    let timers = pending_timers(it, life);
+    let next = timers.iter().min_by_key(|it| it.at);
+    let summary = summary(it, &ready, &requests, next.map(PendingTimer::in_words));
+    let claim = |(event, who): &(Name, String)| ClaimOption { event: event.clone(), who: who.clone() };
+    let effects = it.entity.effects.iter();
+    ExplainBody {
+        entity,
+        now: it.now.to_string(),
+        since: it.entity.state_entered_at.to_string(),
+        about: life.and_then(|life| life.state(&it.entity.state)).map(|it| it.about.clone()),
+        summary,
+        arrival,
+        requests: requests.into_iter().map(|it| it.body).collect(),
+        given_to: it.given_to.clone(),
+        able_to_act: it.able.clone(),
+        claimable: it.claimable.iter().map(claim).collect(),
+        kept_back_by: it.kept_back_by.iter().map(BlockingEntityBody::from).collect(),
+        ready,
+        transitions: it.ways.iter().map(TransitionOptionBody::from).collect(),
+        attempts: it.trials.iter().map(|(event, trial)| attempt(event, trial)).collect(),
+        waiting_for: waiting(it),
+        next: next.map(PendingTimer::body),
+        timers: timers.iter().map(PendingTimer::body).collect(),
+        open_effects: effects.map(|it| OpenEffectBody { id: it.id, effect: it.effect.clone() }).collect(),
+        broken: it.entity.broken.clone(),
+    }
 }
 
 /// A running timer of an entity: what it will do, and when.
@@ -94,9 +95,9 @@ pub(super) struct PendingTimer<'a> {
     to: Vec<&'a Name>,
 }
 
-pub(super) fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<PendingTimer<'a>> {
+pub(super) fn pending_timers<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<PendingTimer<'a>> {
     let running = it.entity.timers.iter();
-    let told = running.filter_map(|(name, timer)| {
+    let pending = running.filter_map(|(name, timer)| {
         let then = life.and_then(|life| match life.timer(name) {
             Some(declared) => declared.then.as_ref().map(|it| &it.fire),
             // The expiry of a lease is a timer of its slot.
@@ -107,16 +108,21 @@ pub(super) fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Ve
         to.dedup();
         Some(PendingTimer { name, at: timer.due?, ends_at: timer.ends_at()?, then, to })
     });
-    told.collect()
+    pending.collect()
 }
 
 impl PendingTimer<'_> {
-    pub(super) fn to_json(&self) -> Value {
-        json!({
-            "timer": self.name, "name": self.name, "at": self.at.to_string(), "nextStepAt": self.at.to_string(),
-            "step": if self.at < self.ends_at { "warning" } else { "end" }, "dueAt": self.ends_at.to_string(),
-            "then": self.then, "to": self.to,
-        })
+    pub(super) fn body(&self) -> PendingTimerBody {
+        PendingTimerBody {
+            timer: self.name.clone(),
+            name: self.name.clone(),
+            at: self.at.to_string(),
+            next_step_at: self.at.to_string(),
+            step: if self.at < self.ends_at { "warning" } else { "end" },
+            due_at: self.ends_at.to_string(),
+            then: self.then.cloned(),
+            to: self.to.iter().map(|it| (*it).clone()).collect(),
+        }
     }
 
     pub(super) fn in_words(&self) -> String {
@@ -128,54 +134,31 @@ impl PendingTimer<'_> {
     }
 }
 
-fn way(way: &TransitionOption) -> Value {
-    let checks: Vec<Value> = way.checks.iter().map(checked).collect();
-    let takes: Vec<Value> =
-        way.takes.iter().map(|(name, required)| json!({ "field": name, "required": required })).collect();
-    json!({
-        "event": way.event, "about": way.about, "to": way.to, "who": way.who, "permitted": way.permitted,
-        "heard": way.heard,
-        "takes": takes, "needsReason": way.needs_reason, "needsTarget": way.needs_target, "checks": checks,
-        "open": way.is_open(), "openToOthers": way.is_open_to_others(),
-    })
-}
-
-fn keeper(it: &BlockingEntity) -> Value {
-    let openers = it.openers.iter();
-    let openers = openers.map(|it| json!({ "event": it.event, "who": it.who, "permitted": it.permitted }));
-    json!({
-        "lifecycle": it.entity.lifecycle, "id": it.entity.id, "says": it.says, "openers": openers.collect::<Vec<_>>(),
-    })
-}
-
-fn checked(it: &Checked) -> Value {
-    json!({
-        "rule": it.rule, "passed": it.passed, "ofCaller": it.of_caller, "message": it.message,
-        "saw": it.saw.iter().collect::<FieldMap>(),
-    })
-}
-
-fn tried(event: &str, trial: &Trial) -> Value {
-    match trial {
-        Trial::Accepted { to } => json!({ "event": event, "accepted": true, "to": to }),
-        Trial::Refused(refusal) => json!({
-            "event": event, "accepted": false, "code": refusal.code, "detail": refusal.detail,
-            "errors": refusal.errors.iter().map(UnmetBody::from).collect::<Vec<_>>(), "who": refusal.who,
-        }),
-    }
+fn attempt(event: &Name, trial: &Trial) -> AttemptBody {
+    let outcome = match trial {
+        Trial::Accepted { to } => AttemptOutcome::Accepted { to: to.clone() },
+        Trial::Refused(refusal) => AttemptOutcome::Refused {
+            code: refusal.code.to_string(),
+            detail: refusal.detail.clone(),
+            errors: refusal.errors.iter().map(UnmetBody::from).collect(),
+            who: refusal.who.clone(),
+        },
+    };
+    AttemptBody { event: event.clone(), accepted: matches!(trial, Trial::Accepted { .. }), outcome }
 }
 
 /// The reasons why the entity is blocked, without duplicates: who must act, and which conditions fail.
-fn waiting(it: &Explanation) -> Vec<Value> {
-    let mut all: Vec<Value> = Vec::new();
+fn waiting(it: &Explanation) -> Vec<WaitingFor> {
+    let mut all: Vec<WaitingFor> = Vec::new();
     for way in &it.ways {
-        let unmet: Vec<&str> = way
-            .checks
-            .iter()
-            .filter(|it| !it.passed)
-            .map(|it| it.message.as_deref().unwrap_or(it.rule.as_str()))
-            .collect();
-        let line = json!({ "event": way.event, "to": way.to, "who": way.who, "unmet": unmet });
+        let failed = way.checks.iter().filter(|it| !it.passed);
+        let unmet = failed.map(|it| it.message.clone().unwrap_or_else(|| it.rule.to_string()));
+        let line = WaitingFor {
+            event: way.event.clone(),
+            to: way.to.clone(),
+            who: way.who.clone(),
+            unmet: unmet.collect(),
+        };
         if !all.contains(&line) {
             all.push(line);
         }
@@ -184,11 +167,11 @@ fn waiting(it: &Explanation) -> Vec<Value> {
 }
 
 /// A summary for people.
-fn summary(it: &Explanation, ready: &[&str], asked: &[OpenRequest], next: Option<String>) -> String {
+fn summary(it: &Explanation, ready: &[Name], requests: &[OpenRequest], next: Option<String>) -> String {
     let entity = &it.entity;
     let since = &entity.state_entered_at;
     let mut text = format!("{} is {} since {since}.", entity.key, entity.state);
-    for it in asked {
+    for it in requests {
         text.push_str(&format!(" {}", it.in_words));
     }
     if it.ways.is_empty() {

@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::json;
-use trackside_protocol::Problem;
+use trackside_protocol::{ExportedEntry, Problem};
 use trackside_store::{Artifacts, export_lines, rules};
 
 use super::backups::unavailable;
@@ -47,7 +46,7 @@ fn write(app: &App, visibility: &Visibility, whole: bool, out: &mut JsonLines) -
     export_lines::each_record::<StreamEnd>(reader.as_mut(), &archive, upto, &mut |record| match whole {
         true => out.say(&export_lines::record(record)),
         false if visibility.sees(&app.reads, &record.entry()?)? => {
-            out.say(&json!({ "entry": entry_body(record)? }))
+            out.say(&ExportedEntry { entry: entry_body(record)? })
         }
         false => Ok(()),
     })?;

@@ -3,26 +3,25 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
-use trackside_protocol::{Problem, ProblemCode};
+use trackside_protocol::{HealthBody, Problem, ProblemCode, ReadyBody};
 
 use crate::app::App;
 use crate::problem::Refused;
 
 /// The process is running.
 #[utoipa::path(get, path = "/healthz", tag = "health", operation_id = "healthz", security(()),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn healthz() -> Json<Value> {
-    Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+    responses((status = 200, body = HealthBody), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn healthz() -> Json<HealthBody> {
+    Json(HealthBody { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
 /// The server can take commands: the store works and projections keep up.
 #[utoipa::path(get, path = "/readyz", tag = "health", operation_id = "readyz", security(()),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json"), (status = 503, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = ReadyBody), (status = "4XX", body = Problem, content_type = "application/problem+json"), (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
     if let Some(trouble) = app.runtime.trouble() {
         let detail = format!("The store cannot be used: {trouble}");
         return Refused::new(ProblemCode::Unavailable, detail).into_response();
     }
-    Json(json!({ "status": "ready", "seq": app.reads.seq(), "behind": app.runtime.lag() })).into_response()
+    Json(ReadyBody { status: "ready", seq: app.reads.seq(), behind: app.runtime.lag() }).into_response()
 }

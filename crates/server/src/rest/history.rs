@@ -3,9 +3,8 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 use trackside_engine::key::EntityKey;
-use trackside_protocol::Problem;
+use trackside_protocol::{HistoryBody, Problem};
 use utoipa::IntoParams;
 
 use super::entry_body;
@@ -34,14 +33,14 @@ pub(crate) struct HistoryQuery {
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}/history", tag = "entities", operation_id = "history",
     params(("lifecycle" = String, Path), ("id" = String, Path), HistoryQuery),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = HistoryBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn history(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
     Parameters(which): Parameters<HistoryQuery>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<HistoryBody>, Refused> {
     let limit = super::limit(which.limit)?;
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "history"]);
     let after = cursors.after(which.cursor.as_deref())?;
@@ -57,17 +56,14 @@ pub(crate) async fn history(
             }
         }
         let stays = reads.stays(&key)?;
-        let seconds: Map<String, Value> =
-            stays.iter().map(|it| (it.state.to_string(), json!(it.spent.0 as f64 / 1_000.0))).collect();
-        let visits: Map<String, Value> =
-            stays.iter().map(|it| (it.state.to_string(), json!(it.visits))).collect();
-        Ok(json!({
-            "items": items,
-            "nextCursor": history.next_cursor.map(|it| cursors.give(it)),
-            "timeInStates": seconds,
-            "visits": visits,
-            "archivedBefore": history.archived_before,
-        }))
+        let seconds = stays.iter().map(|it| (it.state.to_string(), it.spent.0 as f64 / 1_000.0));
+        Ok(HistoryBody {
+            items,
+            next_cursor: history.next_cursor.map(|it| cursors.give(it)),
+            time_in_states: seconds.collect(),
+            visits: stays.iter().map(|it| (it.state.to_string(), it.visits)).collect(),
+            archived_before: history.archived_before,
+        })
     });
     Ok(Json(found.await?))
 }

@@ -7,14 +7,14 @@ use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use trackside_engine::Law;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::Problem;
-use trackside_study::draw::graph::Graph;
+use trackside_protocol::diagram::Graph;
+use trackside_protocol::{LifecycleBody, LifecycleSummary, Page, Problem, field_bodies, states_by_alias};
+use trackside_study::draw::graph::pack_graphs;
 use trackside_study::draw::svg::Theme;
 use trackside_study::draw::{Picture, export};
 use utoipa::IntoParams;
@@ -27,49 +27,53 @@ use crate::problem::Refused;
 /// Lists the lifecycles in force.
 #[utoipa::path(
     get, path = "/v1/lifecycles", tag = "definitions", operation_id = "listLifecycles", params(Paging),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<LifecycleSummary>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     _: Caller,
     Parameters(page): Parameters<Paging>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Page<LifecycleSummary>>, Refused> {
     let law = app.runtime.law();
     let all = law.lifecycle_names().iter().filter_map(|it| law.newest(it)).collect();
-    let (found, next) = Cursors::of(&["lifecycles"]).part(all, &page, |it| it.name.to_string())?;
-    let items: Vec<Value> = found.into_iter().map(|it| short(&law, it)).collect();
-    Ok(Json(json!({ "items": items, "nextCursor": next })))
+    let (found, next_cursor) = Cursors::of(&["lifecycles"]).part(all, &page, |it| it.name.to_string())?;
+    let items = found.into_iter().map(|it| summary(&law, it)).collect();
+    Ok(Json(Page { items, next_cursor }))
 }
 
-fn short(law: &Law, life: &Lifecycle) -> Value {
-    let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();
-    json!({
-        "lifecycle": life.name, "pack": life.pack, "version": life.version, "about": life.about,
-        "face": life.face.as_ref().map(|it| &it.is), "one": life.one, "initial": life.initial, "states": states,
-        "versions": law.versions(&life.name).collect::<Vec<_>>(),
-    })
+fn summary(law: &Law, life: &Lifecycle) -> LifecycleSummary {
+    LifecycleSummary {
+        lifecycle: life.name.clone(),
+        pack: life.pack.clone(),
+        version: life.version,
+        about: life.about.clone(),
+        face: life.face.as_ref().map(|it| it.is.clone()),
+        one: life.one,
+        initial: life.initial.clone(),
+        states: life.states.iter().map(|it| it.name.clone()).collect(),
+        versions: law.versions(&life.name).collect(),
+    }
 }
 
 /// Shows one definition: states, fields, transitions and what each takes.
 #[utoipa::path(
     get, path = "/v1/lifecycles/{lifecycle}", tag = "definitions", operation_id = "showLifecycle",
     params(("lifecycle" = String, Path)),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = LifecycleBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn show(
     State(app): State<App>,
     _: Caller,
     Path(lifecycle): Path<String>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<LifecycleBody>, Refused> {
     let law = app.runtime.law();
     let life = newest(&law, &lifecycle)?;
-    let mut told = short(&law, &life);
-    if let Value::Object(map) = &mut told {
-        map.insert("fields".to_owned(), json!(life.field_summaries()));
-        map.insert("knownAs".to_owned(), json!(life.states_by_alias()));
-        map.insert("definition".to_owned(), serde_json::to_value(graph(&law, &life)?).unwrap_or_default());
-    }
-    Ok(Json(told))
+    Ok(Json(LifecycleBody {
+        summary: summary(&law, &life),
+        fields: field_bodies(&life),
+        known_as: states_by_alias(&life),
+        definition: graph(&law, &life)?,
+    }))
 }
 
 /// Parameters of a diagram.
@@ -120,7 +124,7 @@ pub(crate) fn newest(law: &Law, name: &str) -> Result<Arc<Lifecycle>, Refused> {
 
 fn graph(law: &Law, life: &Lifecycle) -> Result<Graph, Refused> {
     let pack = law.pack(&life.pack).ok_or_else(|| Refused::broken("a lifecycle without its pack"))?;
-    Graph::of_pack(pack)
+    pack_graphs(pack)
         .into_iter()
         .find(|it| *it.name == *life.name)
         .ok_or_else(|| Refused::broken("a pack without its lifecycle"))

@@ -3,10 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{FieldMap, Page, Problem};
+use trackside_protocol::{JournalRange, NotificationBody, Page, Problem, SweepBody, ViolationBody};
 use trackside_runtime::Depth;
 use trackside_runtime::read::MOST;
 use utoipa::IntoParams;
@@ -39,13 +38,13 @@ pub(crate) struct NoticesQuery {
 /// Lists notifications, the oldest first.
 #[utoipa::path(
     get, path = "/v1/notifications", tag = "notices", operation_id = "notifications", params(NoticesQuery),
-    responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<NotificationBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn notifications(
     State(app): State<App>,
     caller: Caller,
     Parameters(which): Parameters<NoticesQuery>,
-) -> Result<Json<Page<Value>>, Refused> {
+) -> Result<Json<Page<NotificationBody>>, Refused> {
     let (most, cursors) = (super::page_size(which.limit)?, Cursors::of(&["notifications"]));
     let mut after = cursors.after(which.cursor.as_deref())?;
     let own = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id).clone();
@@ -57,11 +56,11 @@ pub(crate) async fn notifications(
             let found = reads.notifications(after, most - items.len())?;
             for record in &found.records {
                 let entry = record.entry()?;
-                let Event::Notified { audience, to: told, .. } = &entry.event else { continue };
-                let wanted = which.audience.as_ref().is_none_or(|it| **audience == **it)
-                    && to.as_ref().is_none_or(|it| told.contains(it));
+                let Some(notification) = notification_body(&entry) else { continue };
+                let wanted = which.audience.as_ref().is_none_or(|it| *notification.audience == **it)
+                    && to.as_ref().is_none_or(|it| notification.to.contains(it));
                 if wanted && visibility.sees(reads, &entry)? {
-                    items.push(notice(&entry));
+                    items.push(notification);
                 }
             }
             looked += found.records.len();
@@ -76,29 +75,30 @@ pub(crate) async fn notifications(
     Ok(Json(page.await?))
 }
 
-/// A notification as a list item.
-pub(crate) fn notice(entry: &Entry) -> Value {
-    let mut told = json!({
-        "seq": entry.seq, "since": entry.at.to_string(), "lifecycle": entry.entity.lifecycle, "id": entry.entity.id,
-    });
-    if let (Event::Notified { audience, to, message }, Value::Object(told)) = (&entry.event, &mut told) {
-        told.insert("audience".to_owned(), json!(audience));
-        told.insert("to".to_owned(), json!(to));
-        told.insert("message".to_owned(), json!(message));
-    }
-    told
+/// The body of a notification; none for other entries.
+pub(crate) fn notification_body(entry: &Entry) -> Option<NotificationBody> {
+    let Event::Notified { audience, to, message } = &entry.event else { return None };
+    Some(NotificationBody {
+        seq: entry.seq,
+        since: entry.at.to_string(),
+        lifecycle: entry.entity.lifecycle.clone(),
+        id: entry.entity.id.clone(),
+        audience: audience.clone(),
+        to: to.to_vec(),
+        message: message.to_string(),
+    })
 }
 
 /// Lists violated invariants, the oldest first, including those that hold again.
 #[utoipa::path(
     get, path = "/v1/violations", tag = "notices", operation_id = "violations", params(Paging),
-    responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<ViolationBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn violations(
     State(app): State<App>,
     caller: Caller,
     Parameters(page): Parameters<Paging>,
-) -> Result<Json<Page<Value>>, Refused> {
+) -> Result<Json<Page<ViolationBody>>, Refused> {
     let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["violations"]));
     let after = cursors.after(page.cursor.as_deref())?;
     let visibility = Visibility::of(&app, &caller);
@@ -111,12 +111,19 @@ pub(crate) async fn violations(
                 continue;
             }
             let Event::ViolationFound { severity, message, evidence, .. } = &entry.event else { continue };
-            items.push(json!({
-                "seq": entry.seq, "since": entry.at.to_string(), "rule": it.rule, "severity": severity.as_str(),
-                "message": message, "evidence": evidence.iter().collect::<FieldMap>(),
-                "lifecycle": it.entity.lifecycle, "id": it.entity.id,
-                "entities": [it.entity.to_string()], "cleared": it.cleared_by.is_some(), "clearedBy": it.cleared_by,
-            }));
+            items.push(ViolationBody {
+                seq: entry.seq,
+                since: entry.at.to_string(),
+                rule: it.rule.clone(),
+                severity: severity.as_str(),
+                message: message.to_string(),
+                evidence: evidence.iter().collect(),
+                lifecycle: it.entity.lifecycle.clone(),
+                id: it.entity.id.clone(),
+                entities: vec![it.entity.to_string()],
+                cleared: it.cleared_by.is_some(),
+                cleared_by: it.cleared_by,
+            });
         }
         Ok(Page { items, next_cursor: next.map(|it| cursors.give(it)) })
     });
@@ -137,21 +144,26 @@ pub(crate) struct SweepQuery {
 /// journal and rebuilds those that differ.
 #[utoipa::path(
     post, path = "/v1/sweep", tag = "notices", operation_id = "sweep", params(SweepQuery, super::KeyHeader),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = SweepBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn sweep(
     State(app): State<App>,
     caller: Caller,
     Parameters(how): Parameters<SweepQuery>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<SweepBody>, Refused> {
     caller.must_be_admin("run the sweep")?;
     let depth = if how.deep { Depth::Journal } else { Depth::Entities };
     let after = app.reads.seq();
     let report = app.gateway.sweep_to(depth)?.await?;
-    Ok(Json(json!({
-        "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
-        "compared": report.compared, "mended": report.mended, "unchecked": report.unchecked,
-        "forged": report.forged,
-        "journal": { "after": after, "upto": app.reads.seq() },
-    })))
+    Ok(Json(SweepBody {
+        looked_at: report.looked_at,
+        found: report.found,
+        cleared: report.cleared,
+        repaired: report.repaired,
+        compared: report.compared,
+        mended: report.mended,
+        unchecked: report.unchecked,
+        forged: report.forged,
+        journal: JournalRange { after, upto: app.reads.seq() },
+    }))
 }

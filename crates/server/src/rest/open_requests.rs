@@ -2,32 +2,33 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
 use trackside_engine::Law;
 use trackside_engine::actor::Actor;
+use trackside_engine::decide::TransitionOption;
+use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{EntityBody, FieldMap};
+use trackside_protocol::{ArrivalBody, ArrivalCause, EntityBody, EventOption, OpenRequestBody};
 use trackside_runtime::read::Arrival;
 use trackside_runtime::{ReadError, Reads};
 
 use super::approvals;
 use super::entity_bodies;
-use super::explain::{PendingTimer, coming};
+use super::explain::{PendingTimer, pending_timers};
 
 /// Most open requests that are shown per entity.
 const FEW: usize = 20;
 
 /// An open approval request.
 pub(super) struct OpenRequest {
-    pub told: Value,
+    pub body: OpenRequestBody,
     /// Who must decide, and what happens otherwise.
     pub in_words: String,
 }
 
 /// Open requests about an entity that the actor may see, with deciders and timers.
-pub(super) fn asked(
+pub(super) fn open_requests(
     reads: &Reads,
     law: &Law,
     inboxes: &[Arc<Lifecycle>],
@@ -68,36 +69,51 @@ fn request(reads: &Reads, law: &Law, key: &EntityKey, actor: &Actor) -> Result<O
     let face = life.and_then(|it| it.face.as_ref());
     let decisions: Vec<&Name> = face.iter().flat_map(|it| [&it.approve, &it.deny]).flatten().collect();
     let ways = it.ways.iter().filter(|it| decisions.contains(&&it.event));
-    let deciders: Vec<Value> = ways
-        .clone()
-        .map(|it| json!({ "event": it.event, "who": it.who, "permitted": it.permitted && it.heard }))
-        .collect();
-    let clocks = coming(&it, life);
-    let first = clocks.iter().min_by_key(|it| it.at);
+    let decider = |it: &TransitionOption| EventOption {
+        event: it.event.clone(),
+        who: it.who.clone(),
+        permitted: it.permitted && it.heard,
+    };
+    let deciders = ways.clone().map(decider).collect();
+    let timers = pending_timers(&it, life);
+    let first = timers.iter().min_by_key(|it| it.at);
     let who: Vec<String> = ways.map(|it| format!("{}: {}", it.event, it.who)).collect();
     let in_words = format!(
         "People must decide {key} ({}){}.",
         who.join("; "),
         first.map(|it| format!("; otherwise: {}", it.in_words())).unwrap_or_default()
     );
-    let told = json!({
-        "lifecycle": key.lifecycle, "id": key.id, "state": it.entity.state,
-        "since": it.entity.state_entered_at.to_string(), "fields": entity.map(|it| it.fields),
-        "deciders": deciders, "timers": clocks.iter().map(PendingTimer::to_json).collect::<Vec<_>>(),
-    });
-    Ok(OpenRequest { told, in_words })
+    let body = OpenRequestBody {
+        lifecycle: key.lifecycle.clone(),
+        id: key.id.clone(),
+        state: it.entity.state.clone(),
+        since: it.entity.state_entered_at.to_string(),
+        fields: entity.map(|it| it.fields),
+        deciders,
+        timers: timers.iter().map(PendingTimer::body).collect(),
+    };
+    Ok(OpenRequest { body, in_words })
 }
 
 /// The move that led to the current state, with the current values of the fields it changed.
-pub(super) fn arrived(it: &Arrival, entity: Option<&EntityBody>) -> Value {
+pub(super) fn arrival_body(it: &Arrival, entity: Option<&EntityBody>) -> ArrivalBody {
     let entry = &it.entry;
     let now = |name: &Name| entity?.fields.get(name).filter(|it| !it.is_null());
     let changed = it.changed.iter().filter_map(|name| Some((name, now(name)?)));
-    let after = it.cause.as_ref();
-    json!({
-        "event": entry.trigger, "from": entry.edge().0, "at": entry.at.to_string(), "actor": entry.actor,
-        "actorKind": entry.actor_kind.as_str(), "onBehalfOf": entry.on_behalf_of, "reason": entry.reason,
-        "after": after.map(|it| json!({ "event": it.trigger, "actor": it.actor, "onBehalfOf": it.on_behalf_of })),
-        "fields": changed.collect::<FieldMap>(),
-    })
+    let cause = |it: &Entry| ArrivalCause {
+        event: it.trigger.clone(),
+        actor: it.actor.clone(),
+        on_behalf_of: it.on_behalf_of.clone(),
+    };
+    ArrivalBody {
+        event: entry.trigger.clone(),
+        from: entry.edge().0.cloned(),
+        at: entry.at.to_string(),
+        actor: entry.actor.clone(),
+        actor_kind: entry.actor_kind.as_str().to_owned(),
+        on_behalf_of: entry.on_behalf_of.clone(),
+        reason: entry.reason.as_ref().map(|it| it.to_string()),
+        after: it.cause.as_ref().map(cause),
+        fields: changed.collect(),
+    }
 }

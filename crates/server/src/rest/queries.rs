@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use serde_json::{Map, Value, json};
 use trackside_engine::fields::Fields;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::did_you_mean;
-use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::Problem;
+use trackside_protocol::{FieldMap, Page, Problem, QueryReply, QuerySummary};
 use trackside_runtime::ReadError;
 use trackside_runtime::read::NamedAnswer;
 
@@ -25,26 +23,29 @@ use crate::problem::Refused;
 #[utoipa::path(
     get, path = "/v1/queries/{pack}", tag = "queries", operation_id = "listQueries",
     params(("pack" = String, Path), Paging),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<QuerySummary>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     _: Caller,
     Path(pack): Path<String>,
     Parameters(page): Parameters<Paging>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Page<QuerySummary>>, Refused> {
     let law = app.runtime.law();
     let Some(found) = law.pack(&pack) else {
         let hint = did_you_mean(&pack, law.packs().map(|it| it.name.as_str()));
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {pack}{hint}")));
     };
     let cursors = Cursors::of(&["queries", &pack]);
-    let (found, next) = cursors.part(found.queries.iter().collect(), &page, |it| it.name.to_string())?;
-    let items = found.into_iter().map(|it| {
-        let takes: Vec<&Name> = it.takes.iter().map(|(name, _)| name).collect();
-        json!({ "name": it.name, "of": it.of, "takes": takes, "about": it.about })
+    let (found, next_cursor) =
+        cursors.part(found.queries.iter().collect(), &page, |it| it.name.to_string())?;
+    let items = found.into_iter().map(|it| QuerySummary {
+        name: it.name.clone(),
+        of: it.of.clone(),
+        takes: it.takes.iter().map(|(name, _)| name.clone()).collect(),
+        about: it.about.clone(),
     });
-    Ok(Json(json!({ "items": items.collect::<Vec<_>>(), "nextCursor": next })))
+    Ok(Json(Page { items: items.collect(), next_cursor }))
 }
 
 /// Runs a query of a pack.
@@ -52,14 +53,14 @@ pub(crate) async fn list(
     get, path = "/v1/queries/{pack}/{name}", tag = "queries", operation_id = "query",
     params(("pack" = String, Path), ("name" = String, Path), Paging,
         ("parameters" = Option<BTreeMap<String, String>>, Query, style = Form, explode, description = "The parameters of the query, by name.")),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = QueryReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn named(
     State(app): State<App>,
     caller: Caller,
     Path((pack, name)): Path<(String, String)>,
     Parameters(mut asked): Parameters<BTreeMap<String, String>>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<QueryReply>, Refused> {
     let page = paging(asked.remove("limit"), asked.remove("cursor"))?;
     let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["queries", &pack, &name]));
     let (actor, visibility) = (caller.actor().clone(), Visibility::of(&app, &caller));
@@ -68,14 +69,10 @@ pub(crate) async fn named(
         let asked: Fields = asked.iter().map(|(name, value)| (name.as_str(), Sent::text(value))).collect();
         Ok(match reads.named(&pack, &name, &asked, &actor)? {
             NamedAnswer::Entities(found) => {
-                let (items, next) = cursors.part(found, &page, |it| it.key.id.to_string())?;
-                json!({ "items": entity_bodies(reads, &items, &actor)?, "nextCursor": next })
+                let (found, next_cursor) = cursors.part(found, &page, |it| it.key.id.to_string())?;
+                QueryReply::Entities { items: entity_bodies(reads, &found, &actor)?, next_cursor }
             }
-            NamedAnswer::Values(values) => {
-                let values: Map<String, Value> =
-                    values.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
-                Value::Object(values)
-            }
+            NamedAnswer::Values(values) => QueryReply::Values(FieldMap(values)),
             NamedAnswer::History(key) => {
                 let history = reads.history(&key, cursors.after(page.cursor.as_deref())?, limit, false)?;
                 let mut items = Vec::new();
@@ -84,7 +81,8 @@ pub(crate) async fn named(
                         items.push(entry_body(record).map_err(ReadError::from)?);
                     }
                 }
-                json!({ "items": items, "nextCursor": history.next_cursor.map(|it| cursors.give(it)) })
+                let next_cursor = history.next_cursor.map(|it| cursors.give(it));
+                QueryReply::Entries { items, next_cursor }
             }
         })
     });

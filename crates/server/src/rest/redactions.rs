@@ -2,12 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
 use trackside_engine::command::Said;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Problem, ProblemCode, RedactBody};
+use trackside_protocol::{FieldMap, Problem, ProblemCode, RedactBody, RedactReply};
 use trackside_runtime::{CommandAnswer, Failure, ReadError, Redaction, Requester};
 use trackside_store::{Record, StoreError};
 
@@ -20,14 +19,14 @@ use crate::problem::Refused;
 /// Drops the payloads of journal entries of an entity, and the field values that came from them.
 #[utoipa::path(
     post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(super::KeyHeader), request_body = RedactBody,
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = RedactReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn redact(
     State(app): State<App>,
     caller: Caller,
     headers: CommandHeaders,
     Body(body): Body<RedactBody>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<RedactReply>, Refused> {
     caller.must_be_admin("redact")?;
     if body.entries.is_empty() != body.all {
         return Err(Refused::shape("Send either `entries` (their numbers) or `all: true`"));
@@ -45,7 +44,7 @@ fn drop_payloads(
     by: Requester,
     body: RedactBody,
     once: Option<(Name, Said)>,
-) -> Result<Value, Refused> {
+) -> Result<RedactReply, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
     let records = records(app, &entity)?;
     let (entries, becomes, reason) = (body.entries, fields(&body.becomes), body.reason);
@@ -55,20 +54,21 @@ fn drop_payloads(
         CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
         CommandAnswer::Replayed { first, root, .. } => (app.reads.entry(first + u64::from(root))?, true),
     };
-    let mut told = json!({
-        "success": true, "lifecycle": entity.lifecycle, "id": entity.id, "replayed": replayed,
+    let redacted = entry.as_ref().and_then(|entry| match &entry.event {
+        Event::Redacted { entries, changes } => Some((entry.seq, entries, changes)),
+        _ => None,
     });
-    if let (Some(entry), Value::Object(told)) = (&entry, &mut told)
-        && let Event::Redacted { entries, changes } = &entry.event
-    {
-        let fields = changes.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
-        told.insert("seq".to_owned(), json!(entry.seq));
-        told.insert("entries".to_owned(), json!(entries));
-        told.insert("fields".to_owned(), fields.collect());
-    }
     // Waits until the data is gone from every file.
     app.runtime.wait_until_written()?;
-    Ok(told)
+    Ok(RedactReply {
+        success: true,
+        lifecycle: entity.lifecycle,
+        id: entity.id,
+        replayed,
+        seq: redacted.map(|(seq, ..)| seq),
+        entries: redacted.map(|(_, entries, _)| entries.to_vec()),
+        fields: redacted.map(|(.., changes)| FieldMap(changes.fields.to_vec())),
+    })
 }
 
 /// All records of an entity, the oldest first, including archived ones.

@@ -5,13 +5,12 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use trackside_engine::actor::{ActorKind, ENGINE};
 use trackside_engine::command::Command;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_protocol::{NewLink, Problem, SignInLink};
+use trackside_protocol::{NewLink, Problem, SignInLink, Success};
 use utoipa::IntoParams;
 
 use super::commands::submit;
@@ -140,14 +139,14 @@ async fn let_in(app: &App, peer: Peer, following: &SignInQuery) -> Result<Respon
 /// Signs the caller out.
 #[utoipa::path(
     post, path = "/v1/sign-out", tag = "identity", operation_id = "signOut",
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Success), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn sign_out(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
     let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
     let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
     let answer = submit(&app, fire).await?;
     ended(&app, &answer).await;
-    let mut response = Json(json!({ "success": true }) as Value).into_response();
+    let mut response = Json(Success { success: true }).into_response();
     let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     if let Ok(gone) = HeaderValue::from_str(&gone) {
         response.headers_mut().insert(header::SET_COOKIE, gone);

@@ -3,11 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 use trackside_engine::Law;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::Problem;
+use trackside_protocol::{DwellBody, Problem, StatsBody, StatsReply, ThroughputBody};
 use trackside_runtime::ReadError;
 use trackside_runtime::read::{Reads, Stats};
 use utoipa::IntoParams;
@@ -29,22 +28,22 @@ pub(crate) struct StatsQuery {
 #[utoipa::path(
     get, path = "/v1/stats", tag = "journal", operation_id = "stats",
     params(StatsQuery),
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = StatsReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn stats(
     State(app): State<App>,
     caller: Caller,
     Parameters(query): Parameters<StatsQuery>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<StatsReply>, Refused> {
     let law = app.runtime.law();
     if let Some(lifecycle) = query.lifecycle.as_deref().filter(|it| is_own(&Name::new(it)))
         && !caller.identity.is_admin()
     {
         return Err(Refused::new(Code::UnknownLifecycle, format!("There is no lifecycle {lifecycle}")));
     }
-    let is_told = caller.is_monitor();
+    let sees_restricted = caller.is_monitor();
     if let Some(lifecycle) = query.lifecycle.as_deref()
-        && !is_told
+        && !sees_restricted
         && is_guarded(&law, &Name::new(lifecycle))
     {
         let detail = format!(
@@ -52,16 +51,16 @@ pub(crate) async fn stats(
         );
         return Err(Refused::forbidden(detail, "human and admin, or system"));
     }
-    let told = app.read(move |reads| match &query.lifecycle {
-        Some(lifecycle) => Ok(of(reads, &Name::new(lifecycle))?),
+    let reply = app.read(move |reads| match &query.lifecycle {
+        Some(lifecycle) => Ok(StatsReply::One(Box::new(stats_body(reads, &Name::new(lifecycle))?))),
         None => {
             let shown = law.lifecycle_names().iter().filter(|it| !is_own(it));
-            let shown = shown.filter(|it| is_told || !is_guarded(&law, it));
-            let items = shown.map(|it| of(reads, it)).collect::<Result<Vec<_>, _>>()?;
-            Ok(json!({ "items": items, "nextCursor": null }))
+            let shown = shown.filter(|it| sees_restricted || !is_guarded(&law, it));
+            let items = shown.map(|it| stats_body(reads, it)).collect::<Result<Vec<_>, _>>()?;
+            Ok(StatsReply::All { items, next_cursor: None })
         }
     });
-    Ok(Json(told.await?))
+    Ok(Json(reply.await?))
 }
 
 /// Whether reading a lifecycle is restricted: then its counts are, too.
@@ -69,30 +68,31 @@ pub(crate) fn is_guarded(law: &Law, lifecycle: &Name) -> bool {
     law.definitions(lifecycle).iter().any(|it| it.read.is_some())
 }
 
-fn of(reads: &Reads, lifecycle: &Name) -> Result<Value, ReadError> {
+fn stats_body(reads: &Reads, lifecycle: &Name) -> Result<StatsBody, ReadError> {
     let stats: Stats = reads.stats(lifecycle)?;
-    let seconds = |ms: i64| ms as f64 / 1_000.0;
-    let stays: Map<String, Value> = stats
-        .stays
-        .keys()
-        .filter_map(|state| {
-            let it = stats.lengths(state)?;
-            let told = json!({
-                "count": it.count, "mean": seconds(it.mean), "p50": seconds(it.p50),
-                "p90": seconds(it.p90), "p99": seconds(it.p99),
-            });
-            Some((state.to_string(), told))
+    let dwell = |state: &Name| {
+        let lengths = stats.lengths(state)?;
+        let seconds = |ms: i64| ms as f64 / 1_000.0;
+        Some(DwellBody {
+            count: lengths.count,
+            mean: seconds(lengths.mean),
+            p50: seconds(lengths.p50),
+            p90: seconds(lengths.p90),
+            p99: seconds(lengths.p99),
         })
-        .collect();
-    let mut throughput = json!({
-        "lastMinute": stats.throughput.last_minute, "lastHour": stats.throughput.last_hour,
-        "sinceStart": stats.throughput.since_start,
-    });
-    if let (Some(from), Some(told)) = (stats.throughput.counted_from, throughput.as_object_mut()) {
-        told.insert("countedFrom".to_owned(), json!(from.to_string()));
-    }
-    Ok(json!({
-        "lifecycle": lifecycle, "states": stats.states, "timeInState": stays, "throughput": throughput,
-        "refusals": stats.refusals, "startedAt": stats.started_at.map(|it| it.to_string()),
-    }))
+    };
+    let throughput = &stats.throughput;
+    Ok(StatsBody {
+        lifecycle: lifecycle.clone(),
+        states: stats.states.iter().map(|(state, count)| (state.to_string(), *count)).collect(),
+        time_in_state: stats.stays.keys().filter_map(|it| Some((it.to_string(), dwell(it)?))).collect(),
+        throughput: ThroughputBody {
+            last_minute: throughput.last_minute,
+            last_hour: throughput.last_hour,
+            since_start: throughput.since_start,
+            counted_from: throughput.counted_from.map(|it| it.to_string()),
+        },
+        refusals: stats.refusals.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
+        started_at: stats.started_at.map(|it| it.to_string()),
+    })
 }

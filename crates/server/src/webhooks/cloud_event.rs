@@ -1,23 +1,10 @@
 //! Journal entries as CloudEvents 1.0, in the structured JSON form.
 
-use serde::Serialize;
 use trackside_engine::event::Entry;
-use trackside_protocol::EntryBody;
+use trackside_protocol::{CloudEvent, EntryBody};
 
 /// The media type.
 pub(crate) const KIND: &str = "application/cloudevents+json";
-
-#[derive(Serialize)]
-struct CloudEvent<'a> {
-    specversion: &'static str,
-    id: String,
-    source: &'a str,
-    r#type: String,
-    subject: String,
-    time: String,
-    datacontenttype: &'static str,
-    data: &'a EntryBody,
-}
 
 /// The body of a message for an entry.
 pub(crate) fn body(source: &str, entry: &Entry, data: &EntryBody) -> Vec<u8> {

@@ -6,9 +6,6 @@ mod missing;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Value, json};
-use trackside_lifecycle::hex;
-
 use crate::archive::Archive;
 use crate::store::Reader;
 use crate::{Chain, StoreError};
@@ -49,20 +46,6 @@ pub struct Dropped {
 }
 
 impl Audit {
-    /// For programs; the same from a server and from a folder. `files` is the number of archive files checked,
-    /// `dropped` describes why payloads are missing.
-    pub fn to_json(&self, files: usize, dropped: Vec<Value>) -> Value {
-        let end = |it: Chain| json!({ "seq": it.seq, "hash": hex::encode(it.hash) });
-        let problem =
-            |it: &AuditProblem| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() });
-        let problems: Vec<Value> = self.problems.iter().map(problem).collect();
-        json!({
-            "intact": self.is_clean(), "entries": self.entries, "archiveFiles": files,
-            "from": end(self.from), "to": end(self.to), "problems": problems, "more": self.more,
-            "payloadsDropped": self.redacted, "dropped": dropped,
-        })
-    }
-
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }

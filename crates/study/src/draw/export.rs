@@ -1,6 +1,6 @@
 //! A lifecycle in other notations: Mermaid and DOT for people, SCXML and XState for state machines.
 //!
-//! All of them start from a [`Graph`](crate::draw::graph::Graph). Pictures merge the moves from one state
+//! All of them start from a [`Graph`](trackside_protocol::diagram::Graph). Pictures merge the moves from one state
 //! to another into one arrow; state machines keep every arm and choice separate.
 
 mod arrows;

@@ -1,8 +1,8 @@
 //! A scene with all positions.
 
-use crate::draw::graph::{Graph, RuleKind};
 use crate::draw::layout::{self, DiagramLayout, LayoutPoint, LinkPath, PathSegment};
 use crate::draw::scene::{BoxShape, DiagramScene, SceneBox, SceneLabel};
+use trackside_protocol::diagram::{Graph, RuleKind};
 
 /// A drawing before it is written in some format.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ mod fold;
 mod label;
 mod main_way;
 
-use crate::draw::graph::{Graph, RuleKind, StateNode, StateTimerKind};
 use crate::draw::metrics;
+use trackside_protocol::diagram::{Graph, RuleKind, StateNode, StateTimerKind};
 
 pub(crate) use label::{LabelEntry, Row, Style, label_entries};
 pub(crate) use main_way::Flow;

@@ -2,11 +2,11 @@
 
 mod theme;
 
-use crate::draw::graph::RuleKind;
 use crate::draw::layout::{LayoutPoint, LinkPath, PathSegment};
 use crate::draw::metrics::ROOM;
 use crate::draw::picture::{ABOUT, KEY, Line, MARGIN, Picture};
 use crate::draw::scene::{BoxShape, Row, SceneBox, Style};
+use trackside_protocol::diagram::RuleKind;
 
 pub use theme::Theme;
 

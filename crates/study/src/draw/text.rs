@@ -1,8 +1,8 @@
 //! Drawings for the terminal: states as boxes in the order of the flow, each with its moves as a list.
 
-use crate::draw::graph::{DiagramRule, Edge, Graph, RuleKind, StateNode};
 use crate::draw::page::{TextPage, Tone, columns_of, wrapped};
 use crate::draw::scene::{Flow, LabelEntry, label_entries};
+use trackside_protocol::diagram::{DiagramRule, Edge, Graph, RuleKind, StateNode};
 
 /// The least width that is respected.
 pub const NARROWEST: usize = 40;
@@ -13,16 +13,13 @@ const BESIDE: usize = 30;
 /// The number of engine triggers shown.
 const CAUSES: usize = 3;
 
-impl Graph {
-    /// The lifecycle in `width` columns.
-    pub fn text(&self, width: usize) -> TextPage {
-        let flow = Flow::of(self);
-        let order = order(&flow, self);
-        let mut drawing =
-            Drawing { graph: self, flow, order, width: width.max(NARROWEST), page: TextPage::default() };
-        drawing.draw();
-        drawing.page
-    }
+/// A lifecycle in `width` columns.
+pub fn terminal_drawing(graph: &Graph, width: usize) -> TextPage {
+    let flow = Flow::of(graph);
+    let order = order(&flow, graph);
+    let mut drawing = Drawing { graph, flow, order, width: width.max(NARROWEST), page: TextPage::default() };
+    drawing.draw();
+    drawing.page
 }
 
 struct Drawing<'a> {

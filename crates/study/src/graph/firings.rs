@@ -1,40 +1,12 @@
 //! Every rule by which the engine fires a transition.
 
-use serde::Serialize;
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Also, FollowUp, GiveUp, Lifecycle, Pack, StateSet, Timer, With};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
+use trackside_protocol::diagram::Cause;
 
 use super::sites::{Origin, Site, sites, timer_way};
-
-/// The cause for which the engine fires a transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cause {
-    Timer,
-    /// This percentage of a timer has passed.
-    Warning(u32),
-    /// A lease is lost.
-    Lease,
-    /// `then` of a transition, or of entering or leaving a state.
-    Then,
-    /// `then` of an `always` of a state.
-    Always,
-    Reaction,
-    /// A counter reached its limit, or a warning before it.
-    Counter,
-    /// The result of an effect.
-    Effect,
-    /// A transition of another lifecycle.
-    Also,
-    /// The sweep found a broken invariant.
-    Repair,
-    /// Creating an entity that exists already.
-    Again,
-    /// A supervisor gave up.
-    Supervision,
-}
 
 /// One rule by which the engine fires a transition.
 #[derive(Clone, Debug)]

@@ -7,7 +7,8 @@ mod moves;
 mod sites;
 mod targets;
 
-pub use firings::{Cause, Firing, firings, supervision};
+pub use firings::{Firing, firings, supervision};
 pub use moves::{ChoiceOracle, Move, moves};
 pub use sites::{Origin, Site, aims, arm_way, sites, timer_way, timer_word};
 pub use targets::{after, targets};
+pub use trackside_protocol::diagram::Cause;

@@ -1,7 +1,7 @@
 //! Merges the moves from one state to another into one arrow, for pictures.
 
-use crate::draw::graph::{DiagramRule, Edge, Graph, RuleKind, StateNode, StateTimerKind};
 use trackside_lifecycle::name::Name;
+use trackside_protocol::diagram::{DiagramRule, Edge, Graph, RuleKind, StateNode, StateTimerKind};
 
 /// A timer that runs in other states too is shown where it moves the entity, not in each state.
 const FEW: usize = 3;

@@ -2,7 +2,7 @@
 
 use super::arrows::{Arrow, ArrowLabel, arrows, clocks, created};
 use super::ids::IdentifierMap;
-use crate::draw::graph::{Graph, RuleKind, StateNode};
+use trackside_protocol::diagram::{Graph, RuleKind, StateNode};
 
 const WIDTH: usize = 34;
 

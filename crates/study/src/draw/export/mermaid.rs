@@ -2,7 +2,7 @@
 
 use super::arrows::{ArrowLabel, arrows, clocks, created};
 use super::ids::{IdentifierMap, is_word};
-use crate::draw::graph::Graph;
+use trackside_protocol::diagram::Graph;
 
 /// Reserved words of Mermaid that cannot be a state's name.
 const TAKEN: &[&str] = &[

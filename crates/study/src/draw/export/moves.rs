@@ -1,7 +1,7 @@
 //! The moves of each state, grouped by event, for state machine formats.
 
-use crate::draw::graph::{Cause, DiagramRule, Edge, Graph, RuleKind, StateNode, Trigger};
 use trackside_lifecycle::name::Name;
+use trackside_protocol::diagram::{Cause, DiagramRule, Edge, Graph, RuleKind, StateNode, Trigger};
 
 /// All outcomes of one event in a state.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 
 use super::ids::{IdentifierMap, is_word};
 use super::moves::{EventMove, EventOutcomes, happenings};
-use crate::draw::graph::{Graph, StateNode};
+use trackside_protocol::diagram::{Graph, StateNode};
 
 /// Prefixes of events that have a meaning: an event of this name alone would match all of them.
 const TAKEN: &[&str] = &["done", "error", "lease", "retain", "timer"];

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::ids::IdentifierMap;
 use super::moves::{EventMove, EventOutcomes, happenings};
-use crate::draw::graph::{Graph, StateLease, StateNode, StateTimer};
+use trackside_protocol::diagram::{Graph, StateLease, StateNode, StateTimer};
 
 /// A lifecycle as the configuration of an XState machine.
 pub fn xstate(graph: &Graph) -> String {

@@ -7,26 +7,20 @@ use trackside_lifecycle::model::{
     Aim, Arm, Choice, Lifecycle, Pack, Reach, Read, SlotAttribute, State, Timer,
 };
 use trackside_lifecycle::name::Name;
+use trackside_protocol::diagram::{
+    DiagramRule, Edge, Graph, OpenTarget, RuleKind, StateLease, StateNode, StateTimer, StateTimerKind,
+    Trigger,
+};
 
 use super::leases::LeasesByState;
 use super::triggers::{EngineTrigger, engine_triggers};
-use super::{
-    DiagramRule, Edge, Graph, OpenTarget, RuleKind, StateLease, StateNode, StateTimer, StateTimerKind,
-    Trigger, words,
-};
+use super::words;
 use crate::graph::{Cause, ChoiceOracle, Move, moves};
 
-impl Graph {
-    /// The graph of a lifecycle by itself.
-    pub fn of(life: &Lifecycle) -> Self {
-        Builder { life, triggers: engine_triggers(life, None) }.graph()
-    }
-
-    /// The graphs of a pack's lifecycles, with the moves that they make each other do.
-    pub fn of_pack(pack: &Pack) -> Vec<Self> {
-        let graph = |life: &Lifecycle| Builder { life, triggers: engine_triggers(life, Some(pack)) }.graph();
-        pack.lifecycles.iter().map(|it| graph(it)).collect()
-    }
+/// The graphs of a pack's lifecycles, with the moves that they make each other do.
+pub fn pack_graphs(pack: &Pack) -> Vec<Graph> {
+    let graph = |life: &Lifecycle| Builder { life, triggers: engine_triggers(life, pack) }.graph();
+    pack.lifecycles.iter().map(|it| graph(it)).collect()
 }
 
 struct Builder<'a> {

@@ -2,8 +2,9 @@
 
 use trackside_lifecycle::model::{Lifecycle, Pack, StateSet};
 use trackside_lifecycle::name::Name;
+use trackside_protocol::diagram::Trigger;
 
-use super::{Trigger, words};
+use super::words;
 use crate::graph::{Cause, Firing, firings, supervision};
 
 /// A trigger, the transition it fires, and where.
@@ -23,8 +24,8 @@ impl EngineTrigger {
     }
 }
 
-/// All causes that fire transitions of a lifecycle; with its pack, also those in other lifecycles.
-pub(super) fn engine_triggers(life: &Lifecycle, pack: Option<&Pack>) -> Vec<EngineTrigger> {
+/// All causes that fire transitions of a lifecycle, also those in other lifecycles of its pack.
+pub(super) fn engine_triggers(life: &Lifecycle, pack: &Pack) -> Vec<EngineTrigger> {
     let mut found: Vec<EngineTrigger> = Vec::new();
     let mut add = |rule: &Firing<'_>, name: &Name, span: Option<String>, within: Option<StateSet>| {
         let trigger = Trigger { cause: rule.cause, name: name.clone() };
@@ -55,7 +56,6 @@ pub(super) fn engine_triggers(life: &Lifecycle, pack: Option<&Pack>) -> Vec<Engi
             _ => add(rule, &rule.name, None, within),
         }
     }
-    let Some(pack) = pack else { return found };
     for other in &pack.lifecycles {
         for rule in firings(other).iter().filter(|it| it.cause == Cause::Also && it.lifecycle == life.name) {
             let of_move = rule.site.as_ref().is_some_and(|it| it.follows_move());

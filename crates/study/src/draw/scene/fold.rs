@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use trackside_lifecycle::name::Name;
 
-use crate::draw::graph::{DiagramRule, Edge, Graph, RuleKind};
+use trackside_protocol::diagram::{DiagramRule, Edge, Graph, RuleKind};
 
 /// Pairs of states for each state, beyond which ways are drawn together.
 const DENSE: f64 = 1.75;

@@ -3,8 +3,8 @@
 use trackside_lifecycle::name::Name;
 
 use super::SceneLabel;
-use crate::draw::graph::{DiagramRule, Edge, RuleKind};
 use crate::draw::metrics;
+use trackside_protocol::diagram::{DiagramRule, Edge, RuleKind};
 
 /// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::fold::{self, Folded};
-use crate::draw::graph::{Graph, RuleKind};
+use trackside_protocol::diagram::{Graph, RuleKind};
 
 /// The states in the order in which they are drawn.
 #[derive(Clone, Debug, Default)]

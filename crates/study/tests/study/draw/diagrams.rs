@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::folder;
 use trackside_study::draw::Picture;
-use trackside_study::draw::graph::Graph;
+use trackside_study::draw::graph::pack_graphs;
 use trackside_study::draw::svg::Theme;
 
 /// Set, it makes the test write the drawings instead of comparing them.
@@ -16,7 +16,7 @@ fn the_drawings_of_the_packs_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut wanted: BTreeMap<PathBuf, String> = BTreeMap::new();
     for name in ["build", "coding", "mission", "research", "turns"] {
-        for graph in Graph::of_pack(&folder::pack(&root.join("packs").join(name)).0) {
+        for graph in pack_graphs(&folder::pack(&root.join("packs").join(name)).0) {
             let file = root.join("docs/diagrams").join(format!("{}.svg", graph.name));
             wanted.insert(file, Picture::of(&graph).svg(Theme::Auto));
         }

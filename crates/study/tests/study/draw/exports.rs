@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::folder;
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::Sources;
+use trackside_protocol::diagram::Graph;
 use trackside_study::draw::export::{dot, mermaid, scxml, xstate};
-use trackside_study::draw::graph::Graph;
+use trackside_study::draw::graph::pack_graphs;
 use trackside_study::draw::sequence::{Sequence, SequenceKind, SequenceStep};
 
 fn here(path: &str) -> PathBuf {
@@ -14,7 +15,7 @@ fn here(path: &str) -> PathBuf {
 }
 
 fn awkward() -> Graph {
-    Graph::of_pack(&folder::pack(&here("tests/study/draw/awkward")).0).remove(0)
+    pack_graphs(&folder::pack(&here("tests/study/draw/awkward")).0).remove(0)
 }
 
 fn door() -> Graph {
@@ -44,7 +45,7 @@ transitions:
 "#,
     );
     match compile(&sources, &PackFiles { pack, lifecycles: vec![life] }) {
-        Ok((pack, _)) => Graph::of_pack(&pack).remove(0),
+        Ok((pack, _)) => pack_graphs(&pack).remove(0),
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     }
 }
@@ -104,7 +105,7 @@ fn exports_for_foreign_tools() {
         PathBuf::from(std::env::var_os("TRACKSIDE_EXPORTS").expect("TRACKSIDE_EXPORTS names a folder"));
     let packs = std::fs::read_dir(here("../../packs")).unwrap().map(|it| it.unwrap().path());
     let packs: Vec<PathBuf> = packs.filter(|it| it.join("pack.yaml").exists()).collect();
-    let mut graphs: Vec<Graph> = packs.iter().flat_map(|it| Graph::of_pack(&folder::pack(it).0)).collect();
+    let mut graphs: Vec<Graph> = packs.iter().flat_map(|it| pack_graphs(&folder::pack(it).0)).collect();
     graphs.push(awkward());
     graphs.push(door());
     for graph in &graphs {

@@ -6,7 +6,8 @@ use crate::folder;
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::model::{Aim, Pack, Target};
 use trackside_lifecycle::source::Sources;
-use trackside_study::draw::graph::{Cause, Edge, Graph, OpenTarget, RuleKind};
+use trackside_protocol::diagram::{Cause, Edge, Graph, OpenTarget, RuleKind};
+use trackside_study::draw::graph::pack_graphs;
 
 fn packs() -> Vec<Pack> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs");
@@ -46,7 +47,7 @@ transitions:
 "#,
     );
     match compile(&sources, &PackFiles { pack, lifecycles: vec![life] }) {
-        Ok((pack, _)) => Graph::of_pack(&pack).remove(0),
+        Ok((pack, _)) => pack_graphs(&pack).remove(0),
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     }
 }
@@ -58,7 +59,7 @@ fn between<'a>(graph: &'a Graph, from: &str, to: &str) -> Vec<&'a Edge> {
 #[test]
 fn every_arm_of_every_pack_is_drawn() {
     for pack in packs() {
-        for (life, graph) in pack.lifecycles.iter().zip(Graph::of_pack(&pack)) {
+        for (life, graph) in pack.lifecycles.iter().zip(pack_graphs(&pack)) {
             assert_eq!(life.states.len(), graph.nodes.len());
             for arm in life.transitions.iter().flat_map(|it| &it.arms) {
                 for from in &arm.from.0 {
@@ -75,7 +76,7 @@ fn every_arm_of_every_pack_is_drawn() {
             for timer in life.timers.iter().filter(|it| it.then.is_some()) {
                 let rules =
                     graph.edges.iter().map(|it| &it.rule).chain(graph.nodes.iter().flat_map(|it| &it.stays));
-                let fired = |it: &trackside_study::draw::graph::Trigger| {
+                let fired = |it: &trackside_protocol::diagram::Trigger| {
                     it.cause == Cause::Timer && it.name == timer.name
                 };
                 assert!(

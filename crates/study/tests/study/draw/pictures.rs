@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use crate::folder;
+use trackside_protocol::diagram::Graph;
 use trackside_study::draw::Picture;
-use trackside_study::draw::graph::Graph;
+use trackside_study::draw::graph::pack_graphs;
 use trackside_study::draw::layout::{LayoutBox, LayoutLink, LayoutPlan};
 use trackside_study::draw::svg::Theme;
+use trackside_study::draw::text::terminal_drawing;
 
 fn graphs() -> Vec<Graph> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs");
     let names = ["build", "coding", "mission", "research", "turns"];
-    names.iter().flat_map(|it| Graph::of_pack(&folder::pack(&folder.join(it)).0)).collect()
+    names.iter().flat_map(|it| pack_graphs(&folder::pack(&folder.join(it)).0)).collect()
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn a_picture_is_neither_a_tower_nor_a_strip() {
 fn every_state_and_every_move_is_in_both_drawings() {
     for graph in graphs() {
         let svg = Picture::of(&graph).svg(Theme::Auto);
-        let text = graph.text(100).plain();
+        let text = terminal_drawing(&graph, 100).plain();
         for drawing in [&svg, &text] {
             for node in &graph.nodes {
                 assert!(drawing.contains(node.name.as_str()), "{} {}", graph.name, node.name);
@@ -61,7 +63,7 @@ fn every_state_and_every_move_is_in_both_drawings() {
 fn text_keeps_to_its_width() {
     for graph in graphs() {
         for width in [60, 80, 100] {
-            let text = graph.text(width).plain();
+            let text = terminal_drawing(&graph, width).plain();
             let long = text.lines().find(|it| it.chars().count() > width);
             assert_eq!(long, None, "{} in {width} columns", graph.name);
             assert!(text.lines().all(|it| it.trim_end() == it), "{}: nothing trails", graph.name);

@@ -1,0 +1,161 @@
+//! Definitions: lifecycles with their fields, and queries of packs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trackside_lifecycle::model::{Field, FieldType, Fit, Lifecycle};
+use trackside_lifecycle::name::Name;
+use utoipa::ToSchema;
+
+use crate::diagram::Graph;
+use crate::entity::{EntityBody, FieldMap};
+use crate::entry::EntryBody;
+
+/// A lifecycle in force.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct LifecycleSummary {
+    /// The full name: `pack.kind`.
+    #[schema(value_type = String)]
+    pub lifecycle: Name,
+    #[schema(value_type = String)]
+    pub pack: Name,
+    pub version: u32,
+    pub about: String,
+    /// The purpose that clients may rely on, such as `approval`; null if it declares none.
+    #[schema(value_type = Option<String>)]
+    pub face: Option<Name>,
+    /// True if there is only one entity of this lifecycle.
+    pub one: bool,
+    #[schema(value_type = String)]
+    pub initial: Name,
+    #[schema(value_type = Vec<String>)]
+    pub states: Vec<Name>,
+    /// The versions that entities follow or may follow.
+    pub versions: Vec<u32>,
+}
+
+/// A lifecycle with its fields and transitions.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Lifecycle)]
+pub struct LifecycleBody {
+    #[serde(flatten)]
+    pub summary: LifecycleSummary,
+    pub fields: Vec<FieldBody>,
+    /// Other names of states, each with its state.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub known_as: BTreeMap<Name, Name>,
+    /// The states and transitions.
+    pub definition: Graph,
+}
+
+/// A field of a lifecycle.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Field)]
+pub struct FieldBody {
+    #[schema(value_type = String)]
+    pub name: Name,
+    pub about: String,
+    pub by: FieldWriter,
+    #[serde(flatten)]
+    pub ty: FieldTypeBody,
+}
+
+/// The writer of a field.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FieldWriter {
+    Caller,
+    Engine,
+    /// The field is computed when it is read.
+    Nobody,
+}
+
+/// The type of a field, without the limits that only the engine checks.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
+#[schema(as = FieldType)]
+pub enum FieldTypeBody {
+    Any,
+    Boolean,
+    Integer {
+        minimum: Option<f64>,
+        maximum: Option<f64>,
+    },
+    Number {
+        minimum: Option<f64>,
+        maximum: Option<f64>,
+    },
+    String {
+        #[serde(rename = "enum", skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<Vec<String>>)]
+        values: Option<Vec<Name>>,
+    },
+    Time,
+    Span,
+    Array {
+        #[schema(no_recursion)]
+        items: Box<FieldTypeBody>,
+    },
+    Object,
+}
+
+/// A query of a pack.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct QuerySummary {
+    #[schema(value_type = String)]
+    pub name: Name,
+    /// The lifecycle of the entities that it lists; null for a query that returns values.
+    #[schema(value_type = Option<String>)]
+    pub of: Option<Name>,
+    /// The names of its parameters.
+    #[schema(value_type = Vec<String>)]
+    pub takes: Vec<Name>,
+    pub about: String,
+}
+
+/// The answer of a query: a page of entities, a page of journal entries, or values by name.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum QueryReply {
+    #[serde(rename_all = "camelCase")]
+    Entities { items: Vec<EntityBody>, next_cursor: Option<String> },
+    #[serde(rename_all = "camelCase")]
+    Entries { items: Vec<EntryBody>, next_cursor: Option<String> },
+    #[schema(value_type = Object)]
+    Values(FieldMap),
+}
+
+/// The fields of a lifecycle.
+pub fn field_bodies(life: &Lifecycle) -> Vec<FieldBody> {
+    life.fields.values().map(field_body).collect()
+}
+
+/// Other names of states, each with its state.
+pub fn states_by_alias(life: &Lifecycle) -> BTreeMap<Name, Name> {
+    life.states.iter().flat_map(|it| it.known_as.iter().map(|word| (word.clone(), it.name.clone()))).collect()
+}
+
+fn field_body(field: &Field) -> FieldBody {
+    let by = match (&field.is, field.engine) {
+        (Some(_), _) => FieldWriter::Nobody,
+        (None, true) => FieldWriter::Engine,
+        (None, false) => FieldWriter::Caller,
+    };
+    FieldBody { name: field.name.clone(), about: field.about.clone(), by, ty: type_body(&field.fits) }
+}
+
+fn type_body(ty: &FieldType) -> FieldTypeBody {
+    match &ty.fit {
+        Fit::Any => FieldTypeBody::Any,
+        Fit::Bool => FieldTypeBody::Boolean,
+        Fit::Int { min, max } => FieldTypeBody::Integer { minimum: *min, maximum: *max },
+        Fit::Number { min, max } => FieldTypeBody::Number { minimum: *min, maximum: *max },
+        Fit::Text { .. } => FieldTypeBody::String { values: None },
+        Fit::Choice(values) => FieldTypeBody::String { values: Some(values.to_vec()) },
+        Fit::Time => FieldTypeBody::Time,
+        Fit::Span => FieldTypeBody::Span,
+        Fit::List { items, .. } => FieldTypeBody::Array { items: Box::new(type_body(items)) },
+        Fit::Object { .. } | Fit::Map(_) => FieldTypeBody::Object,
+    }
+}

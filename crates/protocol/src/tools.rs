@@ -1,0 +1,99 @@
+//! Results of MCP tools that no HTTP route has.
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use utoipa::ToSchema;
+
+use crate::entity::{EntityBody, LeaseBody};
+use crate::entry::EntryBody;
+
+/// The work of the caller: the result of the tool `my_work`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkSummary {
+    /// Your identity.
+    pub you: WorkerIdentity,
+    #[schema(format = DateTime)]
+    pub now: String,
+    /// Open entities that name you: you work on them, review them or wait for them.
+    pub yours: Vec<EntityBrief>,
+    /// The entities that `claim` would give you now, by lifecycle.
+    pub claimable: Vec<ClaimableEntity>,
+    /// Approval requests that you may decide.
+    pub decisions: Vec<EntityBrief>,
+    /// Other open entities that the rules let you move.
+    pub open: Vec<EntityBrief>,
+    /// True if there are more entities than listed. Ask for one lifecycle, or use `list`.
+    pub more: bool,
+}
+
+/// The identity of an actor.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkerIdentity {
+    pub actor: String,
+    /// `human`, `agent` or `system`.
+    pub kind: String,
+    pub roles: Vec<String>,
+    /// The actor on whose behalf you act; null if there is none.
+    pub acting_for: Option<String>,
+}
+
+/// A summary of an entity. `show` returns the whole entity.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EntityBrief {
+    pub lifecycle: String,
+    pub id: String,
+    pub state: String,
+    pub version: u64,
+    /// The fields that name you.
+    #[serde(rename = "as", skip_serializing_if = "Vec::is_empty")]
+    pub naming_fields: Vec<String>,
+    /// The target states that the rules permit you. Required fields are not considered.
+    pub allowed_transitions: Vec<String>,
+    /// Short fields. For a request that you may decide: all fields except those in `leftOut`.
+    #[schema(value_type = Object)]
+    pub fields: Map<String, Json>,
+    /// For a request that you may decide: fields that are too long to list. Call `show` before you decide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// The leases that you hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<LeaseBody>,
+}
+
+/// An entity that a claim would give you.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ClaimableEntity {
+    pub lifecycle: String,
+    /// The transition that would claim it.
+    pub event: String,
+    /// The id of the entity.
+    pub id: String,
+}
+
+/// The result of the tool `claim`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ClaimReply {
+    /// False if there is nothing for you to claim now.
+    pub claimed: bool,
+    /// The claimed entity, with your lease and its fence; null if there is none.
+    #[schema(value_type = Option<Object>)]
+    pub entity: Option<EntityBody>,
+    /// The journal entry of the claim; null if there is none.
+    #[schema(value_type = Option<Object>)]
+    pub transition: Option<EntryBody>,
+}
+
+/// The result of the tool `wait`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct WaitReply {
+    /// True if the condition became true; false if the time ran out.
+    pub happened: bool,
+    /// The current entity.
+    #[schema(value_type = Option<Object>)]
+    pub entity: Option<EntityBody>,
+    /// The entities that you can claim now.
+    pub claimable: Vec<ClaimableEntity>,
+}
