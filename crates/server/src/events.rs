@@ -225,7 +225,7 @@ struct Frames {
 
 impl Frames {
     /// The frames of a batch; none if the token is no longer valid.
-    fn shown(&mut self, found: Fetched) -> Option<VecDeque<Frame>> {
+    fn frames(&mut self, found: Fetched) -> Option<VecDeque<Frame>> {
         let (found, app) = (found.ok()?, &self.choice.visibility.app);
         let entries = found.as_deref().unwrap_or_default();
         if !self.liveness.is_good(app, entries).unwrap_or(false) {
@@ -258,7 +258,7 @@ impl Stream for Frames {
             let Some(fetching) = &mut self.next else { return Poll::Ready(None) };
             let Poll::Ready((feed, found)) = fetching.as_mut().poll(cx) else { return Poll::Pending };
             self.next = None;
-            let Some(frames) = self.shown(found) else { return Poll::Ready(None) };
+            let Some(frames) = self.frames(found) else { return Poll::Ready(None) };
             self.feed = Some(feed);
             self.ready = frames;
         }

@@ -57,7 +57,7 @@ fn in_words(said: &str) -> String {
 /// Whether the request prefers HTML over JSON. Programs that accept anything get the problem.
 fn wants_page(headers: &HeaderMap) -> bool {
     let asked = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
-    let kinds: Vec<(String, f32)> = asked.flat_map(|it| it.split(',')).map(weighed).collect();
+    let kinds: Vec<(String, f32)> = asked.flat_map(|it| it.split(',')).map(parse_quality).collect();
     let weight = |wanted: &[&str]| {
         let named = kinds.iter().filter(|(kind, _)| wanted.contains(&kind.as_str()));
         named.map(|(_, weight)| *weight).fold(0.0, f32::max)
@@ -67,7 +67,7 @@ fn wants_page(headers: &HeaderMap) -> bool {
 }
 
 /// One media type of an `Accept` header, and its weight.
-fn weighed(text: &str) -> (String, f32) {
+fn parse_quality(text: &str) -> (String, f32) {
     let mut parts = text.split(';').map(str::trim);
     let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
     let weight = parts.find_map(|it| it.strip_prefix("q=")).map_or(Some(1.0), |it| it.parse().ok());

@@ -88,7 +88,7 @@ impl RouteTable {
 }
 
 /// Every route with its OpenAPI description.
-fn described() -> RouteTable {
+fn route_table() -> RouteTable {
     RouteTable { router: OpenApiRouter::with_openapi(Document::openapi()), traits: RouteTraits::default() }
         // entities
         .routes(routes!(entities::create, entities::list))
@@ -159,13 +159,13 @@ fn described() -> RouteTable {
 
 /// The OpenAPI document as it is served.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    document::finished(described().router.into_openapi())
+    document::finished(route_table().router.into_openapi())
 }
 
 /// The routes with their layers.
 pub(crate) fn router(app: App) -> Router {
     let document = openapi().to_json().unwrap_or_default();
-    let RouteTable { router, mut traits } = described();
+    let RouteTable { router, mut traits } = route_table();
     traits.long.insert(mcp::PATH.to_owned());
     let (router, _) = router.split_for_parts();
     let state = (app.clone(), Arc::new(traits));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn work_on_the_whole_journal_has_no_time_limit() {
-        let traits = described().traits;
+        let traits = route_table().traits;
         for path in ["/v1/archive", "/v1/audit/verify", "/v1/backup", "/v1/import", "/v1/sweep"] {
             assert!(traits.is_long(path), "{path}");
         }

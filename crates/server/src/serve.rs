@@ -77,9 +77,9 @@ impl Server {
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         self.app.listens.set(address).ok();
-        let address = reached(address);
+        let address = reachable_address(address);
         let data = self.app.options.data.clone();
-        owner(&self.app, &data).await?;
+        ensure_owner(&self.app, &data).await?;
         // Removes people without a valid token from the list before the first request.
         self.app.access.count_people().await?;
         let url = format!("{}://{address}", self.app.options.scheme());
@@ -168,7 +168,7 @@ impl BoundServer {
 }
 
 /// The address to connect to from this machine: loopback instead of the unspecified address.
-fn reached(mut address: SocketAddr) -> SocketAddr {
+fn reachable_address(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
@@ -197,7 +197,7 @@ async fn log_trouble(app: App) {
 }
 
 /// Makes sure that the data folder holds a valid token of the owner.
-async fn owner(app: &App, data: &Path) -> Result<(), ServeError> {
+async fn ensure_owner(app: &App, data: &Path) -> Result<(), ServeError> {
     let file = data.join("token");
     if let Ok(text) = std::fs::read_to_string(&file)
         && app.access.identity(text.trim(), app.reads.now())?.is_some_and(|it| it.is_admin())

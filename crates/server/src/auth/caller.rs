@@ -68,7 +68,7 @@ impl FromRequestParts<App> for Caller {
         if let Some(known) = parts.extensions.get::<Self>() {
             return Ok(known.clone());
         }
-        let (text, by_cookie) = shown(&parts.headers)?;
+        let (text, by_cookie) = token_of(&parts.headers)?;
         if by_cookie {
             must_be_own_page(parts)?;
         }
@@ -129,7 +129,7 @@ pub(crate) fn check_unknown_token_rate(app: &App, peer: Peer) -> Result<(), Refu
 }
 
 /// The token that was sent, and whether it came in the cookie.
-fn shown(headers: &HeaderMap) -> Result<(String, bool), Refused> {
+fn token_of(headers: &HeaderMap) -> Result<(String, bool), Refused> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let value = value.to_str().unwrap_or_default();
         let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));

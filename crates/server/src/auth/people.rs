@@ -27,13 +27,13 @@ impl Access {
         if self.runtime.reads()?.people().contains(person) {
             return Ok(());
         }
-        self.counted().await
+        self.rewrite_people().await
     }
 
     /// Rewrites the list from the valid tokens. One at a time, because it reads and then writes.
     pub async fn count_people(&self) -> Result<(), AccessError> {
         let _counting = self.counting.lock().await;
-        self.counted().await
+        self.rewrite_people().await
     }
 
     /// Rewrites the list after a token ended, if it was a person's.
@@ -44,7 +44,7 @@ impl Access {
         }
     }
 
-    async fn counted(&self) -> Result<(), AccessError> {
+    async fn rewrite_people(&self) -> Result<(), AccessError> {
         let runtime = self.runtime.clone();
         let people = tokio::task::spawn_blocking(move || people(&runtime)).await;
         let people = people.map_err(|it| Failure::Unavailable(it.to_string()))?;

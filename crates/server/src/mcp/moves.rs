@@ -17,7 +17,7 @@ use crate::rest::{Body, CommandHeaders, Done, claims, entities, transitions};
 pub(super) async fn create(app: &App, caller: &Caller, asked: CreateInput) -> Result<ToolAnswer, Refused> {
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let body = wire::CreateBody { id: asked.id, fields: asked.fields };
-    Ok(moved(&entities::created(app, caller, &asked.lifecycle, &headers, asked.dry_run, body).await?))
+    Ok(moved_answer(&entities::created(app, caller, &asked.lifecycle, &headers, asked.dry_run, body).await?))
 }
 
 pub(super) async fn fire(app: &App, caller: &Caller, asked: FireInput) -> Result<ToolAnswer, Refused> {
@@ -25,7 +25,7 @@ pub(super) async fn fire(app: &App, caller: &Caller, asked: FireInput) -> Result
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), asked.if_version)?;
     let FireInput { to, event, fields, reason, fence, dry_run, .. } = asked;
     let body = TransitionBody { to, event, fields, reason, fence };
-    Ok(moved(&transitions::fired(app, caller, key, &headers, dry_run, &body).await?))
+    Ok(moved_answer(&transitions::fired(app, caller, key, &headers, dry_run, &body).await?))
 }
 
 /// Fires a transition that does not change the state.
@@ -43,7 +43,7 @@ pub(super) async fn report(app: &App, caller: &Caller, asked: ReportInput) -> Re
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let ReportInput { fields, reason, fence, .. } = asked;
     let body = TransitionBody { to: None, event: Some(event), fields, reason, fence };
-    Ok(moved(&transitions::fired(app, caller, key, &headers, false, &body).await?))
+    Ok(moved_answer(&transitions::fired(app, caller, key, &headers, false, &body).await?))
 }
 
 /// Whether a transition does not change the state.
@@ -119,7 +119,7 @@ pub(super) async fn heartbeat(
 }
 
 /// The outcome of a command as text and data.
-fn moved(done: &Done) -> ToolAnswer {
+fn moved_answer(done: &Done) -> ToolAnswer {
     let Done { moved, entity, version, .. } = done;
     let state = moved.entity.as_ref().map(|it| &it.state);
     let to = moved.transition.to.as_ref();

@@ -15,7 +15,7 @@ const HERE: &str = "#/$defs/";
 pub(super) fn input<T: ToSchema>() -> JsonObject {
     let mut all = Vec::new();
     T::schemas(&mut all);
-    put_together(written(&T::schema()), all)
+    with_definitions(schema_json(&T::schema()), all)
 }
 
 /// The schema of a result: the answer, or a problem.
@@ -23,15 +23,15 @@ pub(super) fn output<T: ToSchema>() -> JsonObject {
     let (mut all, mut of_refusals) = (Vec::new(), Vec::new());
     T::schemas(&mut all);
     Problem::schemas(&mut of_refusals);
-    let mut refusal = written(&Problem::schema());
+    let mut refusal = schema_json(&Problem::schema());
     // Descriptions are left out: it is the same for every tool.
-    without_words(&mut refusal);
+    remove_descriptions(&mut refusal);
     let mut schema =
-        put_together(json!({ "type": "object", "anyOf": [written(&T::schema()), refusal] }), all);
+        with_definitions(json!({ "type": "object", "anyOf": [schema_json(&T::schema()), refusal] }), all);
     if let Json::Object(defs) = schema.entry("$defs").or_insert_with(|| json!({})) {
         for (name, it) in of_refusals {
-            let mut it = written(&it);
-            without_words(&mut it);
+            let mut it = schema_json(&it);
+            remove_descriptions(&mut it);
             defs.insert(name, it);
         }
     }
@@ -42,48 +42,48 @@ pub(super) fn output<T: ToSchema>() -> JsonObject {
 pub(super) fn page_output<T: ToSchema>() -> JsonObject {
     let mut schema = output::<Page<T>>();
     if let Some(Json::Object(defs)) = schema.get_mut("$defs") {
-        defs.insert(T::name().into_owned(), written(&T::schema()));
+        defs.insert(T::name().into_owned(), schema_json(&T::schema()));
     }
     schema
 }
 
 /// A schema without its descriptions.
-fn without_words(json: &mut Json) {
+fn remove_descriptions(json: &mut Json) {
     match json {
         Json::Object(members) => {
             members.retain(|name, it| name != "description" || !it.is_string());
-            members.values_mut().for_each(without_words);
+            members.values_mut().for_each(remove_descriptions);
         }
-        Json::Array(items) => items.iter_mut().for_each(without_words),
+        Json::Array(items) => items.iter_mut().for_each(remove_descriptions),
         _ => {}
     }
 }
 
-fn written(schema: &RefOr<Schema>) -> Json {
+fn schema_json(schema: &RefOr<Schema>) -> Json {
     let mut json = serde_json::to_value(schema).unwrap_or_default();
-    lead_here(&mut json);
+    point_to_definitions(&mut json);
     json
 }
 
 /// Points references into the schema itself.
-fn lead_here(json: &mut Json) {
+fn point_to_definitions(json: &mut Json) {
     match json {
         Json::Object(members) => {
             for (name, member) in members {
                 match member {
                     Json::String(to) if name == "$ref" => *to = to.replacen(THERE, HERE, 1),
-                    member => lead_here(member),
+                    member => point_to_definitions(member),
                 }
             }
         }
-        Json::Array(items) => items.iter_mut().for_each(lead_here),
+        Json::Array(items) => items.iter_mut().for_each(point_to_definitions),
         _ => {}
     }
 }
 
-fn put_together(schema: Json, all: Vec<(String, RefOr<Schema>)>) -> JsonObject {
+fn with_definitions(schema: Json, all: Vec<(String, RefOr<Schema>)>) -> JsonObject {
     let Json::Object(mut schema) = schema else { return JsonObject::new() };
-    let defs: JsonObject = all.into_iter().map(|(name, it)| (name, written(&it))).collect();
+    let defs: JsonObject = all.into_iter().map(|(name, it)| (name, schema_json(&it))).collect();
     if !defs.is_empty() {
         schema.insert("$defs".to_owned(), Json::Object(defs));
     }

@@ -51,7 +51,7 @@ impl McpServer {
     }
 
     /// Runs a tool; none if there is no such tool.
-    async fn called(
+    async fn call(
         &self,
         caller: &Caller,
         name: &str,
@@ -85,7 +85,7 @@ impl McpServer {
             Some(key) => Some(self.app.kept_answers.reserve_for_command(&caller.actor().id, key).await?),
             None => None,
         };
-        self.called(caller, name, sent).await
+        self.call(caller, name, sent).await
     }
 
     /// Calls a tool within the time limit.
@@ -103,7 +103,7 @@ impl McpServer {
     }
 
     /// Waits in the call, or returns a task if the client supports tasks.
-    async fn waited(
+    async fn wait_in_call(
         &self,
         caller: &Caller,
         sent: JsonObject,
@@ -113,7 +113,7 @@ impl McpServer {
         let awaited = Awaited::of(&self.app, caller, &asked).await?;
         let knows_tasks = context.client_capabilities().is_some_and(|it| it.supports_tasks());
         if let Some(ticket) = WaitTask::of(&self.app, &awaited, asked.seconds).filter(|_| knows_tasks) {
-            return Ok(match ticket.looked(&self.app, caller).await? {
+            return Ok(match ticket.check(&self.app, caller).await? {
                 Some(told) => CallToolResponse::Complete(result(Ok(told))),
                 None => CallToolResponse::Task(CreateTaskResult::new(self.task(&ticket))),
             });
@@ -182,10 +182,10 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let asker = asker(&context)?;
+        let asker = asker_of(&context)?;
         let (name, sent) = (request.name, request.arguments.unwrap_or_default());
         if name == "wait" {
-            let waited = asker.during(self.waited(&asker.caller, sent, &context)).await;
+            let waited = asker.during(self.wait_in_call(&asker.caller, sent, &context)).await;
             return Ok(waited.unwrap_or_else(|it| CallToolResponse::Complete(result(Err(it)))));
         }
         match asker.during(self.in_time(&asker.caller, &name, sent)).await.transpose() {
@@ -203,13 +203,13 @@ impl ServerHandler for McpServer {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let caller = asker(&context)?.caller;
+        let caller = asker_of(&context)?.caller;
         let ticket = ticket(&request.task_id)?;
         let payload = match self.gave_up(&caller, &request.task_id) {
             true => TaskPayload::Cancelled,
-            false => match ticket.looked(&self.app, &caller).await.transpose() {
+            false => match ticket.check(&self.app, &caller).await.transpose() {
                 None => TaskPayload::Working,
-                Some(outcome) => TaskPayload::Completed { result: whole(outcome) },
+                Some(outcome) => TaskPayload::Completed { result: task_result(outcome) },
             },
         };
         Ok(GetTaskResult::new(DetailedTask::new(self.task(&ticket), payload)))
@@ -229,10 +229,10 @@ impl ServerHandler for McpServer {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let caller = asker(&context)?.caller;
+        let caller = asker_of(&context)?.caller;
         let ticket = ticket(&request.task_id)?;
         // A finished wait cannot be cancelled.
-        let ended = !matches!(ticket.looked(&self.app, &caller).await, Ok(None));
+        let ended = !matches!(ticket.check(&self.app, &caller).await, Ok(None));
         if !ended && !self.gave_up(&caller, &request.task_id) {
             let mut given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
             if given_up.len() >= GIVEN_UP {
@@ -245,7 +245,7 @@ impl ServerHandler for McpServer {
 }
 
 /// The caller, as the route has authenticated it.
-fn asker(context: &RequestContext<RoleServer>) -> Result<Asker, ErrorData> {
+fn asker_of(context: &RequestContext<RoleServer>) -> Result<Asker, ErrorData> {
     let asker = context.extensions.get::<Parts>().and_then(|it| it.extensions.get::<Asker>());
     asker.cloned().ok_or_else(|| ErrorData::internal_error("The caller is unknown", None))
 }
@@ -263,7 +263,7 @@ fn ticket(name: &str) -> Result<WaitTask, ErrorData> {
 }
 
 /// The result of a task.
-fn whole(outcome: Result<ToolAnswer, Refused>) -> JsonObject {
+fn task_result(outcome: Result<ToolAnswer, Refused>) -> JsonObject {
     match serde_json::to_value(result(outcome)) {
         Ok(Json::Object(whole)) => whole,
         _ => JsonObject::new(),

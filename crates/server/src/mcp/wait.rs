@@ -57,7 +57,7 @@ impl Awaited {
         let wanted = key.clone();
         let entity = app.read(move |reads| reads.readable(&wanted, &actor)).await?;
         let state = match &asked.state {
-            Some(state) => known(app, &key.lifecycle, entity.definition, state)?,
+            Some(state) => find_state(app, &key.lifecycle, entity.definition, state)?,
             None => entity.state.clone(),
         };
         Ok(Self::Leaves { key, state, since: entity.state_entered_at })
@@ -83,7 +83,7 @@ impl Awaited {
     }
 
     /// The result, if the condition holds.
-    pub async fn looked(&self, app: &App, caller: &Caller) -> Result<Option<WaitReply>, Refused> {
+    pub async fn check(&self, app: &App, caller: &Caller) -> Result<Option<WaitReply>, Refused> {
         match self {
             Self::Leaves { key, state, since } => {
                 let (key, actor) = (key.clone(), caller.actor().clone());
@@ -135,7 +135,7 @@ impl Awaited {
 }
 
 /// Checks that a state exists.
-fn known(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name, Refused> {
+fn find_state(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name, Refused> {
     let law = app.runtime.law();
     let life = law
         .definition(lifecycle, version)
@@ -180,7 +180,7 @@ pub(super) async fn in_call(
     let mut liveness = TokenLiveness::of(caller);
     let gone = || Refused::unauthorized("The token was revoked or has expired. Ask an admin for a new one");
     loop {
-        if let Some(waited) = awaited.looked(app, caller).await? {
+        if let Some(waited) = awaited.check(app, caller).await? {
             return Ok(told(awaited, &waited));
         }
         loop {

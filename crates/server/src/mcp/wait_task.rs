@@ -60,8 +60,8 @@ impl WaitTask {
     }
 
     /// The result, if there is one.
-    pub async fn looked(&self, app: &App, caller: &Caller) -> Result<Option<ToolAnswer>, Refused> {
-        if let Some(waited) = self.awaited.looked(app, caller).await? {
+    pub async fn check(&self, app: &App, caller: &Caller) -> Result<Option<ToolAnswer>, Refused> {
+        if let Some(waited) = self.awaited.check(app, caller).await? {
             return Ok(Some(told(&self.awaited, &waited)));
         }
         if app.reads.now() < self.until {

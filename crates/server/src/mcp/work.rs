@@ -38,7 +38,7 @@ const SHORT: usize = 120;
 const LONG: usize = 8_000;
 
 pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWorkInput) -> Result<ToolAnswer, Refused> {
-    let lives = lives(app, caller, asked.lifecycle.as_deref()).await?;
+    let lives = readable_lifecycles(app, caller, asked.lifecycle.as_deref()).await?;
     let mut claimable = Vec::new();
     for life in &lives {
         claimable.extend(claims(app, caller, life).await?);
@@ -54,7 +54,7 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWorkInput) -> R
     // Entities that the caller can move come before those that wait for others.
     yours.sort_by_key(|it| it.allowed_transitions.is_empty());
     let work = WorkSummary {
-        you: you(caller),
+        you: worker_identity(caller),
         now: app.reads.now().to_string(),
         yours,
         claimable,
@@ -66,7 +66,11 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWorkInput) -> R
 }
 
 /// The lifecycles to search: the one that was named, or all but the server's own.
-async fn lives(app: &App, caller: &Caller, named: Option<&str>) -> Result<Vec<Arc<Lifecycle>>, Refused> {
+async fn readable_lifecycles(
+    app: &App,
+    caller: &Caller,
+    named: Option<&str>,
+) -> Result<Vec<Arc<Lifecycle>>, Refused> {
     let law = app.runtime.law();
     let Some(named) = named else {
         let newest = law.lifecycle_names().iter().filter_map(|it| law.newest(it));
@@ -86,7 +90,7 @@ pub(super) fn subject(caller: &Caller) -> &Name {
     caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id)
 }
 
-fn you(caller: &Caller) -> WorkerIdentity {
+fn worker_identity(caller: &Caller) -> WorkerIdentity {
     let actor = caller.actor();
     WorkerIdentity {
         actor: actor.id.to_string(),
@@ -129,7 +133,7 @@ async fn decisions(
         Err(refused) if refused.0.has_code(ProblemCode::TooExpensive) => return Ok((Vec::new(), true)),
         Err(refused) => return Err(refused),
     };
-    let briefs = page.items.iter().map(|it| whole(&it.entity, subject(caller)));
+    let briefs = page.items.iter().map(|it| full_brief(&it.entity, subject(caller)));
     let mine =
         |it: &EntityBrief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
     Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))
@@ -253,7 +257,7 @@ fn brief(entity: &EntityBody, named: Vec<String>, subject: &Name) -> EntityBrief
 }
 
 /// Something to decide, with all fields that are not too long, because the decision depends on them.
-fn whole(entity: &EntityBody, subject: &Name) -> EntityBrief {
+fn full_brief(entity: &EntityBody, subject: &Name) -> EntityBrief {
     let mut brief = brief(entity, Vec::new(), subject);
     for (name, value) in entity.fields.0.iter().filter(|(_, it)| !it.is_null()) {
         let json = value.to_json();

@@ -26,14 +26,14 @@ pub(crate) async fn guard(
 ) -> Response {
     let id = request_id::of(&request);
     let watched = app.telemetry.begin(&request, id.as_ref());
-    let mut answer = watched.during(guarded(&app, &routes, request, next)).await;
+    let mut answer = watched.during(run_guarded(&app, &routes, request, next)).await;
     answer = with_headers(as_problem(answer));
     request_id::echo(&mut answer, id);
     app.telemetry.end(watched, &answer);
     answer
 }
 
-async fn guarded(app: &App, routes: &RouteTraits, request: Request, next: Next) -> Response {
+async fn run_guarded(app: &App, routes: &RouteTraits, request: Request, next: Next) -> Response {
     if !is_ours(app, &request) {
         let detail = "This server accepts loopback names, its own address, and hosts given with --host";
         return Refused::new(ProblemCode::ForeignHost, detail).into_response();

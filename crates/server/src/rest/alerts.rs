@@ -57,7 +57,7 @@ pub(crate) async fn list(
         let mut items = Vec::new();
         for alert in &found {
             if visibility.sees(reads, &alert.raised)? {
-                items.push(told(alert));
+                items.push(alert_body(alert));
             }
         }
         Ok(Page { items, next_cursor: next.map(|it| cursors.give(it)) })
@@ -78,7 +78,7 @@ pub(crate) async fn acknowledge(
     headers: CommandHeaders,
     Body(body): Body<AlertNote>,
 ) -> Result<Json<AlertReply>, Refused> {
-    attend(&app, &caller, &id, &headers, &body, AlertAction::Acknowledge).await
+    handle_alert(&app, &caller, &id, &headers, &body, AlertAction::Acknowledge).await
 }
 
 /// Resolves an alert: it leaves the list, and the same condition raises a new one. For people.
@@ -94,10 +94,10 @@ pub(crate) async fn resolve(
     headers: CommandHeaders,
     Body(body): Body<AlertNote>,
 ) -> Result<Json<AlertReply>, Refused> {
-    attend(&app, &caller, &id, &headers, &body, AlertAction::Resolve).await
+    handle_alert(&app, &caller, &id, &headers, &body, AlertAction::Resolve).await
 }
 
-async fn attend(
+async fn handle_alert(
     app: &App,
     caller: &Caller,
     id: &str,
@@ -110,7 +110,7 @@ async fn attend(
     }
     let note = body.note.as_deref().map(str::trim).filter(|it| !it.is_empty());
     let (mut number, entity) = {
-        let alert = meant(app, caller, id, action).await?;
+        let alert = find_alert(app, caller, id, action).await?;
         (alert.raised.seq, alert.raised.entity)
     };
     let ask = Ask::HandleAlert { entity, alert: number, action };
@@ -146,7 +146,7 @@ async fn attend(
         }
     };
     let alert = find(app, caller, &number.to_string()).await?;
-    Ok(Json(AlertReply { success: true, alert: told(&alert), changed, replayed }))
+    Ok(Json(AlertReply { success: true, alert: alert_body(&alert), changed, replayed }))
 }
 
 /// The detail when a resolved alert is acknowledged.
@@ -159,7 +159,7 @@ fn too_late(alert: &Alert) -> String {
 }
 
 /// Finds an alert by its number, or by the id of its entity: then the oldest one that this would change.
-async fn meant(app: &App, caller: &Caller, id: &str, action: AlertAction) -> Result<Alert, Refused> {
+async fn find_alert(app: &App, caller: &Caller, id: &str, action: AlertAction) -> Result<Alert, Refused> {
     let unknown = match find(app, caller, id).await {
         Ok(alert) => return Ok(alert),
         Err(refused) if refused.0.has_code(ProblemCode::UnknownAlert) => refused,
@@ -214,7 +214,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Alert, Refused> {
     found.await?.ok_or_else(unknown)
 }
 
-fn told(alert: &Alert) -> AlertBody {
+fn alert_body(alert: &Alert) -> AlertBody {
     let Alert { raised, is_open, acknowledged, resolved } = alert;
     let (kind, severity, message) = match &raised.event {
         Event::AlertRaised { kind, severity, message } => {

@@ -90,7 +90,7 @@ pub(crate) async fn heartbeat(
         CommandAnswer::Accepted(accepted) => (accepted.entry().cloned(), false),
         CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
         CommandAnswer::Replayed { first, .. } => {
-            (Some(app.read(move |reads| written(reads, first)).await?), true)
+            (Some(app.read(move |reads| entry_of_first_request(reads, first)).await?), true)
         }
     };
     let lease = entry.as_ref().and_then(|it| renewed(&it.event));
@@ -123,7 +123,7 @@ pub(crate) async fn heartbeat(
 }
 
 /// The entry of the first request.
-fn written(reads: &Reads, seq: u64) -> Result<Entry, ReadError> {
+fn entry_of_first_request(reads: &Reads, seq: u64) -> Result<Entry, ReadError> {
     let found = reads.written_by(seq, 1)?;
     let record = found.first().ok_or(ReadError::EntryArchived(seq))?;
     Ok(record.entry()?)

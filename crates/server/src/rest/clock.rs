@@ -18,10 +18,10 @@ use crate::telemetry::{current, during};
     responses((status = 200, body = Clock), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn show(State(app): State<App>, _: Caller) -> Json<Clock> {
-    Json(told(&app, app.reads.now()))
+    Json(clock_body(&app, app.reads.now()))
 }
 
-fn told(app: &App, now: Timestamp) -> Clock {
+fn clock_body(app: &App, now: Timestamp) -> Clock {
     let clock = if app.runtime.options().clock.is_manual() { "manual" } else { "system" };
     Clock { now: now.to_string(), clock: clock.to_owned() }
 }
@@ -68,14 +68,14 @@ async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {
     let now = tokio::spawn(during(current(), async move {
         let (moving, app) = moving;
         let now = moving.await?;
-        app.blocking(noted).await?;
+        app.blocking(store_clock).await?;
         Ok::<_, Refused>(now)
     }));
-    Ok(told(app, now.await.map_err(Refused::broken)??))
+    Ok(clock_body(app, now.await.map_err(Refused::broken)??))
 }
 
 /// Stores the new time, so that the next start continues from it even if nothing fired.
-fn noted(app: &App) -> Result<(), Refused> {
+fn store_clock(app: &App) -> Result<(), Refused> {
     let folder = &app.options.data;
     app.runtime.options().clock.note(folder).map_err(|error| {
         let why = format!(

@@ -25,7 +25,7 @@ pub(crate) struct CommandHeaders {
 impl CommandHeaders {
     /// Reads them from the arguments of an MCP tool.
     pub fn from_arguments(key: Option<&str>, if_version: Option<u64>) -> Result<Self, Refused> {
-        let key = key.map(|it| usable(it, "idempotencyKey")).transpose()?.map(Name::new);
+        let key = key.map(|it| check_key(it, "idempotencyKey")).transpose()?.map(Name::new);
         Ok(Self { key, used: None, if_version })
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Name>, Refus
     for name in ["idempotency-key", "x-idempotency-key"] {
         for value in headers.get_all(name) {
             let value = value.to_str().map(|it| it.trim().trim_matches('"')).unwrap_or_default();
-            let value = usable(value, "Idempotency-Key")?;
+            let value = check_key(value, "Idempotency-Key")?;
             if found.is_some_and(|it| it != value) {
                 let detail = "There are two idempotency keys: send one of the headers";
                 return Err(Refused::parameter("Idempotency-Key", detail));
@@ -56,7 +56,7 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Name>, Refus
     Ok(found.map(Name::new))
 }
 
-fn usable<'k>(key: &'k str, place: &str) -> Result<&'k str, Refused> {
+fn check_key<'k>(key: &'k str, place: &str) -> Result<&'k str, Refused> {
     let visible = key.bytes().all(|it| it.is_ascii_graphic() || it == b' ');
     if key.is_empty() || key.len() > LONGEST || !visible {
         let detail = format!("An idempotency key is 1 to {LONGEST} visible ASCII characters");

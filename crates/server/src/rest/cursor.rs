@@ -24,7 +24,7 @@ impl Cursors {
     /// The cursor for the page after this position.
     pub fn give(&self, place: impl std::fmt::Display) -> String {
         let place = place.to_string();
-        let sealed = [&self.seal(place.as_bytes())[..], place.as_bytes()].concat();
+        let sealed = [&self.signature(place.as_bytes())[..], place.as_bytes()].concat();
         URL_SAFE_NO_PAD.encode(sealed)
     }
 
@@ -34,7 +34,7 @@ impl Cursors {
         let given = URL_SAFE_NO_PAD.decode(text).ok().filter(|it| it.len() > SEAL);
         let place = given.and_then(|it| {
             let (seal, place) = it.split_at(SEAL);
-            let place = (*seal == self.seal(place)).then(|| place.to_vec())?;
+            let place = (*seal == self.signature(place)).then(|| place.to_vec())?;
             String::from_utf8(place).ok()
         });
         place.map(Some).ok_or_else(|| not_a_cursor(text))
@@ -75,7 +75,7 @@ impl Cursors {
         Ok((items, next))
     }
 
-    fn seal(&self, place: &[u8]) -> [u8; SEAL] {
+    fn signature(&self, place: &[u8]) -> [u8; SEAL] {
         let hash = Sha256::new().chain_update(&self.0).chain_update([0]).chain_update(place).finalize();
         let mut seal = [0; SEAL];
         seal.copy_from_slice(hash.get(..SEAL).unwrap_or(&[0; SEAL]));

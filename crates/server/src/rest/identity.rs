@@ -96,7 +96,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Refused> {
     let of_person = run_tokens::is_of_person(&app, &caller, &body).await?;
     let spec = spec(&app, &caller, &body, of_person)?;
-    let shortened = run_tokens::shortened(&spec, &body, app.reads.now());
+    let shortened = run_tokens::why_shortened(&spec, &body, app.reads.now());
     let (secret, entity) = match app.access.mint(spec, headers.used.as_ref()).await {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
         made => made.map_err(refused)?,

@@ -34,14 +34,14 @@ pub(crate) async fn messages(
     let page = app.read(move |reads| {
         reads.readable(&key, &actor)?;
         let found = reads.messages_of(&key, after, limit, &|it| visibility.is_told(it))?;
-        let items = found.records.iter().map(told).collect::<Result<Vec<_>, _>>()?;
+        let items = found.records.iter().map(message_body).collect::<Result<Vec<_>, _>>()?;
         let items = items.into_iter().flatten().collect();
         Ok(Page { items, next_cursor: found.next_cursor.map(|it| cursors.give(it)) })
     });
     Ok(Json(page.await?))
 }
 
-fn told(record: &Record) -> Result<Option<Message>, ReadError> {
+fn message_body(record: &Record) -> Result<Option<Message>, ReadError> {
     let entry = record.entry()?;
     let Event::MessagePosted { kind, text, to, from } = &entry.event else { return Ok(None) };
     Ok(Some(Message {

@@ -51,7 +51,7 @@ pub(crate) async fn migrate(
 
 fn carry_out(app: &App, by: Requester, body: &MigrateBody, dry_run: bool) -> Result<Migrated, Refused> {
     let lifecycle = Name::new(&body.lifecycle);
-    known(&app.runtime.law(), &lifecycle, body.to)?;
+    check_version(&app.runtime.law(), &lifecycle, body.to)?;
     let mut told = Migrated {
         lifecycle: body.lifecycle.clone(),
         to: body.to,
@@ -67,7 +67,7 @@ fn carry_out(app: &App, by: Requester, body: &MigrateBody, dry_run: bool) -> Res
         after: body.after.as_deref().map(Name::new),
         most: body.limit.map(|it| usize::try_from(it).unwrap_or(NAMED)),
     };
-    let mut note = |it: &MigratedEntity| noted(&mut told, it);
+    let mut note = |it: &MigratedEntity| add_result(&mut told, it);
     let went = if body.undo {
         app.runtime.undo_migration(by, &lifecycle, body.to, &part, &mut note)?
     } else {
@@ -84,7 +84,7 @@ fn carry_out(app: &App, by: Requester, body: &MigrateBody, dry_run: bool) -> Res
 }
 
 /// Refuses unknown lifecycles and versions.
-fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Refused> {
+fn check_version(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Refused> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
         let hint = did_you_mean(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
@@ -100,7 +100,7 @@ fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Refused> {
     Ok(())
 }
 
-fn noted(told: &mut Migrated, it: &MigratedEntity) {
+fn add_result(told: &mut Migrated, it: &MigratedEntity) {
     let (count, named) = match it.outcome {
         Ok(_) => (&mut told.moved, &mut told.items),
         Err(_) => (&mut told.stuck, &mut told.cannot),

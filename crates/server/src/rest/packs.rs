@@ -120,11 +120,11 @@ fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refuse
     let Some(pack) = pack else { return Err(invalid("There is no pack.yaml among the files")) };
     let all: Vec<FileId> = std::iter::once(pack).chain(lifecycles.iter().copied()).collect();
     let compiled = compile(&sources, &Parts { pack, lifecycles });
-    let (compiled, _) = compiled.map_err(|problems| told(&problems, &sources))?;
+    let (compiled, _) = compiled.map_err(|problems| pack_problems(&problems, &sources))?;
     let mut findings = check(&compiled);
     findings.retain(|it| it.severity == ProblemSeverity::Error);
     if !findings.is_empty() {
-        return Err(told(&locate(&findings, &sources, &all), &sources));
+        return Err(pack_problems(&locate(&findings, &sources, &all), &sources));
     }
     if *compiled.name != *named {
         let detail = format!("The pack is named {}: send it to /v1/packs/{}", compiled.name, compiled.name);
@@ -134,7 +134,7 @@ fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refuse
 }
 
 /// The errors with their positions and hints.
-fn told(problems: &Problems, sources: &Sources) -> Refused {
+fn pack_problems(problems: &Problems, sources: &Sources) -> Refused {
     let errors = problems.sorted().into_iter().filter(|it| it.severity == ProblemSeverity::Error);
     let errors: Vec<UnmetBody> = errors
         .map(|it| {

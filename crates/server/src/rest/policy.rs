@@ -28,13 +28,13 @@ pub(crate) async fn evaluate(
     caller: Caller,
     Body(body): Body<Evaluate>,
 ) -> Result<Json<PolicyJudgement>, Refused> {
-    judged(&app, &caller, &body).map(Json)
+    best_judgement(&app, &caller, &body).map(Json)
 }
 
-fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<PolicyJudgement, Refused> {
-    let (pack, policy) = chosen(app, body.pack.as_deref())?;
+fn best_judgement(app: &App, caller: &Caller, body: &Evaluate) -> Result<PolicyJudgement, Refused> {
+    let (pack, policy) = find_policy(app, body.pack.as_deref())?;
     let roles = match &body.role {
-        Some(role) => vec![Some(known(&pack, role)?)],
+        Some(role) => vec![Some(find_role(&pack, role)?)],
         None => own(&pack, caller.actor()),
     };
     let (project, arguments) = (app.reads.project(), Value::from_json(&body.arguments));
@@ -71,7 +71,7 @@ fn may_do(outcome: PolicyOutcome) -> u8 {
 }
 
 /// The pack whose policy is evaluated.
-fn chosen(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Refused> {
+fn find_policy(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Refused> {
     let law = app.runtime.law();
     if let Some(name) = named
         && law.pack(name).is_none()
@@ -100,7 +100,7 @@ fn chosen(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Re
 }
 
 /// A role of the pack, with or without the prefix of the pack.
-fn known(pack: &Pack, role: &str) -> Result<Name, Refused> {
+fn find_role(pack: &Pack, role: &str) -> Result<Name, Refused> {
     let bare = role.strip_prefix(&format!("{}:", pack.name)).unwrap_or(role);
     if pack.roles.contains_key(bare) {
         return Ok(Name::new(bare));

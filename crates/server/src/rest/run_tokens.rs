@@ -28,7 +28,7 @@ pub(super) fn ends(caller: &Caller, lifetime: Option<Span>, now: Timestamp) -> T
 }
 
 /// The note if the lifetime is shorter than asked for.
-pub(super) fn shortened(spec: &TokenSpec, body: &NewToken, now: Timestamp) -> Option<String> {
+pub(super) fn why_shortened(spec: &TokenSpec, body: &NewToken, now: Timestamp) -> Option<String> {
     let asked = body.lifetime.as_deref().filter(|_| spec.purpose == PURPOSE)?;
     let (lifetime, ends) = (Span::parse(asked)?, spec.expires?);
     if now.plus(lifetime) <= ends {

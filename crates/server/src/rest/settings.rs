@@ -27,13 +27,13 @@ use crate::problem::Refused;
     responses((status = 200, body = ProjectBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn project(State(app): State<App>, caller: Caller) -> Json<ProjectBody> {
-    Json(whole(&app, &caller))
+    Json(project_body(&app, &caller))
 }
 
-fn whole(app: &App, caller: &Caller) -> ProjectBody {
+fn project_body(app: &App, caller: &Caller) -> ProjectBody {
     let (law, project) = (app.runtime.law(), app.reads.project());
     let shown = law.packs().filter(|it| *it.name != *PACK || caller.identity.is_admin());
-    let packs = shown.map(|it| told(it, &project)).collect();
+    let packs = shown.map(|it| settings_body(it, &project)).collect();
     ProjectBody { zone: project.zone.clone(), packs }
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn put_project(
 ) -> Result<Json<ProjectBody>, Refused> {
     let change = ProjectChange { zone: Some(body.zone), ..ProjectChange::default() };
     configure(&app, &caller, &headers, change).await?;
-    Ok(Json(whole(&app, &caller)))
+    Ok(Json(project_body(&app, &caller)))
 }
 
 /// Shows the settings of a pack: the value in force, the default, and the origin.
@@ -112,10 +112,10 @@ fn of(app: &App, name: &str) -> Result<SettingsBody, Refused> {
         let hint = did_you_mean(name, law.packs().map(|it| it.name.as_str()));
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {name}{hint}")));
     };
-    Ok(told(pack, &app.reads.project()))
+    Ok(settings_body(pack, &app.reads.project()))
 }
 
-fn told(pack: &Pack, project: &Project) -> SettingsBody {
+fn settings_body(pack: &Pack, project: &Project) -> SettingsBody {
     let own = project.settings.get(&pack.name);
     let items = pack.settings.iter().map(|it| SettingBody {
         name: it.name.to_string(),

@@ -94,7 +94,7 @@ pub(crate) async fn sign_in(
     headers: HeaderMap,
     Query(following): Query<SignInQuery>,
 ) -> Response {
-    let let_in = let_in(&app, peer, &following).await;
+    let let_in = follow_link(&app, peer, &following).await;
     let_in.unwrap_or_else(|it| page::refused(it, &headers, "You are not signed in", NEXT))
 }
 
@@ -102,7 +102,7 @@ pub(crate) async fn sign_in(
 const NEXT: &str = "<p>Run it where you have a token, or on the server's machine. An admin can create a link for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
     <p>A link works once, within 15 minutes. You may already be signed in: <a href=\"/\">check</a>.</p>";
 
-async fn let_in(app: &App, peer: Peer, following: &SignInQuery) -> Result<Response, Refused> {
+async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<Response, Refused> {
     check_unknown_token_rate(app, peer)?;
     let now = app.reads.now();
     let followed = app.access.follow(&following.link).await.map_err(refused)?;

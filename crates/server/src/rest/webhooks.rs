@@ -51,7 +51,7 @@ pub(crate) async fn list(
     query.states = open.map(|it| it.name.clone()).collect();
     let listed = app.read(move |reads| reads.list(&query)).await?;
     let page = app.blocking(move |app| {
-        let items = listed.items.iter().map(|it| told(app, it)).collect::<Result<_, _>>()?;
+        let items = listed.items.iter().map(|it| webhook_body(app, it)).collect::<Result<_, _>>()?;
         Ok(Page { items, next_cursor: listed.next_cursor.map(|it| cursors.give(it)) })
     });
     Ok(Json(page.await?))
@@ -103,7 +103,7 @@ pub(crate) async fn create(
         CommandAnswer::Accepted(accepted) => {
             let entity =
                 accepted.entity.ok_or_else(|| Refused::broken("a webhook was made and is not there"));
-            return made(&app, entity?, false).await;
+            return webhook_made(&app, entity?, false).await;
         }
         CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
         // The same request may run twice at the same time.
@@ -118,15 +118,15 @@ async fn made_before(app: &App, entry: u64) -> Result<Response, Refused> {
     let key = entity_of(app, entry).await?;
     let gone = Refused::new(Code::UnknownEntity, format!("There is no webhook {}: it was removed", key.id));
     let entity = app.read(move |reads| reads.entity(&key)).await?;
-    made(app, entity.ok_or(gone)?, true).await
+    webhook_made(app, entity.ok_or(gone)?, true).await
 }
 
 /// The answer for a created webhook, with its signing secret.
-async fn made(app: &App, entity: Arc<Entity>, replayed: bool) -> Result<Response, Refused> {
+async fn webhook_made(app: &App, entity: Arc<Entity>, replayed: bool) -> Result<Response, Refused> {
     let place = HeaderValue::from_str(&format!("/v1/webhooks/{}", entity.key.id));
     let made = app.blocking(move |app| {
         let secret = app.webhooks.secret_of(&entity.key.id).map_err(Refused::broken)?;
-        Ok(WebhookMade { secret, details: told(app, &entity)?, replayed })
+        Ok(WebhookMade { secret, details: webhook_body(app, &entity)?, replayed })
     });
     let no_store = [(header::CACHE_CONTROL, "no-store")];
     let mut response = (StatusCode::CREATED, no_store, Json(made.await?)).into_response();
@@ -210,7 +210,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Webhook>, Refused> {
     let entity = find(&app, &caller, &id).await?;
-    Ok(Json(app.blocking(move |app| told(app, &entity)).await?))
+    Ok(Json(app.blocking(move |app| webhook_body(app, &entity)).await?))
 }
 
 /// Removes a webhook.
@@ -337,7 +337,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Arc<Entity>, Refus
     }
 }
 
-fn told(app: &App, entity: &Entity) -> Result<Webhook, Refused> {
+fn webhook_body(app: &App, entity: &Entity) -> Result<Webhook, Refused> {
     let text = |name: &str| entity.fields.text(name).map(str::to_owned);
     let list = |name: &str| entity.fields.texts(name).map(str::to_owned).collect();
     let (id, ledger) = (entity.key.id.to_string(), &app.webhooks.ledger);

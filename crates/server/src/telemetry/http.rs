@@ -58,7 +58,7 @@ pub(crate) struct UnderWay {
 impl Http {
     pub fn begin(self: &Arc<Self>, request: &Request) -> UnderWay {
         let route = request.extensions().get::<MatchedPath>().map_or(NOWHERE, MatchedPath::as_str);
-        let endpoint = self.endpoint(route, word(request.method()));
+        let endpoint = self.endpoint(route, method_label(request.method()));
         self.under_way.fetch_add(1, Ordering::Relaxed);
         UnderWay { http: self.clone(), endpoint, begun: Instant::now(), ended: false }
     }
@@ -136,7 +136,7 @@ impl Drop for UnderWay {
 }
 
 /// A known method, or `other`: clients can send any word.
-fn word(method: &Method) -> &'static str {
+fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "HEAD" => "HEAD",

@@ -38,7 +38,7 @@ impl LogOptions {
         let now = trackside_runtime::ProjectClock::System.now();
         let line = match self.form {
             LogFormat::Text => text(&now.to_string(), level, message, fields),
-            LogFormat::Json => jsoned(&now.to_string(), level, message, fields),
+            LogFormat::Json => json_line(&now.to_string(), level, message, fields),
         };
         // In one call, so that lines of two threads do not mix.
         std::io::stderr().lock().write_all(line.as_bytes()).ok();
@@ -68,7 +68,7 @@ fn text(at: &str, level: Level, message: &str, fields: &[(&'static str, Json)]) 
     line
 }
 
-fn jsoned(at: &str, level: Level, message: &str, fields: &[(&'static str, Json)]) -> String {
+fn json_line(at: &str, level: Level, message: &str, fields: &[(&'static str, Json)]) -> String {
     let head = [("at", json!(at)), ("level", json!(name(level))), ("message", json!(message))];
     let all = head.iter().chain(fields).map(|(name, value)| ((*name).to_owned(), value.clone()));
     format!("{}\n", Json::Object(all.collect::<Map<_, _>>()))
@@ -83,7 +83,7 @@ mod tests {
         let fields = [("route", json!("/v1/x")), ("detail", json!("two\nlines")), ("ms", json!(1.5))];
         let written = text("T", Level::WARN, "answered", &fields);
         assert_eq!(written, "T warn  answered route=/v1/x detail=\"two\\nlines\" ms=1.5\n");
-        let written = jsoned("T", Level::ERROR, "broke", &fields);
+        let written = json_line("T", Level::ERROR, "broke", &fields);
         assert_eq!(written.lines().count(), 1);
         let read: Json = serde_json::from_str(&written).unwrap();
         assert_eq!((read["detail"].as_str(), read["level"].as_str()), (Some("two\nlines"), Some("error")));

@@ -23,8 +23,8 @@ pub(crate) fn write_metrics(app: &App, form: MetricsFormat, sees_all: bool) -> S
     commits(app, &mut page);
     // While the store is unusable, the rest is still shown.
     if let Ok(survey) = app.telemetry.survey(&app.reads) {
-        surveyed(&survey, &mut page, &is_told);
-        subscribed(app, &survey, &mut page);
+        project_metrics(&survey, &mut page, &is_told);
+        webhook_metrics(app, &survey, &mut page);
     }
     told_outside(app, &mut page);
     upkeep(app, &mut page);
@@ -37,7 +37,7 @@ fn one(value: impl Into<f64>) -> [(Labels, f64); 1] {
     [(Vec::new(), value.into())]
 }
 
-fn whole(value: u64) -> [(Labels, f64); 1] {
+fn unlabelled(value: u64) -> [(Labels, f64); 1] {
     one(value as f64)
 }
 
@@ -86,22 +86,26 @@ fn commits(app: &App, page: &mut MetricsPage) {
     page.histogram("trackside_commit_duration_seconds", "Duration of durable commits.", Unit::Seconds, took);
     let sizes = [(Vec::new(), figures.commit_size.observed())];
     page.histogram("trackside_commit_commands", "Commands per commit.", Unit::One, sizes);
-    let failed = whole(Figures::get(&figures.failed_commits));
+    let failed = unlabelled(Figures::get(&figures.failed_commits));
     page.counter("trackside_failed_commits", "Commits that failed.", failed);
     let bytes = [("header", &figures.header_bytes), ("payload", &figures.payload_bytes)];
     let bytes = bytes.map(|(part, count)| labelled([("part", part)], Figures::get(count)));
     page.counter("trackside_journal_bytes", "Bytes that were written to the journal, by part.", bytes);
-    page.gauge("trackside_journal_sequence", "The number of the last entry on disk.", whole(runtime.seq()));
+    page.gauge(
+        "trackside_journal_sequence",
+        "The number of the last entry on disk.",
+        unlabelled(runtime.seq()),
+    );
     let help = "Journal entries that are not in the projections yet.";
-    page.gauge("trackside_projections_behind_entries", help, whole(runtime.lag()));
-    let flushes = whole(Figures::get(&figures.flushes));
+    page.gauge("trackside_projections_behind_entries", help, unlabelled(runtime.lag()));
+    let flushes = unlabelled(Figures::get(&figures.flushes));
     page.counter("trackside_projections_written", "Writes of projections.", flushes);
-    page.gauge("trackside_queue_depth", "Commands and reads in the queue.", whole(figures.waiting()));
+    page.gauge("trackside_queue_depth", "Commands and reads in the queue.", unlabelled(figures.waiting()));
     let most = app.runtime.options().queue as u64;
-    page.gauge("trackside_queue_limit", "The limit of the queue.", whole(most));
-    let overloaded = whole(Figures::get(&figures.overloaded));
+    page.gauge("trackside_queue_limit", "The limit of the queue.", unlabelled(most));
+    let overloaded = unlabelled(Figures::get(&figures.overloaded));
     page.counter("trackside_overloaded", "Requests rejected because the queue is full.", overloaded);
-    let available = whole(u64::from(runtime.trouble().is_none()));
+    let available = unlabelled(u64::from(runtime.trouble().is_none()));
     page.gauge("trackside_store_available", "1 while the store can be used, 0 while it cannot.", available);
     let cached =
         [("entities", &figures.cached), ("values", &figures.cached_values), ("keys", &figures.cached_keys)];
@@ -109,7 +113,7 @@ fn commits(app: &App, page: &mut MetricsPage) {
     page.gauge("trackside_cached", "Entries of the in-memory caches, by kind.", cached);
 }
 
-fn surveyed(survey: &ProjectOverview, page: &mut MetricsPage, is_told: &dyn Fn(&Name) -> bool) {
+fn project_metrics(survey: &ProjectOverview, page: &mut MetricsPage, is_told: &dyn Fn(&Name) -> bool) {
     let entities = survey.entities.iter().filter(|(lifecycle, _)| is_told(lifecycle));
     let entities = entities.flat_map(|(lifecycle, states)| {
         let told = move |(state, count): (&_, &u64)| {
@@ -123,13 +127,13 @@ fn surveyed(survey: &ProjectOverview, page: &mut MetricsPage, is_told: &dyn Fn(&
     page.gauge(
         "trackside_timers_pending",
         "Running timers, including those of leases.",
-        whole(waiting.timers),
+        unlabelled(waiting.timers),
     );
     let help = "How long the oldest pending timer is overdue.";
     page.gauge("trackside_timer_overdue_seconds", help, one(seconds(survey.overdue)));
-    page.gauge("trackside_leases", "Leases that are held.", whole(waiting.leases));
+    page.gauge("trackside_leases", "Leases that are held.", unlabelled(waiting.leases));
     let help = "Open effects.";
-    page.gauge("trackside_effects_waiting", help, whole(waiting.effects));
+    page.gauge("trackside_effects_waiting", help, unlabelled(waiting.effects));
     let help = "Age of the oldest open effect.";
     page.gauge("trackside_effect_oldest_seconds", help, one(seconds(survey.oldest_effect)));
     let lost = survey.alerts.keys().any(|(it, _)| *it == UNKNOWN).then_some(UNKNOWN);
@@ -144,13 +148,13 @@ fn surveyed(survey: &ProjectOverview, page: &mut MetricsPage, is_told: &dyn Fn(&
     let help = "Age of the oldest unacknowledged alert.";
     page.gauge("trackside_alert_oldest_seconds", help, one(seconds(survey.oldest_alert)));
     let help = "Open violations of invariants.";
-    page.gauge("trackside_violations_open", help, whole(waiting.violations));
+    page.gauge("trackside_violations_open", help, unlabelled(waiting.violations));
     let help = "The last entry that was moved to the archive; 0 if none was.";
-    page.gauge("trackside_archived_sequence", help, whole(survey.archived));
+    page.gauge("trackside_archived_sequence", help, unlabelled(survey.archived));
 }
 
 /// Webhooks by each state that is not final.
-fn subscribed(app: &App, survey: &ProjectOverview, page: &mut MetricsPage) {
+fn webhook_metrics(app: &App, survey: &ProjectOverview, page: &mut MetricsPage) {
     let law = app.runtime.law();
     let Some(life) = law.newest(&Name::new(WEBHOOK)) else { return };
     let known = survey.entities.get(&life.name);
@@ -180,7 +184,7 @@ fn upkeep(app: &App, page: &mut MetricsPage) {
     let help = "When the journal was last verified since the start; 0 if it was not.";
     page.gauge("trackside_journal_verified_timestamp_seconds", help, at(&upkeep.verified));
     let forged = Figures::get(&app.runtime.figures().forged) > 0;
-    let damaged = whole(u64::from(upkeep.is_damaged() || forged));
+    let damaged = unlabelled(u64::from(upkeep.is_damaged() || forged));
     let help = "1 if the last audit, or a sweep since the start, found the journal changed.";
     page.gauge("trackside_journal_damaged", help, damaged);
     let help = "When the last backup was made since the start; 0 if none was.";
@@ -207,10 +211,10 @@ fn requests(app: &App, page: &mut MetricsPage) {
     let help = "Duration of requests, by route and method; for streams until the first byte.";
     page.histogram("trackside_http_request_duration_seconds", help, Unit::Seconds, took);
     let help = "Requests in progress.";
-    page.gauge("trackside_http_requests_under_way", help, whole(http.under_way()));
-    let streams = whole(app.streams.load(Ordering::Acquire) as u64);
+    page.gauge("trackside_http_requests_under_way", help, unlabelled(http.under_way()));
+    let streams = unlabelled(app.streams.load(Ordering::Acquire) as u64);
     page.gauge("trackside_feed_followers", "Open event streams.", streams);
-    let behind = whole(Figures::get(&app.runtime.figures().fell_behind));
+    let behind = unlabelled(Figures::get(&app.runtime.figures().fell_behind));
     let help = "Times that a slow follower had to read from the journal.";
     page.counter("trackside_feed_fell_behind", help, behind);
     if let Some(exporter) = &app.telemetry.exporter {

@@ -58,7 +58,7 @@ impl Wakeup {
         self.woken.swap(false, Ordering::AcqRel)
     }
 
-    async fn woken(&self) {
+    async fn wait_for_wakeup(&self) {
         self.notify.notified().await;
         self.woken.store(false, Ordering::Release);
     }
@@ -132,27 +132,28 @@ impl Courier {
     async fn go(&self) -> Result<(), Stop> {
         self.present().await?;
         // Without a known position it starts with new entries.
-        let cursor = self.noted(|it, id| it.cursor(id)).await?.unwrap_or_else(|| self.app.reads.seq());
+        let cursor =
+            self.update_ledger(|it, id| it.cursor(id)).await?.unwrap_or_else(|| self.app.reads.seq());
         let mut feed = self.app.runtime.follow(cursor);
         loop {
             self.replay().await?;
             let entries = tokio::select! {
                 found = feed.next() => found?,
-                () = self.wakeup.woken() => {
+                () = self.wakeup.wait_for_wakeup() => {
                     self.present().await?;
                     continue;
                 }
             };
             let Some(last) = entries.last().map(|it| it.seq) else { continue };
-            for entry in self.chosen(entries.to_vec()).await? {
+            for entry in self.filter_wanted(entries.to_vec()).await? {
                 self.bring(&entry).await?;
             }
-            self.noted(move |it, id| it.pass(id, last)).await?;
+            self.update_ledger(move |it, id| it.pass(id, last)).await?;
         }
     }
 
     /// The entries that the webhook subscribes to and may see.
-    async fn chosen(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, Stop> {
+    async fn filter_wanted(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, Stop> {
         let Present { subscription, visibility, .. } = self.present().await?;
         entries.retain(|it| subscription.wants(&self.app, it));
         if entries.is_empty() {
@@ -174,14 +175,14 @@ impl Courier {
     async fn bring(&self, entry: &Entry) -> Result<(), Stop> {
         let seq = entry.seq;
         loop {
-            let known = self.noted(move |it, id| it.delivery(id, seq)).await?;
+            let known = self.update_ledger(move |it, id| it.delivery(id, seq)).await?;
             let known = known.filter(|it| it.state == DeliveryState::Failing);
             if let Some(at) = known.as_ref().and_then(|it| it.next_at) {
                 let left = at.saturating_sub(now());
                 if left > 0 {
                     tokio::select! {
                         () = tokio::time::sleep(Duration::from_millis(left)) => {}
-                        () = self.wakeup.woken() => self.replay().await?,
+                        () = self.wakeup.wait_for_wakeup() => self.replay().await?,
                     }
                     self.present().await?;
                     continue;
@@ -192,7 +193,7 @@ impl Courier {
             let noted = match self.attempt(entry).await? {
                 None => {
                     // The webhook may no longer see the entry.
-                    self.noted(move |it, id| it.leave_out(id, seq)).await?;
+                    self.update_ledger(move |it, id| it.leave_out(id, seq)).await?;
                     return Ok(());
                 }
                 Some(PostOutcome::Delivered(status)) => {
@@ -201,7 +202,7 @@ impl Courier {
                 Some(PostOutcome::Gone) => {
                     let gone = delivery(seq, DeliveryState::Failing, attempts, Some(410));
                     let gone = Delivery { why: Some(GONE.to_owned()), next_at: Some(now()), ..gone };
-                    self.noted(move |it, id| it.note(id, &gone)).await?;
+                    self.update_ledger(move |it, id| it.note(id, &gone)).await?;
                     self.disable(GONE).await?;
                     return Err(Stop::Over);
                 }
@@ -223,7 +224,7 @@ impl Courier {
                     "a message is a dead letter"
                 );
             }
-            self.noted(move |it, id| it.note(id, &noted)).await?;
+            self.update_ledger(move |it, id| it.note(id, &noted)).await?;
             if over {
                 return Ok(());
             }
@@ -233,7 +234,8 @@ impl Courier {
     /// Sends requested replays, once each, so that other messages need not wait.
     async fn replay(&self) -> Result<(), Stop> {
         loop {
-            let queued = self.noted(|it, id| it.deliveries(id, Some(DeliveryState::Queued), 0, SOME)).await?;
+            let queued =
+                self.update_ledger(|it, id| it.deliveries(id, Some(DeliveryState::Queued), 0, SOME)).await?;
             if queued.is_empty() {
                 return Ok(());
             }
@@ -263,7 +265,7 @@ impl Courier {
                     }
                     None => dead(None, "The entry no longer exists, or may no longer be seen".to_owned()),
                 };
-                self.noted(move |it, id| it.note(id, &noted)).await?;
+                self.update_ledger(move |it, id| it.note(id, &noted)).await?;
                 if gone {
                     self.disable(GONE).await?;
                     return Err(Stop::Over);
@@ -311,7 +313,7 @@ impl Courier {
         let entity = self.app.read(move |reads| reads.entity(&key)).await?;
         let entity = entity.filter(|it| self.app.access.is_open(it));
         let Some(subscription) = entity.as_deref().and_then(Subscription::of) else {
-            self.noted(DeliveryLedger::forget).await?;
+            self.update_ledger(DeliveryLedger::forget).await?;
             return Err(Stop::Over);
         };
         if subscription.off.is_some() {
@@ -351,7 +353,7 @@ impl Courier {
     }
 
     /// Runs a query of the ledger on a blocking thread.
-    async fn noted<T: Send + 'static>(
+    async fn update_ledger<T: Send + 'static>(
         &self,
         work: impl FnOnce(&DeliveryLedger, &str) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, Stop> {

@@ -55,12 +55,12 @@ impl SigningKey {
 
     /// The secret of a webhook.
     pub fn secret_of(&self, webhook: &str) -> SigningSecret {
-        SigningSecret(keyed(&self.0, &[b"webhook\0", webhook.as_bytes()]))
+        SigningSecret(hmac(&self.0, &[b"webhook\0", webhook.as_bytes()]))
     }
 
     /// The CloudEvents source of this project: stable across restarts, different for every project.
     pub fn source(&self) -> String {
-        let mut id: [u8; 16] = keyed(&self.0, &[b"source\0"]).first_chunk().copied().unwrap_or_default();
+        let mut id: [u8; 16] = hmac(&self.0, &[b"source\0"]).first_chunk().copied().unwrap_or_default();
         let [_, _, _, _, _, _, version, _, variant, ..] = &mut id;
         *version = (*version & 0x0f) | 0x80;
         *variant = (*variant & 0x3f) | 0x80;
@@ -86,12 +86,12 @@ impl SigningSecret {
     /// The signature of a message sent at this time.
     pub fn sign(&self, id: &str, timestamp: u64, body: &[u8]) -> String {
         let head = format!("{id}.{timestamp}.");
-        format!("v1,{}", STANDARD.encode(keyed(&self.0, &[head.as_bytes(), body])))
+        format!("v1,{}", STANDARD.encode(hmac(&self.0, &[head.as_bytes(), body])))
     }
 }
 
 /// HMAC-SHA256 over several parts.
-fn keyed(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     // HMAC accepts keys of any length, so this cannot fail.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     parts.iter().for_each(|it| mac.update(it));
@@ -107,7 +107,7 @@ mod tests {
         let secret = STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let body = br#"{"test": 2432232314}"#;
         let head = "msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.";
-        let signed = STANDARD.encode(keyed(&secret, &[head.as_bytes(), body]));
+        let signed = STANDARD.encode(hmac(&secret, &[head.as_bytes(), body]));
         assert_eq!(signed, "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
