@@ -107,6 +107,53 @@ class Archive(TypedDict):
     olderThan: str
 
 
+class ArchiveFile(TypedDict):
+    """An archive file."""
+
+    # Its first journal entry.
+    first: int
+    # The hash of the chain after its last entry.
+    hash: str
+    # Its last journal entry.
+    last: int
+    # Its path in the project folder.
+    path: str
+
+
+class Archived(TypedDict):
+    """The archive files that were written."""
+
+    files: list[ArchiveFile]
+
+
+# The transition that led to the current state.
+Arrival = TypedDict(
+    "Arrival",
+    {
+        "actor": "str",
+        # `human`, `agent`, `system` or `engine`.
+        "actorKind": "str",
+        "after": "NotRequired[ArrivalCause | None]",
+        "at": "str",
+        "event": "str",
+        # The current values of the fields that the transition changed.
+        "fields": "dict[str, Any]",
+        # The state before; null if the entity was created in this one.
+        "from": "NotRequired[str | None]",
+        "onBehalfOf": "NotRequired[str | None]",
+        "reason": "NotRequired[str | None]",
+    },
+)
+
+
+class ArrivalCause(TypedDict):
+    """The request that a transition of the engine followed."""
+
+    actor: str
+    event: str
+    onBehalfOf: NotRequired[str | None]
+
+
 class ArtifactKept(TypedDict):
     """An artifact, stored under the hash of its content."""
 
@@ -117,12 +164,82 @@ class ArtifactKept(TypedDict):
     stored: bool
 
 
+class Attempt(TypedDict):
+    """The outcome of a transition if you requested it now without fields."""
+
+    accepted: bool
+    code: NotRequired[str]
+    detail: NotRequired[str]
+    errors: NotRequired[list[Unmet]]
+    event: str
+    # The state it would lead to; null if the entity stays in its state.
+    to: NotRequired[str | None]
+    who: NotRequired[str | None]
+
+
+class AttemptOutcome(TypedDict):
+    """The rest of an attempt, by its outcome."""
+
+    code: NotRequired[str]
+    detail: NotRequired[str]
+    errors: NotRequired[list[Unmet]]
+    # The state it would lead to; null if the entity stays in its state.
+    to: NotRequired[str | None]
+    who: NotRequired[str | None]
+
+
+# The result of an audit of the journal.
+Audit = TypedDict(
+    "Audit",
+    {
+        # The number of archive files that were read.
+        "archiveFiles": "int",
+        # The entries that explain why payloads are missing.
+        "dropped": "list[Dropped]",
+        # The number of audited entries.
+        "entries": "int",
+        "from": "ChainEnd",
+        # True if every entry verifies.
+        "intact": "bool",
+        # The number of problems beyond the listed ones.
+        "more": "int",
+        # The number of entries without their payload.
+        "payloadsDropped": "int",
+        "problems": "list[AuditProblem]",
+        "to": "ChainEnd",
+    },
+)
+
+
+class AuditProblem(TypedDict):
+    """A problem that an audit found."""
+
+    code: str
+    message: str
+    seq: int
+
+
 class Backup(TypedDict):
     """A backup to create."""
 
     # A name in the folder `backups` of the project, or an absolute path. By default the server generates a
     # name.
     to: NotRequired[str | None]
+
+
+class BackupMade(TypedDict):
+    """A backup that was made and verified."""
+
+    # The number of archive files that were copied.
+    archiveFiles: int
+    # The number of artifacts that were copied.
+    artifacts: int
+    # Artifacts that do not match their hash and were not copied.
+    damagedArtifacts: list[str]
+    # The last journal entry in it.
+    end: ChainEnd
+    # The folder of the backup.
+    to: str
 
 
 class Batch(TypedDict):
@@ -192,6 +309,44 @@ class BatchResult(TypedDict):
     who: NotRequired[str | None]
 
 
+class BlockingEntity(TypedDict):
+    """Another entity that closes a gate."""
+
+    id: str
+    lifecycle: str
+    # Transitions there that would open the gate.
+    openers: list[EventOption]
+    # The message of the gate.
+    says: str
+
+
+class Cause(TypedDict):
+    """The cause for which the engine fires a transition."""
+
+    # This percentage of a timer has passed.
+    warning: NotRequired[int]
+
+
+class ChainEnd(TypedDict):
+    """An entry number, and the hash of the chain there."""
+
+    hash: str
+    seq: int
+
+
+class Check(TypedDict):
+    """A condition with its result."""
+
+    message: NotRequired[str | None]
+    # True if the result depends on the caller.
+    ofCaller: bool
+    passed: bool
+    # The expression, the required field, or the slot that must be held.
+    rule: str
+    # The values that it read.
+    saw: dict[str, Any]
+
+
 class Claim(TypedDict):
     """A claim of the next available entity."""
 
@@ -203,6 +358,13 @@ class Claim(TypedDict):
     reason: NotRequired[str | None]
     # An expression: only an entity for which it is true is claimed.
     where: NotRequired[str | None]
+
+
+class ClaimOption(TypedDict):
+    """A transition by which an entity can be claimed."""
+
+    event: str
+    who: str
 
 
 class Clock(TypedDict):
@@ -248,6 +410,82 @@ class Decide(TypedDict):
     to: NotRequired[str | None]
 
 
+class DiagramRule(TypedDict):
+    """The rule behind an edge, or behind a change without a move."""
+
+    about: str
+    # The index of the transition's rule; zero for `always`.
+    arm: int
+    # Its further conditions, in the words of the definition.
+    checks: list[str]
+    # The index of the choice.
+    choice: NotRequired[int | None]
+    kind: RuleKind
+    # The time after which it is taken, if it is timed.
+    span: NotRequired[str | None]
+    # The transition; none for `always`.
+    transition: NotRequired[str | None]
+    # The causes for which the engine fires it.
+    triggers: list[Trigger]
+    # The condition of the choice as text: `reviewCycles ≥ 3`; `otherwise` for the last of several.
+    when: NotRequired[str | None]
+    # The callers as text; `engine` if no caller can request it.
+    who: str
+
+
+class Dropped(TypedDict):
+    """An entry that dropped payloads."""
+
+    actor: NotRequired[str | None]
+    # The entity as `lifecycle/id`. Only for people with role admin, as the author and the reason.
+    entity: NotRequired[str | None]
+    # `REDACTED`, or `ERASED` if the whole entity was erased.
+    event: str
+    payloads: int
+    reason: NotRequired[str | None]
+    seq: int
+    timestamp: NotRequired[str | None]
+
+
+class Dwell(TypedDict):
+    """The lengths of visits to a state, in seconds."""
+
+    count: int
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+
+
+# A way from a state to a state, or back to itself by leaving and entering.
+Edge = TypedDict(
+    "Edge",
+    {
+        "about": "str",
+        # The index of the transition's rule; zero for `always`.
+        "arm": "int",
+        # Its further conditions, in the words of the definition.
+        "checks": "list[str]",
+        # The index of the choice.
+        "choice": "NotRequired[int | None]",
+        "free": "NotRequired[OpenTarget | None]",
+        "from": "str",
+        "kind": "RuleKind",
+        # The time after which it is taken, if it is timed.
+        "span": "NotRequired[str | None]",
+        "to": "str",
+        # The transition; none for `always`.
+        "transition": "NotRequired[str | None]",
+        # The causes for which the engine fires it.
+        "triggers": "list[Trigger]",
+        # The condition of the choice as text: `reviewCycles ≥ 3`; `otherwise` for the last of several.
+        "when": "NotRequired[str | None]",
+        # The callers as text; `engine` if no caller can request it.
+        "who": "str",
+    },
+)
+
+
 # An effect that has no result yet.
 Effect = TypedDict(
     "Effect",
@@ -276,6 +514,17 @@ class EffectResult(TypedDict):
     fence: int
     # True if the effect succeeded.
     ok: bool
+
+
+class EffectSettled(TypedDict):
+    """The recorded result of an effect."""
+
+    # The id of the effect.
+    id: int
+    replayed: bool
+    # The journal entry of the result.
+    seq: NotRequired[int | None]
+    success: bool
 
 
 # An effect that the caller has taken.
@@ -337,6 +586,111 @@ class Evaluate(TypedDict):
     role: NotRequired[str | None]
 
 
+class EventOption(TypedDict):
+    """A transition, who may take it, and whether you are one of them."""
+
+    event: str
+    permitted: bool
+    who: str
+
+
+class Explanation(TypedDict):
+    """An explanation of an entity: its state, its transitions and the conditions it waits for."""
+
+    # The assignees who could take a transition.
+    ableToAct: list[str]
+    # The description of the state in the definition.
+    about: NotRequired[str | None]
+    arrival: NotRequired[Arrival | None]
+    # The outcome of each transition if you requested it now without fields.
+    attempts: list[Attempt]
+    # The rules that the entity violates.
+    broken: list[str]
+    # The transitions by which the entity can be claimed now.
+    claimable: list[ClaimOption]
+    entity: NotRequired[Entity | None]
+    # The assignees of the entity.
+    givenTo: list[str]
+    # Other entities that close a gate for you, with the transitions that would open it and who may take them.
+    keptBackBy: list[BlockingEntity]
+    next: NotRequired[PendingTimer | None]
+    # The time of the answer.
+    now: str
+    # Effects without a result.
+    openEffects: list[OpenEffect]
+    # Transitions that would be accepted now without any fields.
+    ready: list[str]
+    # Open approval requests about the entity.
+    requests: list[OpenRequest]
+    # When the entity entered its state.
+    since: str
+    # A summary: the state and since when, the transitions that you can request, and the next timer.
+    summary: str
+    # The running timers.
+    timers: list[PendingTimer]
+    # Every transition out of the current state: who may, its fields, and each check with its result and the
+    # values it read.
+    transitions: list[TransitionOption]
+    # Who must act, and the conditions that are not met yet.
+    waitingFor: list[WaitingFor]
+
+
+class Field(TypedDict):
+    """A field of a lifecycle."""
+
+    about: str
+    by: FieldWriter
+    enum: NotRequired[list[str] | None]
+    items: NotRequired[FieldType]
+    maximum: NotRequired[float | None]
+    minimum: NotRequired[float | None]
+    name: str
+    type: Literal["any"]
+
+
+class FieldType(TypedDict):
+    """The type of a field, without the limits that only the engine checks."""
+
+    enum: NotRequired[list[str] | None]
+    items: NotRequired[FieldType]
+    maximum: NotRequired[float | None]
+    minimum: NotRequired[float | None]
+    type: Literal["any"]
+
+
+class FieldWriter(TypedDict):
+    """The writer of a field."""
+
+
+class Graph(TypedDict):
+    """A lifecycle to be drawn."""
+
+    about: str
+    # Who may create one, as text.
+    created_by: str
+    # By transition, arm, state left and target, each in declared order; then `always`.
+    edges: list[Edge]
+    initial: str
+    kind: str
+    # Its full name: `pack.kind`.
+    name: str
+    # In declared order.
+    nodes: list[StateNode]
+    pack: str
+    # The declared order of states, if there is one.
+    path: list[str]
+    version: int
+
+
+class Health(TypedDict):
+    """The process is running."""
+
+    # `ok`.
+    status: str
+    # The version of the server.
+    version: str
+
+
 class Heartbeat(TypedDict):
     """A heartbeat of the holder of a lease."""
 
@@ -354,10 +708,24 @@ class HeartbeatReply(TypedDict):
     # The fence of the lease.
     fence: NotRequired[int | None]
     # Notifications to the holder since its previous heartbeat.
-    notices: list[Any]
+    notices: list[Notification]
     # True if the same heartbeat was sent before under its idempotency key.
     replayed: NotRequired[bool]
     stop: NotRequired[Stop | None]
+
+
+class History(TypedDict):
+    """A page of the journal entries of an entity, and the time it spent in each state."""
+
+    # Entries before this one are archived and their file is missing; null if all are here.
+    archivedBefore: NotRequired[int | None]
+    items: list[JournalEntry]
+    # The cursor of the next page: send it as `cursor`. Null on the last page.
+    nextCursor: NotRequired[str | None]
+    # Seconds spent in each state.
+    timeInStates: dict[str, float]
+    # How often the entity entered each state.
+    visits: dict[str, int]
 
 
 # The identity of the caller.
@@ -475,6 +843,13 @@ JournalEntry = TypedDict(
 )
 
 
+class JournalRange(TypedDict):
+    """Journal entries after one number, up to and including another."""
+
+    after: int
+    upto: int
+
+
 class Lease(TypedDict):
     """A lease with its holder."""
 
@@ -483,6 +858,47 @@ class Lease(TypedDict):
     fence: int
     holder: str
     slot: str
+
+
+class Lifecycle(TypedDict):
+    """A lifecycle with its fields and transitions."""
+
+    about: str
+    # The states and transitions.
+    definition: Graph
+    # The purpose that clients may rely on, such as `approval`; null if it declares none.
+    face: NotRequired[str | None]
+    fields: list[Field]
+    initial: str
+    # Other names of states, each with its state.
+    knownAs: dict[str, str]
+    # The full name: `pack.kind`.
+    lifecycle: str
+    # True if there is only one entity of this lifecycle.
+    one: bool
+    pack: str
+    states: list[str]
+    version: int
+    # The versions that entities follow or may follow.
+    versions: list[int]
+
+
+class LifecycleSummary(TypedDict):
+    """A lifecycle in force."""
+
+    about: str
+    # The purpose that clients may rely on, such as `approval`; null if it declares none.
+    face: NotRequired[str | None]
+    initial: str
+    # The full name: `pack.kind`.
+    lifecycle: str
+    # True if there is only one entity of this lifecycle.
+    one: bool
+    pack: str
+    states: list[str]
+    version: int
+    # The versions that entities follow or may follow.
+    versions: list[int]
 
 
 # A message posted on an entity.
@@ -619,6 +1035,47 @@ class NewWebhook(TypedDict):
     url: str
 
 
+class Notification(TypedDict):
+    """A notification."""
+
+    audience: str
+    id: str
+    lifecycle: str
+    message: str
+    # The number of the journal entry.
+    seq: int
+    since: str
+    # The recipients.
+    to: list[str]
+
+
+class OpenEffect(TypedDict):
+    """An effect without a result."""
+
+    effect: str
+    id: int
+
+
+class OpenRequest(TypedDict):
+    """An open approval request about an entity."""
+
+    # The transitions that decide it, and who may take them.
+    deciders: list[EventOption]
+    fields: NotRequired[dict[str, Any] | None]
+    id: str
+    lifecycle: str
+    since: str
+    state: str
+    timers: list[PendingTimer]
+
+
+class OpenTarget(TypedDict):
+    """Why a target is only one of several."""
+
+    # The state in this field, or computed from it.
+    field: NotRequired[str]
+
+
 class PackFiles(TypedDict):
     """The files of a pack."""
 
@@ -644,6 +1101,24 @@ class PackSummary(TypedDict):
     pack: str
     roles: list[str]
     version: int
+
+
+class PendingTimer(TypedDict):
+    """A running timer: what it will do, and when."""
+
+    # When its next step is: a warning, or its end.
+    at: str
+    # When it ends.
+    dueAt: str
+    name: str
+    nextStepAt: str
+    # `warning` or `end`.
+    step: str
+    # The transition that it fires when it ends.
+    then: NotRequired[str | None]
+    timer: str
+    # The states to which that leads.
+    to: list[str]
 
 
 class PolicyJudgement(TypedDict):
@@ -699,6 +1174,35 @@ class ProjectPut(TypedDict):
     zone: str
 
 
+class QueryReply(TypedDict):
+    """The answer of a query: a page of entities, a page of journal entries, or values by name."""
+
+    items: NotRequired[list[Entity]]
+    nextCursor: NotRequired[str | None]
+
+
+class QuerySummary(TypedDict):
+    """A query of a pack."""
+
+    about: str
+    name: str
+    # The lifecycle of the entities that it lists; null for a query that returns values.
+    of: NotRequired[str | None]
+    # The names of its parameters.
+    takes: list[str]
+
+
+class Ready(TypedDict):
+    """The server takes commands."""
+
+    # The number of entries that are stored but not yet in the tables for reading.
+    behind: int
+    # The number of the newest journal entry.
+    seq: int
+    # `ready`.
+    status: str
+
+
 class Redact(TypedDict):
     """Content to remove from the journal."""
 
@@ -714,11 +1218,30 @@ class Redact(TypedDict):
     reason: str
 
 
+class Redacted(TypedDict):
+    """The result of a redaction."""
+
+    # The entries without a payload now.
+    entries: NotRequired[list[int] | None]
+    # The fields that changed, with their new values.
+    fields: NotRequired[dict[str, Any] | None]
+    id: str
+    lifecycle: str
+    replayed: bool
+    # The journal entry of the redaction.
+    seq: NotRequired[int | None]
+    success: bool
+
+
 class ReplayWebhook(TypedDict):
     """Dead letters to send again."""
 
     # Numbers of journal entries; all dead letters by default.
     seqs: NotRequired[list[int]]
+
+
+class RuleKind(TypedDict):
+    pass
 
 
 class Setting(TypedDict):
@@ -754,11 +1277,119 @@ class SignInLink(TypedDict):
     url: str
 
 
+class StateLease(TypedDict):
+    """A lease that may be held in a state."""
+
+    # The transition fired when it is lost.
+    lost: NotRequired[str | None]
+    slot: str
+    span: str
+
+
+class StateNode(TypedDict):
+    """A state."""
+
+    about: str
+    # The clocks that run in this state.
+    clocks: list[StateTimer]
+    initial: bool
+    # Whether only a second creation leaves it.
+    last: bool
+    # Leases that may be held here.
+    leases: list[StateLease]
+    name: str
+    outcome: NotRequired[str | None]
+    # Rules that apply here without a move.
+    stays: list[DiagramRule]
+    # Its place in the declared order.
+    step: NotRequired[int | None]
+
+
+class StateTimer(TypedDict):
+    """A clock that runs in a state."""
+
+    kind: StateTimerKind
+    name: str
+    # The time at which it is due: `4h`, `daily 09:00`, `at expiresAt`.
+    span: str
+    # The transition it fires.
+    then: NotRequired[str | None]
+    # Percentages, ascending.
+    warn: list[int]
+    # The clock as text: `4h, then escalate`.
+    words: str
+
+
+class StateTimerKind(TypedDict):
+    pass
+
+
+class Stats(TypedDict):
+    """The statistics of one lifecycle."""
+
+    lifecycle: str
+    # Refused requests since the server started, by code.
+    refusals: dict[str, int]
+    # When the server started.
+    startedAt: NotRequired[str | None]
+    # The number of entities per state now.
+    states: dict[str, int]
+    throughput: Throughput
+    # The time spent in each state, over visits that have ended.
+    timeInState: dict[str, Dwell]
+
+
+class StatsReply(TypedDict):
+    """Statistics of one lifecycle if the request names it, else of all."""
+
+    items: NotRequired[list[Stats]]
+    lifecycle: NotRequired[str]
+    nextCursor: NotRequired[str | None]
+    # Refused requests since the server started, by code.
+    refusals: NotRequired[dict[str, int]]
+    # When the server started.
+    startedAt: NotRequired[str | None]
+    # The number of entities per state now.
+    states: NotRequired[dict[str, int]]
+    throughput: NotRequired[Throughput]
+    # The time spent in each state, over visits that have ended.
+    timeInState: NotRequired[dict[str, Dwell]]
+
+
 class Stop(TypedDict):
     """A request to the holder of a lease to stop."""
 
     # The messages of the failed checks of the slot, separated by `; `.
     why: str
+
+
+class Success(TypedDict):
+    """The request succeeded."""
+
+    success: bool
+
+
+class Sweep(TypedDict):
+    """The result of a sweep."""
+
+    # Violations that have ended.
+    cleared: int
+    # Entities whose stored rows were compared with the journal.
+    compared: int
+    # Entities with altered journal entries: nothing was rebuilt from them.
+    forged: int
+    # Violations that were not known before.
+    found: int
+    # The entries that the sweep wrote.
+    journal: JournalRange
+    # The number of entities that were checked.
+    lookedAt: int
+    # Entities whose rows differed and were rebuilt.
+    mended: int
+    # Repairs that the definitions declare and that were applied.
+    repaired: int
+    # Entities that could not be compared, because a part of the journal is missing or too long.
+    unchecked: int
 
 
 class TakeEffects(TypedDict):
@@ -771,6 +1402,23 @@ class TakeEffects(TypedDict):
     lease: NotRequired[str | None]
     # The largest number of effects: 1 by default. A number above 200 counts as 200.
     limit: NotRequired[int | None]
+
+
+class TakenField(TypedDict):
+    """A field that a transition takes."""
+
+    field: str
+    required: bool
+
+
+class Throughput(TypedDict):
+    """The number of recent transitions."""
+
+    # Present if older entries are archived: counted from this time.
+    countedFrom: NotRequired[str | None]
+    lastHour: int
+    lastMinute: int
+    sinceStart: int
 
 
 class Timer(TypedDict):
@@ -831,6 +1479,38 @@ class Transition(TypedDict):
     to: NotRequired[str | None]
 
 
+class TransitionOption(TypedDict):
+    """A transition out of the current state."""
+
+    about: str
+    # Every condition, in the order of evaluation.
+    checks: list[Check]
+    event: str
+    # False if a gate is closed to you.
+    heard: bool
+    needsReason: bool
+    needsTarget: bool
+    # True if you can take it once you send the required fields.
+    open: bool
+    # True if every condition that does not depend on the caller passes.
+    openToOthers: bool
+    # True if you are one of them.
+    permitted: bool
+    takes: list[TakenField]
+    # The possible target states; empty if the entity stays in its state.
+    to: list[str]
+    # Who may take it.
+    who: str
+
+
+class Trigger(TypedDict):
+    """A cause for which the engine fires a transition."""
+
+    cause: Cause
+    # The name of the timer, counter, reaction, effect, slot, invariant, transition or state.
+    name: str
+
+
 class Unmet(TypedDict):
     """One unmet condition."""
 
@@ -842,6 +1522,37 @@ class Unmet(TypedDict):
     rule: NotRequired[str | None]
     # The values that the expression read.
     saw: NotRequired[dict[str, Any]]
+
+
+class Violation(TypedDict):
+    """A violated invariant."""
+
+    # True if the invariant holds again.
+    cleared: bool
+    # The journal entry since which it holds again.
+    clearedBy: NotRequired[int | None]
+    # The entity as `lifecycle/id`.
+    entities: list[str]
+    # The values that the rule read.
+    evidence: dict[str, Any]
+    id: str
+    lifecycle: str
+    message: str
+    rule: str
+    seq: int
+    # `info`, `warning`, `error` or `critical`.
+    severity: str
+    since: str
+
+
+class WaitingFor(TypedDict):
+    """Something that an entity waits for."""
+
+    event: str
+    to: list[str]
+    # The conditions that fail.
+    unmet: list[str]
+    who: str
 
 
 class Webhook(TypedDict):
@@ -985,18 +1696,18 @@ class Routes(Transport):
         )
         return response
 
-    def list_lifecycles(self, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
+    def list_lifecycles(self, *, limit: int | None = None, cursor: str | None = None) -> Page[LifecycleSummary]:
         """Lists the lifecycles in force."""
-        response: dict[str, Any] = self._json(
+        response: Page[LifecycleSummary] = self._json(
             "GET",
             "/v1/lifecycles",
             query=given({"limit": limit, "cursor": cursor}),
         )
         return response
 
-    def show_lifecycle(self, lifecycle: str) -> dict[str, Any]:
+    def show_lifecycle(self, lifecycle: str) -> Lifecycle:
         """Shows one definition: states, fields, transitions and what each takes."""
-        response: dict[str, Any] = self._json("GET", f"/v1/lifecycles/{part(lifecycle)}")
+        response: Lifecycle = self._json("GET", f"/v1/lifecycles/{part(lifecycle)}")
         return response
 
     def draw_lifecycle(self, lifecycle: str, *, format: str | None = None) -> str:
@@ -1098,9 +1809,9 @@ class Routes(Transport):
         ok: bool,
         detail: Any | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> EffectSettled:
         """Reports the result of an effect."""
-        response: dict[str, Any] = self._json(
+        response: EffectSettled = self._json(
             "POST",
             f"/v1/effects/{part(id)}/result",
             json=given({"detail": detail, "fence": fence, "ok": ok}),
@@ -1205,9 +1916,9 @@ class Routes(Transport):
         )
         return response
 
-    def explain(self, lifecycle: str, id: str) -> dict[str, Any]:
+    def explain(self, lifecycle: str, id: str) -> Explanation:
         """Explains the state of an entity."""
-        response: dict[str, Any] = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}/explain")
+        response: Explanation = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}/explain")
         return response
 
     def heartbeat(
@@ -1236,9 +1947,9 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
         all: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> History:
         """Lists the journal entries of an entity, the oldest first, and the seconds spent in each state."""
-        response: dict[str, Any] = self._json(
+        response: History = self._json(
             "GET",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/history",
             query=given({"limit": limit, "cursor": cursor, "all": all}),
@@ -1286,18 +1997,18 @@ class Routes(Transport):
         )
         return response
 
-    def healthz(self) -> dict[str, Any]:
+    def healthz(self) -> Health:
         """The process is running."""
-        response: dict[str, Any] = self._json("GET", "/healthz")
+        response: Health = self._json("GET", "/healthz")
         return response
 
     def metrics(self) -> str:
         """Shows metrics for Prometheus."""
         return self._text("GET", "/metrics")
 
-    def readyz(self) -> dict[str, Any]:
+    def readyz(self) -> Ready:
         """The server can take commands: the store works and projections keep up."""
-        response: dict[str, Any] = self._json("GET", "/readyz")
+        response: Ready = self._json("GET", "/readyz")
         return response
 
     def create_sign_in_link(
@@ -1316,9 +2027,9 @@ class Routes(Transport):
         )
         return response
 
-    def sign_out(self) -> dict[str, Any]:
+    def sign_out(self) -> Success:
         """Signs the caller out."""
-        response: dict[str, Any] = self._json("POST", "/v1/sign-out")
+        response: Success = self._json("POST", "/v1/sign-out")
         return response
 
     def list_tokens(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Token]:
@@ -1355,11 +2066,11 @@ class Routes(Transport):
         response: Identity = self._json("GET", "/v1/whoami")
         return response
 
-    def archive(self, *, older_than: str, idempotency_key: str | None = None) -> dict[str, Any]:
+    def archive(self, *, older_than: str, idempotency_key: str | None = None) -> Archived:
         """Moves old entries to files in the folder `archive`. They are read back and verified before the journal
         drops them. The newest entry stays.
         """
-        response: dict[str, Any] = self._json(
+        response: Archived = self._json(
             "POST",
             "/v1/archive",
             json=given({"olderThan": older_than}),
@@ -1374,16 +2085,16 @@ class Routes(Transport):
         """
         return self._lines("GET", f"/v1/audit/export/{part(lifecycle)}/{part(id)}")
 
-    def verify_audit(self, *, known: str | None = None) -> dict[str, Any]:
+    def verify_audit(self, *, known: str | None = None) -> Audit:
         """Verifies every entry of the journal and its archive, and the hash chain between them."""
-        response: dict[str, Any] = self._json("GET", "/v1/audit/verify", query=given({"known": known}))
+        response: Audit = self._json("GET", "/v1/audit/verify", query=given({"known": known}))
         return response
 
-    def backup(self, *, to: str | None = None, idempotency_key: str | None = None) -> dict[str, Any]:
+    def backup(self, *, to: str | None = None, idempotency_key: str | None = None) -> BackupMade:
         """Copies journal, state, archive and artifacts to an empty or new folder, and verifies the copy. Artifacts
         that do not match their hash are listed and not copied.
         """
-        response: dict[str, Any] = self._json(
+        response: BackupMade = self._json(
             "POST",
             "/v1/backup",
             json=given({"to": to}),
@@ -1458,9 +2169,9 @@ class Routes(Transport):
         becomes: Mapping[str, Any] | None = None,
         entries: Sequence[int] | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> Redacted:
         """Drops the payloads of journal entries of an entity, and the field values that came from them."""
-        response: dict[str, Any] = self._json(
+        response: Redacted = self._json(
             "POST",
             "/v1/redactions",
             json=given({"all": all, "becomes": becomes, "entries": entries, "id": id, "lifecycle": lifecycle, "reason": reason}),
@@ -1468,9 +2179,9 @@ class Routes(Transport):
         )
         return response
 
-    def stats(self, *, lifecycle: str | None = None) -> dict[str, Any]:
+    def stats(self, *, lifecycle: str | None = None) -> StatsReply:
         """Shows statistics of one lifecycle, or of all."""
-        response: dict[str, Any] = self._json("GET", "/v1/stats", query=given({"lifecycle": lifecycle}))
+        response: StatsReply = self._json("GET", "/v1/stats", query=given({"lifecycle": lifecycle}))
         return response
 
     def alerts(self, *, all: bool | None = None, limit: int | None = None, cursor: str | None = None) -> Page[Alert]:
@@ -1515,35 +2226,34 @@ class Routes(Transport):
         to: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
-    ) -> Page[Any]:
+    ) -> Page[Notification]:
         """Lists notifications, the oldest first."""
-        response: Page[Any] = self._json(
+        response: Page[Notification] = self._json(
             "GET",
             "/v1/notifications",
             query=given({"audience": audience, "to": to, "limit": limit, "cursor": cursor}),
         )
         return response
 
-    def sweep(self, *, deep: bool | None = None, idempotency_key: str | None = None) -> dict[str, Any]:
+    def sweep(self, *, deep: bool | None = None, idempotency_key: str | None = None) -> Sweep:
         """Checks every entity now and applies the repairs that its definition declares. Compares every stored row
         with the journal and rebuilds those that differ.
         """
-        response: dict[str, Any] = self._json(
-            "POST",
-            "/v1/sweep",
-            query=given({"deep": deep}),
-            key=self._key(idempotency_key),
+        response: Sweep = self._json("POST", "/v1/sweep", query=given({"deep": deep}), key=self._key(idempotency_key))
+        return response
+
+    def violations(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Violation]:
+        """Lists violated invariants, the oldest first, including those that hold again."""
+        response: Page[Violation] = self._json(
+            "GET",
+            "/v1/violations",
+            query=given({"limit": limit, "cursor": cursor}),
         )
         return response
 
-    def violations(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
-        """Lists violated invariants, the oldest first, including those that hold again."""
-        response: Page[Any] = self._json("GET", "/v1/violations", query=given({"limit": limit, "cursor": cursor}))
-        return response
-
-    def list_queries(self, pack: str, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
+    def list_queries(self, pack: str, *, limit: int | None = None, cursor: str | None = None) -> Page[QuerySummary]:
         """Lists the queries of a pack."""
-        response: dict[str, Any] = self._json(
+        response: Page[QuerySummary] = self._json(
             "GET",
             f"/v1/queries/{part(pack)}",
             query=given({"limit": limit, "cursor": cursor}),
@@ -1558,9 +2268,9 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
         parameters: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> QueryReply:
         """Runs a query of a pack."""
-        response: dict[str, Any] = self._json(
+        response: QueryReply = self._json(
             "GET",
             f"/v1/queries/{part(pack)}/{part(name)}",
             query=given({"limit": limit, "cursor": cursor, **(parameters or {})}),

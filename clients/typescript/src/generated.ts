@@ -90,6 +90,46 @@ export interface Archive {
   olderThan: string;
 }
 
+/** An archive file. */
+export interface ArchiveFile {
+  /** Its first journal entry. */
+  first: number;
+  /** The hash of the chain after its last entry. */
+  hash: string;
+  /** Its last journal entry. */
+  last: number;
+  /** Its path in the project folder. */
+  path: string;
+}
+
+/** The archive files that were written. */
+export interface Archived {
+  files: ArchiveFile[];
+}
+
+/** The transition that led to the current state. */
+export interface Arrival {
+  actor: string;
+  /** `human`, `agent`, `system` or `engine`. */
+  actorKind: string;
+  after?: ArrivalCause | null;
+  at: string;
+  event: string;
+  /** The current values of the fields that the transition changed. */
+  fields: { [name: string]: Json };
+  /** The state before; null if the entity was created in this one. */
+  from?: string | null;
+  onBehalfOf?: string | null;
+  reason?: string | null;
+}
+
+/** The request that a transition of the engine followed. */
+export interface ArrivalCause {
+  actor: string;
+  event: string;
+  onBehalfOf?: string | null;
+}
+
 /** An artifact, stored under the hash of its content. */
 export interface ArtifactKept {
   sha256: string;
@@ -99,10 +139,72 @@ export interface ArtifactKept {
   stored: boolean;
 }
 
+/** The outcome of a transition if you requested it now without fields. */
+export interface Attempt {
+  accepted: boolean;
+  code?: string;
+  detail?: string;
+  errors?: Unmet[];
+  event: string;
+  /** The state it would lead to; null if the entity stays in its state. */
+  to?: string | null;
+  who?: string | null;
+}
+
+/** The rest of an attempt, by its outcome. */
+export interface AttemptOutcome {
+  code?: string;
+  detail?: string;
+  errors?: Unmet[];
+  /** The state it would lead to; null if the entity stays in its state. */
+  to?: string | null;
+  who?: string | null;
+}
+
+/** The result of an audit of the journal. */
+export interface Audit {
+  /** The number of archive files that were read. */
+  archiveFiles: number;
+  /** The entries that explain why payloads are missing. */
+  dropped: Dropped[];
+  /** The number of audited entries. */
+  entries: number;
+  from: ChainEnd;
+  /** True if every entry verifies. */
+  intact: boolean;
+  /** The number of problems beyond the listed ones. */
+  more: number;
+  /** The number of entries without their payload. */
+  payloadsDropped: number;
+  problems: AuditProblem[];
+  to: ChainEnd;
+}
+
+/** A problem that an audit found. */
+export interface AuditProblem {
+  code: string;
+  message: string;
+  seq: number;
+}
+
 /** A backup to create. */
 export interface Backup {
   /** A name in the folder `backups` of the project, or an absolute path. By default the server generates a name. */
   to?: string | null;
+}
+
+/** A backup that was made and verified. */
+export interface BackupMade {
+  /** The number of archive files that were copied. */
+  archiveFiles: number;
+  /** The number of artifacts that were copied. */
+  artifacts: number;
+  /** Artifacts that do not match their hash and were not copied. */
+  damagedArtifacts: string[];
+  /** The last journal entry in it. */
+  end: ChainEnd;
+  /** The folder of the backup. */
+  to: string;
 }
 
 /** Several commands in one request; at most 1,000 by default. */
@@ -169,6 +271,40 @@ export interface BatchResult {
   who?: string | null;
 }
 
+/** Another entity that closes a gate. */
+export interface BlockingEntity {
+  id: string;
+  lifecycle: string;
+  /** Transitions there that would open the gate. */
+  openers: EventOption[];
+  /** The message of the gate. */
+  says: string;
+}
+
+/** The cause for which the engine fires a transition. */
+export interface Cause {
+  /** This percentage of a timer has passed. */
+  warning?: number;
+}
+
+/** An entry number, and the hash of the chain there. */
+export interface ChainEnd {
+  hash: string;
+  seq: number;
+}
+
+/** A condition with its result. */
+export interface Check {
+  message?: string | null;
+  /** True if the result depends on the caller. */
+  ofCaller: boolean;
+  passed: boolean;
+  /** The expression, the required field, or the slot that must be held. */
+  rule: string;
+  /** The values that it read. */
+  saw: { [name: string]: Json };
+}
+
 /** A claim of the next available entity. */
 export interface Claim {
   /** The transition that claims the entity. Needed if several can. */
@@ -179,6 +315,12 @@ export interface Claim {
   reason?: string | null;
   /** An expression: only an entity for which it is true is claimed. */
   where?: string | null;
+}
+
+/** A transition by which an entity can be claimed. */
+export interface ClaimOption {
+  event: string;
+  who: string;
 }
 
 /** The time of the server. */
@@ -221,6 +363,75 @@ export interface Decide {
   to?: string | null;
 }
 
+/** The rule behind an edge, or behind a change without a move. */
+export interface DiagramRule {
+  about: string;
+  /** The index of the transition's rule; zero for `always`. */
+  arm: number;
+  /** Its further conditions, in the words of the definition. */
+  checks: string[];
+  /** The index of the choice. */
+  choice?: number | null;
+  kind: RuleKind;
+  /** The time after which it is taken, if it is timed. */
+  span?: string | null;
+  /** The transition; none for `always`. */
+  transition?: string | null;
+  /** The causes for which the engine fires it. */
+  triggers: Trigger[];
+  /** The condition of the choice as text: `reviewCycles ≥ 3`; `otherwise` for the last of several. */
+  when?: string | null;
+  /** The callers as text; `engine` if no caller can request it. */
+  who: string;
+}
+
+/** An entry that dropped payloads. */
+export interface Dropped {
+  actor?: string | null;
+  /** The entity as `lifecycle/id`. Only for people with role admin, as the author and the reason. */
+  entity?: string | null;
+  /** `REDACTED`, or `ERASED` if the whole entity was erased. */
+  event: string;
+  payloads: number;
+  reason?: string | null;
+  seq: number;
+  timestamp?: string | null;
+}
+
+/** The lengths of visits to a state, in seconds. */
+export interface Dwell {
+  count: number;
+  mean: number;
+  p50: number;
+  p90: number;
+  p99: number;
+}
+
+/** A way from a state to a state, or back to itself by leaving and entering. */
+export interface Edge {
+  about: string;
+  /** The index of the transition's rule; zero for `always`. */
+  arm: number;
+  /** Its further conditions, in the words of the definition. */
+  checks: string[];
+  /** The index of the choice. */
+  choice?: number | null;
+  free?: OpenTarget | null;
+  from: string;
+  kind: RuleKind;
+  /** The time after which it is taken, if it is timed. */
+  span?: string | null;
+  to: string;
+  /** The transition; none for `always`. */
+  transition?: string | null;
+  /** The causes for which the engine fires it. */
+  triggers: Trigger[];
+  /** The condition of the choice as text: `reviewCycles ≥ 3`; `otherwise` for the last of several. */
+  when?: string | null;
+  /** The callers as text; `engine` if no caller can request it. */
+  who: string;
+}
+
 /** An effect that has no result yet. */
 export interface Effect {
   /** The id of that entity. */
@@ -244,6 +455,16 @@ export interface EffectResult {
   fence: number;
   /** True if the effect succeeded. */
   ok: boolean;
+}
+
+/** The recorded result of an effect. */
+export interface EffectSettled {
+  /** The id of the effect. */
+  id: number;
+  replayed: boolean;
+  /** The journal entry of the result. */
+  seq?: number | null;
+  success: boolean;
 }
 
 /** An effect that the caller has taken. */
@@ -298,6 +519,107 @@ export interface Evaluate {
   role?: string | null;
 }
 
+/** A transition, who may take it, and whether you are one of them. */
+export interface EventOption {
+  event: string;
+  permitted: boolean;
+  who: string;
+}
+
+/** An explanation of an entity: its state, its transitions and the conditions it waits for. */
+export interface Explanation {
+  /** The assignees who could take a transition. */
+  ableToAct: string[];
+  /** The description of the state in the definition. */
+  about?: string | null;
+  arrival?: Arrival | null;
+  /** The outcome of each transition if you requested it now without fields. */
+  attempts: Attempt[];
+  /** The rules that the entity violates. */
+  broken: string[];
+  /** The transitions by which the entity can be claimed now. */
+  claimable: ClaimOption[];
+  entity?: Entity | null;
+  /** The assignees of the entity. */
+  givenTo: string[];
+  /** Other entities that close a gate for you, with the transitions that would open it and who may take them. */
+  keptBackBy: BlockingEntity[];
+  next?: PendingTimer | null;
+  /** The time of the answer. */
+  now: string;
+  /** Effects without a result. */
+  openEffects: OpenEffect[];
+  /** Transitions that would be accepted now without any fields. */
+  ready: string[];
+  /** Open approval requests about the entity. */
+  requests: OpenRequest[];
+  /** When the entity entered its state. */
+  since: string;
+  /** A summary: the state and since when, the transitions that you can request, and the next timer. */
+  summary: string;
+  /** The running timers. */
+  timers: PendingTimer[];
+  /**
+   * Every transition out of the current state: who may, its fields, and each check with its result and the values
+   * it read.
+   */
+  transitions: TransitionOption[];
+  /** Who must act, and the conditions that are not met yet. */
+  waitingFor: WaitingFor[];
+}
+
+/** A field of a lifecycle. */
+export interface Field {
+  about: string;
+  by: FieldWriter;
+  enum?: string[] | null;
+  items?: FieldType;
+  maximum?: number | null;
+  minimum?: number | null;
+  name: string;
+  type: 'any';
+}
+
+/** The type of a field, without the limits that only the engine checks. */
+export interface FieldType {
+  enum?: string[] | null;
+  items?: FieldType;
+  maximum?: number | null;
+  minimum?: number | null;
+  type: 'any';
+}
+
+/** The writer of a field. */
+export interface FieldWriter {
+}
+
+/** A lifecycle to be drawn. */
+export interface Graph {
+  about: string;
+  /** Who may create one, as text. */
+  created_by: string;
+  /** By transition, arm, state left and target, each in declared order; then `always`. */
+  edges: Edge[];
+  initial: string;
+  kind: string;
+  /** Its full name: `pack.kind`. */
+  name: string;
+  /** In declared order. */
+  nodes: StateNode[];
+  pack: string;
+  /** The declared order of states, if there is one. */
+  path: string[];
+  version: number;
+}
+
+/** The process is running. */
+export interface Health {
+  /** `ok`. */
+  status: string;
+  /** The version of the server. */
+  version: string;
+}
+
 /** A heartbeat of the holder of a lease. */
 export interface Heartbeat {
   /** The fence of the lease, as it was granted. */
@@ -313,10 +635,23 @@ export interface HeartbeatReply {
   /** The fence of the lease. */
   fence?: number | null;
   /** Notifications to the holder since its previous heartbeat. */
-  notices: Json[];
+  notices: Notification[];
   /** True if the same heartbeat was sent before under its idempotency key. */
   replayed?: boolean;
   stop?: Stop | null;
+}
+
+/** A page of the journal entries of an entity, and the time it spent in each state. */
+export interface History {
+  /** Entries before this one are archived and their file is missing; null if all are here. */
+  archivedBefore?: number | null;
+  items: JournalEntry[];
+  /** The cursor of the next page: send it as `cursor`. Null on the last page. */
+  nextCursor?: string | null;
+  /** Seconds spent in each state. */
+  timeInStates: { [name: string]: number };
+  /** How often the entity entered each state. */
+  visits: { [name: string]: number };
 }
 
 /** The identity of the caller. */
@@ -421,6 +756,12 @@ export interface JournalEntry {
   version: number;
 }
 
+/** Journal entries after one number, up to and including another. */
+export interface JournalRange {
+  after: number;
+  upto: number;
+}
+
 /** A lease with its holder. */
 export interface Lease {
   expiresAt: string;
@@ -428,6 +769,45 @@ export interface Lease {
   fence: number;
   holder: string;
   slot: string;
+}
+
+/** A lifecycle with its fields and transitions. */
+export interface Lifecycle {
+  about: string;
+  /** The states and transitions. */
+  definition: Graph;
+  /** The purpose that clients may rely on, such as `approval`; null if it declares none. */
+  face?: string | null;
+  fields: Field[];
+  initial: string;
+  /** Other names of states, each with its state. */
+  knownAs: { [name: string]: string };
+  /** The full name: `pack.kind`. */
+  lifecycle: string;
+  /** True if there is only one entity of this lifecycle. */
+  one: boolean;
+  pack: string;
+  states: string[];
+  version: number;
+  /** The versions that entities follow or may follow. */
+  versions: number[];
+}
+
+/** A lifecycle in force. */
+export interface LifecycleSummary {
+  about: string;
+  /** The purpose that clients may rely on, such as `approval`; null if it declares none. */
+  face?: string | null;
+  initial: string;
+  /** The full name: `pack.kind`. */
+  lifecycle: string;
+  /** True if there is only one entity of this lifecycle. */
+  one: boolean;
+  pack: string;
+  states: string[];
+  version: number;
+  /** The versions that entities follow or may follow. */
+  versions: number[];
 }
 
 /** A message posted on an entity. */
@@ -553,6 +933,43 @@ export interface NewWebhook {
   url: string;
 }
 
+/** A notification. */
+export interface Notification {
+  audience: string;
+  id: string;
+  lifecycle: string;
+  message: string;
+  /** The number of the journal entry. */
+  seq: number;
+  since: string;
+  /** The recipients. */
+  to: string[];
+}
+
+/** An effect without a result. */
+export interface OpenEffect {
+  effect: string;
+  id: number;
+}
+
+/** An open approval request about an entity. */
+export interface OpenRequest {
+  /** The transitions that decide it, and who may take them. */
+  deciders: EventOption[];
+  fields?: { [name: string]: Json } | null;
+  id: string;
+  lifecycle: string;
+  since: string;
+  state: string;
+  timers: PendingTimer[];
+}
+
+/** Why a target is only one of several. */
+export interface OpenTarget {
+  /** The state in this field, or computed from it. */
+  field?: string;
+}
+
 /** The files of a pack. */
 export interface PackFiles {
   /** Path within the pack to text: `pack.yaml` and `lifecycles/….yaml`. */
@@ -575,6 +992,23 @@ export interface PackSummary {
   pack: string;
   roles: string[];
   version: number;
+}
+
+/** A running timer: what it will do, and when. */
+export interface PendingTimer {
+  /** When its next step is: a warning, or its end. */
+  at: string;
+  /** When it ends. */
+  dueAt: string;
+  name: string;
+  nextStepAt: string;
+  /** `warning` or `end`. */
+  step: string;
+  /** The transition that it fires when it ends. */
+  then?: string | null;
+  timer: string;
+  /** The states to which that leads. */
+  to: string[];
 }
 
 /** The decision of the risk policy on an action. */
@@ -626,6 +1060,32 @@ export interface ProjectPut {
   zone: string;
 }
 
+/** The answer of a query: a page of entities, a page of journal entries, or values by name. */
+export interface QueryReply {
+  items?: Entity[];
+  nextCursor?: string | null;
+}
+
+/** A query of a pack. */
+export interface QuerySummary {
+  about: string;
+  name: string;
+  /** The lifecycle of the entities that it lists; null for a query that returns values. */
+  of?: string | null;
+  /** The names of its parameters. */
+  takes: string[];
+}
+
+/** The server takes commands. */
+export interface Ready {
+  /** The number of entries that are stored but not yet in the tables for reading. */
+  behind: number;
+  /** The number of the newest journal entry. */
+  seq: number;
+  /** `ready`. */
+  status: string;
+}
+
 /** Content to remove from the journal. */
 export interface Redact {
   /** True: all entries of the entity. Send either this or `entries`. */
@@ -640,10 +1100,27 @@ export interface Redact {
   reason: string;
 }
 
+/** The result of a redaction. */
+export interface Redacted {
+  /** The entries without a payload now. */
+  entries?: number[] | null;
+  /** The fields that changed, with their new values. */
+  fields?: { [name: string]: Json } | null;
+  id: string;
+  lifecycle: string;
+  replayed: boolean;
+  /** The journal entry of the redaction. */
+  seq?: number | null;
+  success: boolean;
+}
+
 /** Dead letters to send again. */
 export interface ReplayWebhook {
   /** Numbers of journal entries; all dead letters by default. */
   seqs?: number[];
+}
+
+export interface RuleKind {
 }
 
 /** A setting of a pack. */
@@ -676,10 +1153,110 @@ export interface SignInLink {
   url: string;
 }
 
+/** A lease that may be held in a state. */
+export interface StateLease {
+  /** The transition fired when it is lost. */
+  lost?: string | null;
+  slot: string;
+  span: string;
+}
+
+/** A state. */
+export interface StateNode {
+  about: string;
+  /** The clocks that run in this state. */
+  clocks: StateTimer[];
+  initial: boolean;
+  /** Whether only a second creation leaves it. */
+  last: boolean;
+  /** Leases that may be held here. */
+  leases: StateLease[];
+  name: string;
+  outcome?: string | null;
+  /** Rules that apply here without a move. */
+  stays: DiagramRule[];
+  /** Its place in the declared order. */
+  step?: number | null;
+}
+
+/** A clock that runs in a state. */
+export interface StateTimer {
+  kind: StateTimerKind;
+  name: string;
+  /** The time at which it is due: `4h`, `daily 09:00`, `at expiresAt`. */
+  span: string;
+  /** The transition it fires. */
+  then?: string | null;
+  /** Percentages, ascending. */
+  warn: number[];
+  /** The clock as text: `4h, then escalate`. */
+  words: string;
+}
+
+export interface StateTimerKind {
+}
+
+/** The statistics of one lifecycle. */
+export interface Stats {
+  lifecycle: string;
+  /** Refused requests since the server started, by code. */
+  refusals: { [name: string]: number };
+  /** When the server started. */
+  startedAt?: string | null;
+  /** The number of entities per state now. */
+  states: { [name: string]: number };
+  throughput: Throughput;
+  /** The time spent in each state, over visits that have ended. */
+  timeInState: { [name: string]: Dwell };
+}
+
+/** Statistics of one lifecycle if the request names it, else of all. */
+export interface StatsReply {
+  items?: Stats[];
+  lifecycle?: string;
+  nextCursor?: string | null;
+  /** Refused requests since the server started, by code. */
+  refusals?: { [name: string]: number };
+  /** When the server started. */
+  startedAt?: string | null;
+  /** The number of entities per state now. */
+  states?: { [name: string]: number };
+  throughput?: Throughput;
+  /** The time spent in each state, over visits that have ended. */
+  timeInState?: { [name: string]: Dwell };
+}
+
 /** A request to the holder of a lease to stop. */
 export interface Stop {
   /** The messages of the failed checks of the slot, separated by `; `. */
   why: string;
+}
+
+/** The request succeeded. */
+export interface Success {
+  success: boolean;
+}
+
+/** The result of a sweep. */
+export interface Sweep {
+  /** Violations that have ended. */
+  cleared: number;
+  /** Entities whose stored rows were compared with the journal. */
+  compared: number;
+  /** Entities with altered journal entries: nothing was rebuilt from them. */
+  forged: number;
+  /** Violations that were not known before. */
+  found: number;
+  /** The entries that the sweep wrote. */
+  journal: JournalRange;
+  /** The number of entities that were checked. */
+  lookedAt: number;
+  /** Entities whose rows differed and were rebuilt. */
+  mended: number;
+  /** Repairs that the definitions declare and that were applied. */
+  repaired: number;
+  /** Entities that could not be compared, because a part of the journal is missing or too long. */
+  unchecked: number;
 }
 
 /** A request to take effects. */
@@ -693,6 +1270,21 @@ export interface TakeEffects {
   lease?: string | null;
   /** The largest number of effects: 1 by default. A number above 200 counts as 200. */
   limit?: number | null;
+}
+
+/** A field that a transition takes. */
+export interface TakenField {
+  field: string;
+  required: boolean;
+}
+
+/** The number of recent transitions. */
+export interface Throughput {
+  /** Present if older entries are archived: counted from this time. */
+  countedFrom?: string | null;
+  lastHour: number;
+  lastMinute: number;
+  sinceStart: number;
 }
 
 /** A running timer. */
@@ -746,6 +1338,36 @@ export interface Transition {
   to?: string | null;
 }
 
+/** A transition out of the current state. */
+export interface TransitionOption {
+  about: string;
+  /** Every condition, in the order of evaluation. */
+  checks: Check[];
+  event: string;
+  /** False if a gate is closed to you. */
+  heard: boolean;
+  needsReason: boolean;
+  needsTarget: boolean;
+  /** True if you can take it once you send the required fields. */
+  open: boolean;
+  /** True if every condition that does not depend on the caller passes. */
+  openToOthers: boolean;
+  /** True if you are one of them. */
+  permitted: boolean;
+  takes: TakenField[];
+  /** The possible target states; empty if the entity stays in its state. */
+  to: string[];
+  /** Who may take it. */
+  who: string;
+}
+
+/** A cause for which the engine fires a transition. */
+export interface Trigger {
+  cause: Cause;
+  /** The name of the timer, counter, reaction, effect, slot, invariant, transition or state. */
+  name: string;
+}
+
 /** One unmet condition. */
 export interface Unmet {
   code: string;
@@ -756,6 +1378,35 @@ export interface Unmet {
   rule?: string | null;
   /** The values that the expression read. */
   saw?: { [name: string]: Json };
+}
+
+/** A violated invariant. */
+export interface Violation {
+  /** True if the invariant holds again. */
+  cleared: boolean;
+  /** The journal entry since which it holds again. */
+  clearedBy?: number | null;
+  /** The entity as `lifecycle/id`. */
+  entities: string[];
+  /** The values that the rule read. */
+  evidence: { [name: string]: Json };
+  id: string;
+  lifecycle: string;
+  message: string;
+  rule: string;
+  seq: number;
+  /** `info`, `warning`, `error` or `critical`. */
+  severity: string;
+  since: string;
+}
+
+/** Something that an entity waits for. */
+export interface WaitingFor {
+  event: string;
+  to: string[];
+  /** The conditions that fail. */
+  unmet: string[];
+  who: string;
 }
 
 /** A webhook, without its secret. */
@@ -914,8 +1565,8 @@ export class Routes extends Transport {
   }
 
   /** Lists the lifecycles in force. */
-  listLifecycles(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  listLifecycles(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<LifecycleSummary>> {
+    return this.forJson<Page<LifecycleSummary>>({
       method: 'GET',
       path: `/v1/lifecycles`,
       query: { limit: options.limit, cursor: options.cursor },
@@ -927,8 +1578,8 @@ export class Routes extends Transport {
   }
 
   /** Shows one definition: states, fields, transitions and what each takes. */
-  showLifecycle(lifecycle: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  showLifecycle(lifecycle: string, options: CallOptions = {}): Promise<Lifecycle> {
+    return this.forJson<Lifecycle>({
       method: 'GET',
       path: `/v1/lifecycles/${encodeURIComponent(lifecycle)}`,
       query: {},
@@ -1073,8 +1724,8 @@ export class Routes extends Transport {
   }
 
   /** Reports the result of an effect. */
-  settleEffect(id: number, body: EffectResult, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  settleEffect(id: number, body: EffectResult, options: CallOptions = {}): Promise<EffectSettled> {
+    return this.forJson<EffectSettled>({
       method: 'POST',
       path: `/v1/effects/${encodeURIComponent(id)}/result`,
       query: {},
@@ -1167,8 +1818,8 @@ export class Routes extends Transport {
   }
 
   /** Explains the state of an entity. */
-  explain(lifecycle: string, id: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  explain(lifecycle: string, id: string, options: CallOptions = {}): Promise<Explanation> {
+    return this.forJson<Explanation>({
       method: 'GET',
       path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/explain`,
       query: {},
@@ -1197,8 +1848,8 @@ export class Routes extends Transport {
     lifecycle: string,
     id: string,
     options: { limit?: number; cursor?: string; all?: boolean } & CallOptions = {},
-  ): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  ): Promise<History> {
+    return this.forJson<History>({
       method: 'GET',
       path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/history`,
       query: { limit: options.limit, cursor: options.cursor, all: options.all },
@@ -1245,8 +1896,8 @@ export class Routes extends Transport {
   }
 
   /** The process is running. */
-  healthz(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  healthz(options: CallOptions = {}): Promise<Health> {
+    return this.forJson<Health>({
       method: 'GET',
       path: `/healthz`,
       query: {},
@@ -1271,8 +1922,8 @@ export class Routes extends Transport {
   }
 
   /** The server can take commands: the store works and projections keep up. */
-  readyz(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  readyz(options: CallOptions = {}): Promise<Ready> {
+    return this.forJson<Ready>({
       method: 'GET',
       path: `/readyz`,
       query: {},
@@ -1297,8 +1948,8 @@ export class Routes extends Transport {
   }
 
   /** Signs the caller out. */
-  signOut(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  signOut(options: CallOptions = {}): Promise<Success> {
+    return this.forJson<Success>({
       method: 'POST',
       path: `/v1/sign-out`,
       query: {},
@@ -1365,8 +2016,8 @@ export class Routes extends Transport {
    * Moves old entries to files in the folder `archive`. They are read back and verified before the journal drops
    * them. The newest entry stays.
    */
-  archive(body: Archive, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  archive(body: Archive, options: CallOptions = {}): Promise<Archived> {
+    return this.forJson<Archived>({
       method: 'POST',
       path: `/v1/archive`,
       query: {},
@@ -1395,8 +2046,8 @@ export class Routes extends Transport {
   }
 
   /** Verifies every entry of the journal and its archive, and the hash chain between them. */
-  verifyAudit(options: { known?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  verifyAudit(options: { known?: string } & CallOptions = {}): Promise<Audit> {
+    return this.forJson<Audit>({
       method: 'GET',
       path: `/v1/audit/verify`,
       query: { known: options.known },
@@ -1411,8 +2062,8 @@ export class Routes extends Transport {
    * Copies journal, state, archive and artifacts to an empty or new folder, and verifies the copy. Artifacts that
    * do not match their hash are listed and not copied.
    */
-  backup(body: Backup = {}, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  backup(body: Backup = {}, options: CallOptions = {}): Promise<BackupMade> {
+    return this.forJson<BackupMade>({
       method: 'POST',
       path: `/v1/backup`,
       query: {},
@@ -1486,8 +2137,8 @@ export class Routes extends Transport {
   }
 
   /** Drops the payloads of journal entries of an entity, and the field values that came from them. */
-  redact(body: Redact, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  redact(body: Redact, options: CallOptions = {}): Promise<Redacted> {
+    return this.forJson<Redacted>({
       method: 'POST',
       path: `/v1/redactions`,
       query: {},
@@ -1499,8 +2150,8 @@ export class Routes extends Transport {
   }
 
   /** Shows statistics of one lifecycle, or of all. */
-  stats(options: { lifecycle?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  stats(options: { lifecycle?: string } & CallOptions = {}): Promise<StatsReply> {
+    return this.forJson<StatsReply>({
       method: 'GET',
       path: `/v1/stats`,
       query: { lifecycle: options.lifecycle },
@@ -1553,8 +2204,8 @@ export class Routes extends Transport {
   /** Lists notifications, the oldest first. */
   notifications(
     options: { audience?: string; to?: string; limit?: number; cursor?: string } & CallOptions = {},
-  ): Promise<Page<Json>> {
-    return this.forJson<Page<Json>>({
+  ): Promise<Page<Notification>> {
+    return this.forJson<Page<Notification>>({
       method: 'GET',
       path: `/v1/notifications`,
       query: { audience: options.audience, to: options.to, limit: options.limit, cursor: options.cursor },
@@ -1569,8 +2220,8 @@ export class Routes extends Transport {
    * Checks every entity now and applies the repairs that its definition declares. Compares every stored row with
    * the journal and rebuilds those that differ.
    */
-  sweep(options: { deep?: boolean } & CallOptions = {}): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  sweep(options: { deep?: boolean } & CallOptions = {}): Promise<Sweep> {
+    return this.forJson<Sweep>({
       method: 'POST',
       path: `/v1/sweep`,
       query: { deep: options.deep },
@@ -1582,8 +2233,8 @@ export class Routes extends Transport {
   }
 
   /** Lists violated invariants, the oldest first, including those that hold again. */
-  violations(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
-    return this.forJson<Page<Json>>({
+  violations(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Violation>> {
+    return this.forJson<Page<Violation>>({
       method: 'GET',
       path: `/v1/violations`,
       query: { limit: options.limit, cursor: options.cursor },
@@ -1598,8 +2249,8 @@ export class Routes extends Transport {
   listQueries(
     pack: string,
     options: { limit?: number; cursor?: string } & CallOptions = {},
-  ): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  ): Promise<Page<QuerySummary>> {
+    return this.forJson<Page<QuerySummary>>({
       method: 'GET',
       path: `/v1/queries/${encodeURIComponent(pack)}`,
       query: { limit: options.limit, cursor: options.cursor },
@@ -1615,8 +2266,8 @@ export class Routes extends Transport {
     pack: string,
     name: string,
     options: { limit?: number; cursor?: string; parameters?: { [name: string]: string } } & CallOptions = {},
-  ): Promise<{ [name: string]: Json }> {
-    return this.forJson<{ [name: string]: Json }>({
+  ): Promise<QueryReply> {
+    return this.forJson<QueryReply>({
       method: 'GET',
       path: `/v1/queries/${encodeURIComponent(pack)}/${encodeURIComponent(name)}`,
       query: { limit: options.limit, cursor: options.cursor, ...options.parameters },

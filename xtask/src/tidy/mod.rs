@@ -14,6 +14,7 @@ mod purity;
 pub mod spec;
 mod states;
 mod unique;
+mod wire;
 mod words;
 
 use std::fmt;
@@ -52,6 +53,7 @@ pub fn all(tree: &Tree) -> Vec<Finding> {
         states::check,
         words::check,
         unique::check,
+        wire::check,
         markers::check,
         links::check,
         lints::check,
