@@ -1617,7 +1617,7 @@ class WebhookReplayed(TypedDict):
     # Requested numbers that are not dead letters.
     passedOver: NotRequired[list[int]]
     # The number of messages that will be sent again.
-    replayed: int
+    queued: int
     success: bool
 
 

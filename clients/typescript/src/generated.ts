@@ -1467,7 +1467,7 @@ export interface WebhookReplayed {
   /** Requested numbers that are not dead letters. */
   passedOver?: number[];
   /** The number of messages that will be sent again. */
-  replayed: number;
+  queued: number;
   success: boolean;
 }
 

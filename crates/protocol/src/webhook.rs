@@ -98,7 +98,7 @@ pub struct ReplayWebhook {
 pub struct WebhookReplayed {
     pub success: bool,
     /// The number of messages that will be sent again.
-    pub replayed: u64,
+    pub queued: u64,
     /// Requested numbers that are not dead letters.
     #[serde(default, rename = "passedOver")]
     pub passed_over: Vec<u64>,

@@ -217,4 +217,16 @@ mod tests {
         assert!(!traits.is_long("/v1/batch"));
         assert!(traits.is_unjournalled("/v1/archive") && !traits.is_unjournalled("/v1/import"));
     }
+
+    /// The layer for idempotency keys adds it when it repeats such an answer.
+    #[test]
+    fn answers_that_are_kept_in_memory_have_no_member_replayed() {
+        let document = serde_json::to_value(openapi()).unwrap();
+        for path in &route_table().traits.unjournalled {
+            let answer = &document["paths"][path]["post"]["responses"]["200"]["content"]["application/json"];
+            let name = answer["schema"]["$ref"].as_str().and_then(|it| it.rsplit('/').next()).unwrap();
+            let members = document["components"]["schemas"][name]["properties"].as_object().unwrap();
+            assert!(!members.contains_key("replayed"), "{path}");
+        }
+    }
 }

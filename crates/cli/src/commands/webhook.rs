@@ -115,7 +115,7 @@ fn show_replay(answer: &Json, id: &str) {
             passed_over.join(", ")
         ));
     }
-    let count = number(answer, "replayed");
+    let count = number(answer, "queued");
     print::message(&format!(
         "{on}{count} to be retried. Follow them with: trackside webhook deliveries {id}"
     ));

@@ -318,13 +318,13 @@ async fn sent_again(
         }
     }
     let webhook = id.to_owned();
-    let replayed = app.blocking(move |app| {
+    let replay = app.blocking(move |app| {
         let only = Some(body.seqs.as_slice()).filter(|it| !it.is_empty());
         app.webhooks.ledger.replay(&webhook, only).map_err(Refused::broken)
     });
-    let (replayed, passed_over) = replayed.await?;
+    let (queued, passed_over) = replay.await?;
     Webhooks::start_or_wake(app, &entity.key.id);
-    Ok(WebhookReplayed { success: true, replayed, passed_over, enabled })
+    Ok(WebhookReplayed { success: true, queued, passed_over, enabled })
 }
 
 /// A webhook that is not removed, if the caller may see it.

@@ -151,14 +151,14 @@ fn an_undeliverable_message_is_a_dead_letter_until_replayed() {
     // A failing replay: it is tried once, and is dead again.
     let replay = format!("/v1/webhooks/{webhook}/replay");
     let told = ground.owner.post(&replay, &json!({})).unwrap().body;
-    assert_eq!((&told["replayed"], &told["enabled"]), (&json!(1), &json!(false)));
+    assert_eq!((&told["queued"], &told["enabled"]), (&json!(1), &json!(false)));
     receiver.wait(5);
     until(&ground, &webhook, "dead", 1);
     receiver.answer(|_| (200, String::new()));
     let seq = dead["items"][0]["seq"].clone();
     let none = ground.owner.post(&replay, &json!({ "seqs": [1] })).unwrap().body;
     assert_eq!(
-        (&none["replayed"], &none["passedOver"]),
+        (&none["queued"], &none["passedOver"]),
         (&json!(0), &json!([1])),
         "there is no dead letter of it"
     );
@@ -169,7 +169,7 @@ fn an_undeliverable_message_is_a_dead_letter_until_replayed() {
         "{}",
         beyond.detail
     );
-    assert_eq!(ground.owner.post(&replay, &json!({ "seqs": [seq] })).unwrap().body["replayed"], 1);
+    assert_eq!(ground.owner.post(&replay, &json!({ "seqs": [seq] })).unwrap().body["queued"], 1);
     let heard = receiver.wait(6);
     assert_eq!(heard[5].header("webhook-id"), heard[0].header("webhook-id"));
     until(&ground, &webhook, "dead", 0);
