@@ -1174,10 +1174,14 @@ class ProjectPut(TypedDict):
     zone: str
 
 
+class QueryItems(TypedDict):
+    """What a query lists."""
+
+
 class QueryReply(TypedDict):
     """The answer of a query: a page of entities, a page of journal entries, or values by name."""
 
-    items: NotRequired[list[Entity]]
+    items: NotRequired[QueryItems]
     nextCursor: NotRequired[str | None]
 
 

@@ -1060,9 +1060,13 @@ export interface ProjectPut {
   zone: string;
 }
 
+/** What a query lists. */
+export interface QueryItems {
+}
+
 /** The answer of a query: a page of entities, a page of journal entries, or values by name. */
 export interface QueryReply {
-  items?: Entity[];
+  items?: QueryItems;
   nextCursor?: string | null;
 }
 

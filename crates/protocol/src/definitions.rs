@@ -119,11 +119,17 @@ pub struct QuerySummary {
 #[serde(untagged)]
 pub enum QueryReply {
     #[serde(rename_all = "camelCase")]
-    Entities { items: Vec<EntityBody>, next_cursor: Option<String> },
-    #[serde(rename_all = "camelCase")]
-    Entries { items: Vec<EntryBody>, next_cursor: Option<String> },
+    Page { items: QueryItems, next_cursor: Option<String> },
     #[schema(value_type = Object)]
     Values(FieldMap),
+}
+
+/// What a query lists.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum QueryItems {
+    Entities(Vec<EntityBody>),
+    Entries(Vec<EntryBody>),
 }
 
 /// The fields of a lifecycle.

@@ -32,8 +32,8 @@ pub use batch::{BatchRefusal, BatchReply, BatchResult};
 pub use client::{Client, ClientError, Exchange, HttpReply};
 pub use cloud_event::CloudEvent;
 pub use definitions::{
-    FieldBody, FieldTypeBody, FieldWriter, LifecycleBody, LifecycleSummary, QueryReply, QuerySummary,
-    field_bodies, states_by_alias,
+    FieldBody, FieldTypeBody, FieldWriter, LifecycleBody, LifecycleSummary, QueryItems, QueryReply,
+    QuerySummary, field_bodies, states_by_alias,
 };
 pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
 pub use entry::{EntryBody, EntryMetadata, ExportedEntry, ProjectMetadata, SentFields};

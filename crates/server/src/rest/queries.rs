@@ -8,7 +8,7 @@ use trackside_engine::fields::Fields;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{FieldMap, Page, Problem, QueryReply, QuerySummary};
+use trackside_protocol::{FieldMap, Page, Problem, QueryItems, QueryReply, QuerySummary};
 use trackside_runtime::ReadError;
 use trackside_runtime::read::NamedAnswer;
 
@@ -70,7 +70,8 @@ pub(crate) async fn named(
         Ok(match reads.named(&pack, &name, &asked, &actor)? {
             NamedAnswer::Entities(found) => {
                 let (found, next_cursor) = cursors.part(found, &page, |it| it.key.id.to_string())?;
-                QueryReply::Entities { items: entity_bodies(reads, &found, &actor)?, next_cursor }
+                let items = QueryItems::Entities(entity_bodies(reads, &found, &actor)?);
+                QueryReply::Page { items, next_cursor }
             }
             NamedAnswer::Values(values) => QueryReply::Values(FieldMap(values)),
             NamedAnswer::History(key) => {
@@ -82,7 +83,7 @@ pub(crate) async fn named(
                     }
                 }
                 let next_cursor = history.next_cursor.map(|it| cursors.give(it));
-                QueryReply::Entries { items, next_cursor }
+                QueryReply::Page { items: QueryItems::Entries(items), next_cursor }
             }
         })
     });
