@@ -1,6 +1,6 @@
 //! Drops values and texts from the journal. The chain still verifies and records the redaction.
 
-use trackside_engine::command::{Ask, Redact, Said};
+use trackside_engine::command::{Ask, Redact, RequestDigest};
 use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -22,7 +22,7 @@ pub struct Redaction {
     pub becomes: Fields,
     pub reason: String,
     /// The idempotency key, and the digest of the request.
-    pub once: Option<(Name, Said)>,
+    pub once: Option<(Name, RequestDigest)>,
 }
 
 impl Runtime {

@@ -262,7 +262,7 @@ fn shifted(
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use trackside_engine::event::{Changes, Same};
+    use trackside_engine::event::{Changes, UniqueClaim};
 
     use super::*;
     use crate::conformance::sample::{entry, key, key_record, name, row};
@@ -336,19 +336,20 @@ mod tests {
 
     #[test]
     fn a_value_is_free_when_its_holder_takes_another() {
-        let same = |seq, entity: &str, same: Same| {
+        let same = |seq, entity: &str, same: UniqueClaim| {
             let changes = Changes { same: Some(same), ..Changes::default() };
             Entry { event: Event::FieldsChanged { changes }, ..entry(seq, entity) }
         };
         let mut builder = ProjectionBuilder::new(0);
-        builder.add(&same(1, "t.thing/A", Same::Taken(name("blue"))), Some(&was("OPEN", 0, Some("red"))));
-        builder.add(&same(2, "t.thing/B", Same::Taken(name("red"))), Some(&was("OPEN", 0, None)));
-        builder.add(&same(3, "t.thing/C", Same::Free), Some(&was("OPEN", 0, Some("grey"))));
+        builder
+            .add(&same(1, "t.thing/A", UniqueClaim::Taken(name("blue"))), Some(&was("OPEN", 0, Some("red"))));
+        builder.add(&same(2, "t.thing/B", UniqueClaim::Taken(name("red"))), Some(&was("OPEN", 0, None)));
+        builder.add(&same(3, "t.thing/C", UniqueClaim::Free), Some(&was("OPEN", 0, Some("grey"))));
         let place = |value: &str| (name("t.thing"), name(value));
         // D released the value earlier, without an entry: its release does not take the value from B, which
         // holds it now.
-        builder.add(&same(4, "t.thing/D", Same::Free), Some(&was("OPEN", 0, Some("red"))));
-        builder.add(&same(5, "t.thing/A", Same::Free), Some(&was("OPEN", 0, Some("blue"))));
+        builder.add(&same(4, "t.thing/D", UniqueClaim::Free), Some(&was("OPEN", 0, Some("red"))));
+        builder.add(&same(5, "t.thing/A", UniqueClaim::Free), Some(&was("OPEN", 0, Some("blue"))));
         let wanted = BTreeMap::from([(place("blue"), None), (place("red"), Some(key("t.thing/B")))]);
         let built = builder.build();
         assert_eq!(built.unique_values, wanted);

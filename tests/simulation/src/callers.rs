@@ -45,7 +45,7 @@ pub(crate) struct Seen {
 impl Question {
     pub fn ask(&self, view: &Lookup<'_>) -> Seen {
         let mut group = match &self.group {
-            Some(key) if self.members => view.listed(key).here().cloned().unwrap_or_default(),
+            Some(key) if self.members => view.group_with_members(key).here().cloned().unwrap_or_default(),
             Some(key) => view.group(key).here().cloned().unwrap_or_default(),
             None => Group::default(),
         };

@@ -20,26 +20,26 @@ impl DecisionBuilder<'_> {
         trigger: &Name,
         request: &Request,
     ) -> Result<Vec<Unmet>, Stop> {
-        let nobody = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
-        self.gates_of(life, &nobody, trigger, request, &|gate| is_about_caller(life, gate))
+        let any_entity = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
+        self.gates_of(life, &any_entity, trigger, request, &|gate| is_about_caller(life, gate))
     }
 
     /// Whether an event could admit this caller for some entity. Conditions of `by` on the entity count as
     /// true.
     pub fn may_admit(&self, life: &Lifecycle, event: &Name, request: &Request) -> bool {
-        let nobody = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
+        let any_entity = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
         let around = self.around();
-        let scope = plain_scope(&around, life, &nobody, request);
+        let scope = plain_scope(&around, life, &any_entity, request);
         let mut arms = life.transition(event).into_iter().flat_map(|it| &it.arms);
         let known = |slot| is_not_of(life, slot);
-        arms.any(|arm| whichever(&scope, &arm.by.outline(), &known) != Some(Value::Bool(false)))
+        arms.any(|arm| partial_value(&scope, &arm.by.outline(), &known) != Some(Value::Bool(false)))
     }
 }
 
 /// Whether a rule could admit some caller to this entity. Conditions of `by` on the caller count as true.
-pub(super) fn may_admit_somebody(scope: &EntityScope<'_>, by: &Guard) -> bool {
+pub(super) fn may_admit_anyone(scope: &EntityScope<'_>, by: &Guard) -> bool {
     let known = |slot: u32| scope.life.reads.get(slot as usize).is_some_and(is_of_entity_alone);
-    whichever(scope, &by.outline(), &known) != Some(Value::Bool(false))
+    partial_value(scope, &by.outline(), &known) != Some(Value::Bool(false))
 }
 
 /// Whether a value is the same for every caller and request.
@@ -49,19 +49,19 @@ fn is_of_entity_alone(read: &Read) -> bool {
 
 /// The value of an expression if only some of its reads are `known`; none if it depends on the rest, or its form does
 /// not show it.
-fn whichever(scope: &EntityScope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Option<Value> {
+fn partial_value(scope: &EntityScope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Option<Value> {
     match it {
         Outline::Constant(value) => Some(value.clone()),
         Outline::Read(slot, members) if members.is_empty() => match scope.life.reads.get(slot.0 as usize)? {
-            Read::Relation(guard) | Read::Computed(guard) => whichever(scope, &guard.outline(), known),
+            Read::Relation(guard) | Read::Computed(guard) => partial_value(scope, &guard.outline(), known),
             _ => known(slot.0).then(|| scope.read(*slot).ok()).flatten(),
         },
-        Outline::Not(it) => match whichever(scope, it, known)? {
+        Outline::Not(it) => match partial_value(scope, it, known)? {
             Value::Bool(is) => Some(Value::Bool(!is)),
             _ => None,
         },
-        Outline::All(parts) => settled(scope, parts, false, known),
-        Outline::Any(parts) => settled(scope, parts, true, known),
+        Outline::All(parts) => junction_value(scope, parts, false, known),
+        Outline::Any(parts) => junction_value(scope, parts, true, known),
         Outline::Equal(sides) => same(scope, sides, known).map(Value::Bool),
         Outline::Differ(sides) => same(scope, sides, known).map(|it| Value::Bool(!it)),
         _ => None,
@@ -69,13 +69,13 @@ fn whichever(scope: &EntityScope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool)
 }
 
 /// The value of a conjunction or disjunction: one `decisive` part settles it.
-fn settled(
+fn junction_value(
     scope: &EntityScope<'_>,
     parts: &[Outline],
     decisive: bool,
     known: &dyn Fn(u32) -> bool,
 ) -> Option<Value> {
-    let all: Vec<Option<Value>> = parts.iter().map(|it| whichever(scope, it, known)).collect();
+    let all: Vec<Option<Value>> = parts.iter().map(|it| partial_value(scope, it, known)).collect();
     let is = |wanted: bool| Some(Value::Bool(wanted));
     if all.contains(&is(decisive)) {
         return is(decisive);
@@ -84,7 +84,7 @@ fn settled(
 }
 
 fn same(scope: &EntityScope<'_>, [left, right]: &[Outline; 2], known: &dyn Fn(u32) -> bool) -> Option<bool> {
-    Some(whichever(scope, left, known)? == whichever(scope, right, known)?)
+    Some(partial_value(scope, left, known)? == partial_value(scope, right, known)?)
 }
 
 /// Whether a gate reads nothing of the entity, so that it is open or closed for all of them.

@@ -7,7 +7,7 @@ use trackside_lifecycle::model::{Consequences, Lifecycle, Notification, NotifyOn
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::count::counted;
+use super::count::count_change;
 use super::fire::plain_scope;
 use super::plan::{Aims, CountedChange, Rule, RulePlan};
 use super::request::Request;
@@ -69,7 +69,7 @@ impl DecisionBuilder<'_> {
             let (_, after) = changes.fields.iter().find(|(it, _)| it == field)?;
             let before = was.value(field);
             // A slot that stays free is not worth an entry.
-            let news = before != *after && !(is_nobody(&before) && is_nobody(after));
+            let news = before != *after && !(names_no_actor(&before) && names_no_actor(after));
             news.then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
         });
         for event in counted_here.iter().filter_map(CountedChange::failure) {
@@ -146,7 +146,7 @@ impl DecisionBuilder<'_> {
                 EntityScope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
             if !rule.creating {
                 for counter in life.counters.iter().filter(|it| it.on_moves) {
-                    moves.extend(counted(self, &scope, counter)?);
+                    moves.extend(count_change(self, &scope, counter)?);
                 }
             }
         }
@@ -256,7 +256,7 @@ impl DecisionBuilder<'_> {
                 }
             }
             for tell in &from.notify {
-                events.extend(self.told(&scope, tell)?);
+                events.extend(self.notification_events(&scope, tell)?);
             }
             for alert in &from.alert {
                 if self.met(&scope, alert.when.as_ref())? {
@@ -313,7 +313,7 @@ impl DecisionBuilder<'_> {
                 };
                 let here = rule.within.as_ref().is_none_or(|it| it.has(&entity.state));
                 if applies && here {
-                    events.extend(self.told(&scope, &rule.notification)?);
+                    events.extend(self.notification_events(&scope, &rule.notification)?);
                 }
             }
         }
@@ -323,7 +323,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    fn told(&self, scope: &EntityScope<'_>, tell: &Notification) -> Result<Vec<Event>, Stop> {
+    fn notification_events(&self, scope: &EntityScope<'_>, tell: &Notification) -> Result<Vec<Event>, Stop> {
         let mut events = Vec::new();
         for it in self.elements(scope, tell.each.as_ref())? {
             let scope = EntityScope { it: it.as_ref(), ..*scope };
@@ -437,8 +437,8 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
     shifts
 }
 
-/// Whether a value names no entity.
-fn is_nobody(value: &Value) -> bool {
+/// Whether a value names no actor.
+fn names_no_actor(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::List(all) => all.is_empty(),

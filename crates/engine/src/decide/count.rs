@@ -23,14 +23,14 @@ impl DecisionBuilder<'_> {
     ) -> Result<Vec<CountedChange<'l>>, Stop> {
         let mut all = Vec::new();
         for counter in names.iter().filter_map(|it| life.counter(it)) {
-            all.extend(counted(self, scope, counter)?);
+            all.extend(count_change(self, scope, counter)?);
         }
         Ok(all)
     }
 }
 
 /// One count of one counter; none if its condition does not hold.
-pub(super) fn counted<'l>(
+pub(super) fn count_change<'l>(
     builder: &DecisionBuilder<'_>,
     scope: &EntityScope<'_>,
     counter: &'l Counter,

@@ -9,9 +9,9 @@ use super::fire::{code_of, describe_guard};
 use super::plan::Rule;
 use super::request::Request;
 use super::{DecisionBuilder, Stop, unknown_lifecycle};
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::Entity;
-use crate::event::Same;
+use crate::event::UniqueClaim;
 use crate::key::{EntityKey, is_valid_id};
 use crate::refusal::{Code, Refusal, Unmet};
 use crate::trace::PointKind;
@@ -114,13 +114,13 @@ impl DecisionBuilder<'_> {
         &self,
         scope: &super::scope::EntityScope<'_>,
         before: Option<&Name>,
-    ) -> Result<Option<Same>, Stop> {
+    ) -> Result<Option<UniqueClaim>, Stop> {
         let value =
             self.same_value(scope)?.filter(|it| match self.draft.unique_holder(&scope.life.name, it) {
                 Found::Here(holder) => holder == scope.entity.key,
                 Found::Absent | Found::Unknown => true,
             });
-        Ok((value.as_ref() != before).then(|| Same::new(value)))
+        Ok((value.as_ref() != before).then(|| UniqueClaim::new(value)))
     }
 
     /// Handles an existing id: some lifecycles declare a transition for it, others refuse.
@@ -139,7 +139,7 @@ impl DecisionBuilder<'_> {
                 .is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
             if leaves {
                 let request = Request { again: true, ..request };
-                match self.fire(key, &What::Event(again.clone()), request) {
+                match self.fire(key, &TransitionRef::Event(again.clone()), request) {
                     Err(Stop::Refused(why)) => refusal.errors.extend(why.errors),
                     done => return done,
                 }

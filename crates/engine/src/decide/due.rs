@@ -11,7 +11,7 @@ use super::request::Request;
 use super::timers::{TimerStep, advanced, fixed, next_occurrence, steps};
 use super::{DecisionBuilder, Stop};
 use crate::actor::ActorKind;
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::{Lease, TimerState};
 use crate::event::{Changes, Event, TallyChange};
 use crate::fields::Fields;
@@ -92,7 +92,7 @@ impl DecisionBuilder<'_> {
                     );
                     self.record(key, &request, name, alert("timeout", severity, message));
                 }
-                self.softly(key, name, |it| {
+                self.try_or_alert(key, name, |it| {
                     it.tell_people(life, key, name, &warn.then, &request, &moved)?;
                     it.follow_up(life, key, &[&warn.then], name, &request, &moved)
                 })?;
@@ -107,7 +107,7 @@ impl DecisionBuilder<'_> {
                 request.cause = self.root;
                 let Some(then) = &timer.then else { return Ok(()) };
                 let moved = MoveResult::nothing(self.here(key)?.1);
-                self.softly(key, name, |it| {
+                self.try_or_alert(key, name, |it| {
                     it.then(life, key, then, name, &request, &moved, ActorKind::Timeout).map(|_| ())
                 })?;
                 Ok(())
@@ -166,7 +166,7 @@ impl DecisionBuilder<'_> {
         request.cause = self.root;
         if let Some(fire) = life.slot(slot).and_then(|it| it.lost.clone()) {
             let condition = Name::from(format!("slots.{slot}.lost"));
-            self.softly(key, &condition, |it| it.fire(key, &What::Event(fire), request))?;
+            self.try_or_alert(key, &condition, |it| it.fire(key, &TransitionRef::Event(fire), request))?;
         }
         Ok(())
     }

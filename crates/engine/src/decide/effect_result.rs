@@ -8,7 +8,7 @@ use super::carry::alert;
 use super::request::Request;
 use super::{DecisionBuilder, Stop};
 use crate::actor::ActorKind;
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
@@ -45,7 +45,7 @@ impl DecisionBuilder<'_> {
         let taken = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));
         request.fields =
             fields.iter().filter(|(name, _)| taken(name)).map(|(a, b)| (a.clone(), b.clone())).collect();
-        self.softly(key, &condition, |it| it.fire(key, &What::Event(fire), request))?;
+        self.try_or_alert(key, &condition, |it| it.fire(key, &TransitionRef::Event(fire), request))?;
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use super::scope::{EntityScope, kind_of};
 use super::{DecisionBuilder, EACH, REACTIONS, Stop};
 use crate::actor::ActorKind;
 use crate::apply::evolve;
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::ids_in;
 use crate::event::{Changes, Event};
 use crate::fields::Fields;
@@ -78,7 +78,7 @@ impl DecisionBuilder<'_> {
         };
         let mut next = Request::engine(kind, fields, condition.clone(), self.root);
         next.reason.clone_from(&request.reason);
-        self.fire(key, &What::Event(then.fire.clone()), next)?;
+        self.fire(key, &TransitionRef::Event(then.fire.clone()), next)?;
         Ok(true)
     }
 
@@ -178,12 +178,12 @@ impl DecisionBuilder<'_> {
             }
             let mut next = Request::engine(ActorKind::System, fields.clone(), trigger.clone(), self.root);
             next.reason.clone_from(&request.reason);
-            let what = What::Event(also.fire.clone());
+            let what = TransitionRef::Event(also.fire.clone());
             if also.willing && !self.willing(&target, &what, &next)? {
                 continue;
             }
             if also.soft {
-                self.softly(&target, trigger, |it| it.fire(&target, &what, next))?;
+                self.try_or_alert(&target, trigger, |it| it.fire(&target, &what, next))?;
             } else {
                 self.fire(&target, &what, next).map_err(|stop| because_of(stop, &target, &also.fire))?;
             }
@@ -192,7 +192,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Whether the checks of the target allow the move.
-    fn willing(&self, target: &EntityKey, what: &What, request: &Request) -> Result<bool, Stop> {
+    fn willing(&self, target: &EntityKey, what: &TransitionRef, request: &Request) -> Result<bool, Stop> {
         let (life, entity) = self.here(target)?;
         let mark = self.hits.borrow().open.len();
         match self.choose(&life, entity, what, request) {
@@ -253,19 +253,19 @@ impl DecisionBuilder<'_> {
     }
 
     /// Tries a move. If it is refused, nothing of it stays but an alert.
-    pub fn softly(
+    pub fn try_or_alert(
         &mut self,
         key: &EntityKey,
         condition: &Name,
         work: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<bool, Stop> {
-        let Some(refusal) = self.attempted(work)? else { return Ok(true) };
+        let Some(refusal) = self.try_or_rollback(work)? else { return Ok(true) };
         self.drop_with_alert(key, condition, &refusal);
         Ok(false)
     }
 
     /// Tries a move. If it is refused, nothing of it stays, and the refusal is returned.
-    pub fn attempted(
+    pub fn try_or_rollback(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<Option<Box<Refusal>>, Stop> {
@@ -326,7 +326,7 @@ impl DecisionBuilder<'_> {
         next.reason.clone_from(&request.reason);
         let target = EntityKey { lifecycle: birth.lifecycle.clone(), id: Name::from(id) };
         if birth.soft {
-            return self.softly(key, trigger, |it| it.create(&target, next)).map(|_| ());
+            return self.try_or_alert(key, trigger, |it| it.create(&target, next)).map(|_| ());
         }
         self.create(&target, next).map_err(|stop| because_of(stop, &target, &Name::new("create")))
     }
@@ -451,8 +451,8 @@ impl DecisionBuilder<'_> {
                     let condition = Name::from(format!("reactions.{}", reaction.name));
                     self.hit(&life, PointKind::Reaction, || format!("reactions.{}", reaction.name));
                     let request = Request::engine(ActorKind::System, fields, condition.clone(), self.root);
-                    let what = What::Event(reaction.fire.clone());
-                    if self.softly(&key, &condition, |it| it.fire(&key, &what, request))? {
+                    let what = TransitionRef::Event(reaction.fire.clone());
+                    if self.try_or_alert(&key, &condition, |it| it.fire(&key, &what, request))? {
                         quiet = false;
                         fired += 1;
                         if fired > REACTIONS {

@@ -40,7 +40,7 @@ pub fn answer(
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else {
         return Err(Fault::Failed(format!("there is no lifecycle {}", entity.key.lifecycle)));
     };
-    let nobody = Actor::engine();
-    sample_scope(law, view, life, entity, &nobody, now, None, |scope| guard.eval(scope))
+    let engine = Actor::engine();
+    sample_scope(law, view, life, entity, &engine, now, None, |scope| guard.eval(scope))
         .unwrap_or(Err(Fault::NotLoaded))
 }

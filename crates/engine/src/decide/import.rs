@@ -12,7 +12,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::configure::not_admin;
-use super::correct::fitting;
+use super::correct::valid_fields;
 use super::create::invalid_id;
 use super::fire::plain_scope;
 use super::request::Request;
@@ -89,7 +89,7 @@ impl DecisionBuilder<'_> {
             unmet.push(unknown_state(&life, to, "state"));
         }
         let mut misfits = Vec::new();
-        let sent = fitting(&life, &it.fields, &mut misfits);
+        let sent = valid_fields(&life, &it.fields, &mut misfits);
         unmet.extend(misfits.into_iter().map(|it| {
             let path = it.field.as_ref().map_or_else(|| "fields".to_owned(), |name| format!("fields.{name}"));
             it.of(&path)
@@ -118,9 +118,9 @@ impl DecisionBuilder<'_> {
         }
         let request = Request { reason: Some(Arc::from(it.origin.reason())), ..request.clone() };
         let with_origin = Request { origin: Some(Arc::new(it.origin.clone())), ..request.clone() };
-        let tallies = self.counted(&life, &it.tallies);
-        self.put_right(&life, key, &blank, None, to, fields, tallies, &with_origin, "import")?;
-        self.given_leases(key, &it.leases, &request, "import")?;
+        let tallies = self.tally_changes(&life, &it.tallies);
+        self.write_correction(&life, key, &blank, None, to, fields, tallies, &with_origin, "import")?;
+        self.grant_leases(key, &it.leases, &request, "import")?;
         self.twin_of(key, &request)
     }
 

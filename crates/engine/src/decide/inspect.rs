@@ -9,7 +9,7 @@ use super::plan::sample_scope;
 use super::request::Request;
 use super::{DecisionBuilder, Stop};
 use crate::actor::{Actor, ActorKind};
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::Entity;
 use crate::event::{Changes, Event, EventKind};
 use crate::fields::Fields;
@@ -58,8 +58,8 @@ impl DecisionBuilder<'_> {
             let mut request =
                 Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
             request.reason = Some(why);
-            let what = What::Event(repair.clone());
-            match self.attempted(|it| it.fire(key, &what, request))? {
+            let what = TransitionRef::Event(repair.clone());
+            match self.try_or_rollback(|it| it.fire(key, &what, request))? {
                 None => {
                     self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
                 }
@@ -91,7 +91,7 @@ impl DecisionBuilder<'_> {
         &mut self,
         key: &EntityKey,
         found: &str,
-        without: &[(Name, EntityKey)],
+        ghost_places: &[(Name, EntityKey)],
         asked: &Request,
     ) -> Result<(), Stop> {
         if !(asked.is_admin() || asked.is_own()) {
@@ -104,8 +104,8 @@ impl DecisionBuilder<'_> {
         let rule = Name::new(RECORD);
         self.violation(key, &rule, Severity::Error, message, evidence);
         self.correct_for(key, rule, &state, "Repair: rebuilt from the journal")?;
-        self.remade.push(key.clone());
-        self.without.extend(without.iter().cloned());
+        self.to_rebuild.push(key.clone());
+        self.ghost_places.extend(ghost_places.iter().cloned());
         Ok(())
     }
 

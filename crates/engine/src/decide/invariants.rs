@@ -67,7 +67,7 @@ impl DecisionBuilder<'_> {
     /// The entities that the decision moved, and those whose counts it changed.
     fn looked_at(&self) -> Vec<EntityKey> {
         let mut keys = self.touched.clone();
-        for owner in self.draft.counted() {
+        for owner in self.draft.owners_of_changed_groups() {
             if !keys.contains(&owner) {
                 keys.push(owner);
             }

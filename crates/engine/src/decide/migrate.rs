@@ -18,7 +18,7 @@ use super::{DecisionBuilder, Stop};
 use crate::apply::evolve;
 use crate::command::Migrate;
 use crate::entity::Entity;
-use crate::event::{Changes, Entry, Event, Same, TallyChange};
+use crate::event::{Changes, Entry, Event, TallyChange, UniqueClaim};
 use crate::key::EntityKey;
 use crate::ranking::{RankingKey, Reranked};
 use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
@@ -108,7 +108,7 @@ impl DecisionBuilder<'_> {
             unmet.push(Unmet::new(Code::VersionMismatch, message));
         }
         self.still_open(&earlier, &before, &mut unmet);
-        if let Some(Same::Taken(value)) = &undo.same
+        if let Some(UniqueClaim::Taken(value)) = &undo.same
             && let Found::Here(other) = self.draft.unique_holder(&key.lifecycle, value)
             && other != *key
         {

@@ -49,7 +49,7 @@ use trackside_lifecycle::value::Value;
 pub use allowed::allowed;
 pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub use carry::groups_of;
-pub use explain::{Checked, TransitionOption, ways};
+pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, gathered};
 pub use inspect::{computed, fields_of, is_repair};
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
@@ -224,9 +224,9 @@ struct DecisionBuilder<'a> {
     /// Entities whose places are written even if unchanged.
     restated: Vec<EntityKey>,
     /// Entities being rebuilt: their ranking rows are written even when empty, and whether each order is open.
-    remade: Vec<EntityKey>,
+    to_rebuild: Vec<EntityKey>,
     /// Places of entities that do not exist, by ranking.
-    without: Vec<(Name, EntityKey)>,
+    ghost_places: Vec<(Name, EntityKey)>,
     /// Fields that the decision must leave as they are.
     kept: Vec<(EntityKey, Name)>,
     ignored: Vec<Name>,
@@ -245,8 +245,8 @@ impl<'a> DecisionBuilder<'a> {
             root: None,
             touched: Vec::new(),
             restated: Vec::new(),
-            remade: Vec::new(),
-            without: Vec::new(),
+            to_rebuild: Vec::new(),
+            ghost_places: Vec::new(),
             kept: Vec::new(),
             ignored: Vec::new(),
         }
@@ -281,8 +281,8 @@ impl<'a> DecisionBuilder<'a> {
             }
             Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
             Ask::Inspect { entity } => self.inspect(entity)?,
-            Ask::Repair { entity, found, without } => {
-                self.repair(entity, found, without, &request(&Fields::default()))?;
+            Ask::Repair { entity, found, ghost_places } => {
+                self.repair(entity, found, ghost_places, &request(&Fields::default()))?;
             }
             Ask::HandleAlert { entity, alert, action } => {
                 return self.handle_alert(entity, *alert, *action, &request(&Fields::default()));

@@ -16,7 +16,7 @@ use super::{DecisionBuilder, Stop};
 use crate::apply::evolve;
 use crate::command::{Ask, Command, Redact};
 use crate::entity::Entity;
-use crate::event::{Changes, Entry, Event, Same};
+use crate::event::{Changes, Entry, Event, UniqueClaim};
 use crate::law::Law;
 use crate::redact::{cleared, recounted, replayed};
 use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
@@ -93,7 +93,7 @@ impl DecisionBuilder<'_> {
             changes.shifts = shifts(&life, Some(&before), &next);
             changes.same = self.same_change(&scope, before.same.as_ref())?;
             if changes.same.is_none() && (gone.same || left.same != before.same) {
-                changes.same = Some(Same::new(before.same.clone()));
+                changes.same = Some(UniqueClaim::new(before.same.clone()));
             }
         }
         self.moved()?;

@@ -7,7 +7,7 @@ use super::scope::{EntityScope, kind_of};
 use super::timers::{due, reset_timer, steps};
 use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, TimerState};
-use crate::event::{Changes, Same, Shift, TallyChange};
+use crate::event::{Changes, Shift, TallyChange, UniqueClaim};
 use crate::key::{EntityKey, GroupKey};
 
 type TimerChanges = Vec<(Name, Option<TimerState>)>;
@@ -161,6 +161,6 @@ pub(super) fn back(before: &Entity, changes: &Changes) -> Changes {
         tallies,
         timers: timers.collect(),
         shifts: shifts.collect(),
-        same: changes.same.as_ref().map(|_| Same::new(before.same.clone())),
+        same: changes.same.as_ref().map(|_| UniqueClaim::new(before.same.clone())),
     }
 }

@@ -28,7 +28,7 @@ impl DecisionBuilder<'_> {
         self.add_watchers(&moved, true, &mut keys)?;
         let mut changes = self.reranked(&moved, &keys)?;
         let gone = |(ranking, entity): (Name, EntityKey)| Reranked::Placed { ranking, entity, place: None };
-        changes.extend(std::mem::take(&mut self.without).into_iter().map(gone));
+        changes.extend(std::mem::take(&mut self.ghost_places).into_iter().map(gone));
         if let Some(last) = self.draft.entries.last_mut() {
             last.reranked.extend(changes);
         }
@@ -51,8 +51,8 @@ impl DecisionBuilder<'_> {
                 };
                 let place = self.place(life, ranking, entity)?;
                 let is_new = place.as_ref() != known.and_then(|it| it.place(&key.id));
-                let remade = self.remade.contains(key);
-                if is_new || remade || (place.is_some() && self.restated.contains(key)) {
+                let to_rebuild = self.to_rebuild.contains(key);
+                if is_new || to_rebuild || (place.is_some() && self.restated.contains(key)) {
                     let within = place.as_ref().map(|it| it.within.clone());
                     changes.push(Reranked::Placed {
                         ranking: ranking.name.clone(),
@@ -90,8 +90,8 @@ impl DecisionBuilder<'_> {
                 }
                 _ => false,
             });
-            let remade = self.remade.iter().any(|it| it.lifecycle == index.lifecycle);
-            if open != known.unwrap_or(true) || (filled && (!open || remade)) {
+            let to_rebuild = self.to_rebuild.iter().any(|it| it.lifecycle == index.lifecycle);
+            if open != known.unwrap_or(true) || (filled && (!open || to_rebuild)) {
                 changes.push(Reranked::Opened { ranking: index, within, open });
             }
         }
@@ -101,7 +101,7 @@ impl DecisionBuilder<'_> {
     /// All touched entities, and those whose counts changed.
     pub fn moved_ones(&self) -> Vec<EntityKey> {
         let mut keys = self.touched.clone();
-        for owner in self.draft.counted() {
+        for owner in self.draft.owners_of_changed_groups() {
             if !keys.contains(&owner) {
                 keys.push(owner);
             }
@@ -156,7 +156,7 @@ impl DecisionBuilder<'_> {
             return Ok(None);
         }
         let around = self.around();
-        let request = nobody();
+        let request = ranking_request();
         let scope = plain_scope(&around, life, entity, &request);
         if let Some(when) = &ranking.when {
             // An entity whose place cannot be computed is not handed out.
@@ -192,7 +192,7 @@ impl DecisionBuilder<'_> {
             }
         }
         let around = self.around();
-        let request = nobody();
+        let request = ranking_request();
         let scope = plain_scope(&around, life, &somebody, &request);
         // A condition that cannot be evaluated closes it.
         Ok(self.test(&scope, open)?.unwrap_or(false))
@@ -208,7 +208,7 @@ pub fn reindex(law: &Law, view: &View, now: Timestamp) -> Vec<Reranked> {
 }
 
 /// A request without a caller: rankings are the same for all actors.
-fn nobody() -> Request {
+fn ranking_request() -> Request {
     Request::engine(ActorKind::System, Fields::default(), Name::new("ranking"), None)
 }
 

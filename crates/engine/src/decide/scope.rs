@@ -245,7 +245,7 @@ impl EntityScope<'_> {
                 let life = self.around.law.definition(&key.lifecycle, other.definition);
                 let Some(inverse) = life.and_then(|it| it.inverse(name)) else { return Ok(Value::Int(0)) };
                 let group = GroupKey { of: key.clone(), name: name.clone() };
-                return self.counted(&group, &inverse.from, count);
+                return self.group_count(&group, &inverse.from, count);
             }
             EntityAttribute::Counter(name) => {
                 let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
@@ -287,11 +287,11 @@ impl EntityScope<'_> {
         }
         let Some(inverse) = self.life.inverse(name) else { return Ok(Value::Int(0)) };
         let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
-        self.counted(&group, &inverse.from, count)
+        self.group_count(&group, &inverse.from, count)
     }
 
     /// The number of entities in a group that match `count`.
-    fn counted(&self, group: &GroupKey, of: &Name, count: &Count) -> Result<Value, Fault> {
+    fn group_count(&self, group: &GroupKey, of: &Name, count: &Count) -> Result<Value, Fault> {
         match self.around.draft.counts(group) {
             Found::Here(counts) => Ok(int(self.tally_of(of, counts, count))),
             Found::Absent => Ok(Value::Int(0)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{AlertAction, Ask, Claim, Command, Fire, What};
+use trackside_engine::command::{AlertAction, Ask, Claim, Command, Fire, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -351,8 +351,8 @@ impl Asking<'_> {
             _ => None,
         };
         let what = match by_target {
-            Some(state) => What::To(state.clone()),
-            None => What::Event(arm.transition.clone()),
+            Some(state) => TransitionRef::To(state.clone()),
+            None => TransitionRef::Event(arm.transition.clone()),
         };
         let held = arm.holding.as_ref().and_then(|it| entity.lease(it)).map(|it| it.fence);
         let fence = match dice.below(10) {

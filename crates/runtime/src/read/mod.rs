@@ -27,7 +27,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_engine::present::PresentedEntity;
-use trackside_engine::query::Asking;
+use trackside_engine::query::QueryReader;
 use trackside_engine::view::{Needs, Project};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
@@ -193,7 +193,7 @@ impl ReadView {
     /// For each of these entities, whether the actor may see it.
     fn may_read(&mut self, entities: &[Arc<Entity>], actor: &Actor) -> Result<Vec<bool>, ReadError> {
         self.ask(|law, view, now| {
-            let asking = Asking { law, view, actor, shown: true, now };
+            let asking = QueryReader { law, view, actor, shown: true, now };
             Needs::collect(entities.iter().map(|it| asking.may_read(it)))
         })
     }

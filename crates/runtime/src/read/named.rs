@@ -7,7 +7,7 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::query::{Asking, QueryKind, QueryPlan, named, sort, values};
+use trackside_engine::query::{QueryKind, QueryPlan, QueryReader, find_query, sort, values};
 use trackside_engine::ranking::{RankingIndex, RankingKey};
 use trackside_engine::view::Needs;
 use trackside_lifecycle::name::Name;
@@ -44,7 +44,7 @@ impl Reads {
         let mut view = ReadView::new(self);
         let law = view.law().clone();
         let pack = law.pack(pack).ok_or_else(|| ReadError::unknown_pack(&law, pack))?;
-        let plan = QueryPlan::new(&law, named(pack, query)?, asked)?;
+        let plan = QueryPlan::new(&law, find_query(pack, query)?, asked)?;
         match &plan.kind {
             QueryKind::History(key) => {
                 self.readable(key, actor).map(|it| NamedAnswer::History(it.key.clone()))
@@ -52,7 +52,7 @@ impl Reads {
             QueryKind::Values => {
                 let mut counts = Vec::new();
                 for name in &plan.query.counts {
-                    let counted = QueryPlan::counted(&law, named(pack, name)?, &plan.params)?;
+                    let counted = QueryPlan::for_counting(&law, find_query(pack, name)?, &plan.params)?;
                     counts.push((name.clone(), self.rows(&mut view, &law, &counted, actor)?.len()));
                 }
                 Ok(NamedAnswer::Values(values(pack, &self.shared.project(), &plan, &counts)?))
@@ -131,7 +131,7 @@ fn passed(
     entities: Vec<Arc<Entity>>,
 ) -> Result<Vec<Row>, ReadError> {
     let rows = view.ask(|law, view, now| {
-        let asking = Asking { law, view, actor, shown: true, now };
+        let asking = QueryReader { law, view, actor, shown: true, now };
         Needs::collect(entities.iter().map(|it| asking.row(plan.query, &plan.params, it)))
     })?;
     Ok(rows.into_iter().zip(entities).filter_map(|(keys, it)| Some((keys?, it))).collect())

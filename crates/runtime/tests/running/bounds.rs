@@ -134,7 +134,7 @@ fn groups_are_evicted_and_counted_correctly() {
             let group = GroupKey { of: key(&format!("store.box/B-{n}")), name: Name::new("things") };
             let counted = runtime.gateway().unwrap().look(move |_, view, _| {
                 view.read(|view| {
-                    let listed = view.listed(&group).here();
+                    let listed = view.group_with_members(&group).here();
                     let listed = listed.map_or(0, |it| it.members.values().flatten().count());
                     (view.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()), listed)
                 })

@@ -71,9 +71,9 @@ fn told(
         "givenTo": it.given_to,
         "ableToAct": it.able,
         "claimable": it.claimable.iter().map(|(event, who)| json!({ "event": event, "who": who })).collect::<Vec<_>>(),
-        "keptBackBy": it.kept_back_by.iter().map(keeper).collect::<Vec<_>>(),
+        "keptBackBy": it.blocked_by.iter().map(keeper).collect::<Vec<_>>(),
         "ready": ready,
-        "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
+        "transitions": it.transitions.iter().map(way).collect::<Vec<_>>(),
         "attempts": trials,
         "waitingFor": waiting(it),
         "timers": coming.iter().map(PendingTimer::to_json).collect::<Vec<_>>(),
@@ -102,7 +102,7 @@ pub(super) fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Ve
             // The expiry of a lease is a timer of its slot.
             None => life.slots.iter().find(|slot| lease_timer(&slot.name) == *name)?.lost.as_ref(),
         });
-        let led = it.ways.iter().filter(|way| Some(&way.event) == then).flat_map(|it| &it.to);
+        let led = it.transitions.iter().filter(|way| Some(&way.event) == then).flat_map(|it| &it.to);
         let mut to: Vec<&Name> = led.collect();
         to.dedup();
         Some(PendingTimer { name, at: timer.due?, ends_at: timer.ends_at()?, then, to })
@@ -134,14 +134,14 @@ fn way(way: &TransitionOption) -> Value {
         way.takes.iter().map(|(name, required)| json!({ "field": name, "required": required })).collect();
     json!({
         "event": way.event, "about": way.about, "to": way.to, "who": way.who, "permitted": way.permitted,
-        "heard": way.heard,
+        "heard": way.gates_open,
         "takes": takes, "needsReason": way.needs_reason, "needsTarget": way.needs_target, "checks": checks,
         "open": way.is_open(), "openToOthers": way.is_open_to_others(),
     })
 }
 
 fn keeper(it: &BlockingEntity) -> Value {
-    let openers = it.openers.iter();
+    let openers = it.unblock_options.iter();
     let openers = openers.map(|it| json!({ "event": it.event, "who": it.who, "permitted": it.permitted }));
     json!({
         "lifecycle": it.entity.lifecycle, "id": it.entity.id, "says": it.says, "openers": openers.collect::<Vec<_>>(),
@@ -168,7 +168,7 @@ fn tried(event: &str, trial: &Trial) -> Value {
 /// The reasons why the entity is blocked, without duplicates: who must act, and which conditions fail.
 fn waiting(it: &Explanation) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
-    for way in &it.ways {
+    for way in &it.transitions {
         let unmet: Vec<&str> = way
             .checks
             .iter()
@@ -191,7 +191,7 @@ fn summary(it: &Explanation, ready: &[&str], asked: &[OpenRequest], next: Option
     for it in asked {
         text.push_str(&format!(" {}", it.in_words));
     }
-    if it.ways.is_empty() {
+    if it.transitions.is_empty() {
         text.push_str(" It has ended: nothing moves it any more.");
     } else if ready.is_empty() {
         text.push_str(" Nothing that you could ask for now would move it.");
@@ -201,9 +201,9 @@ fn summary(it: &Explanation, ready: &[&str], asked: &[OpenRequest], next: Option
     for (event, who) in &it.claimable {
         text.push_str(&format!(" It can be claimed ({event}) by: {who}."));
     }
-    for keeper in &it.kept_back_by {
+    for keeper in &it.blocked_by {
         text.push_str(&format!(" {} keeps it back: {}.", keeper.entity, keeper.says.trim_end_matches('.')));
-        for it in &keeper.openers {
+        for it in &keeper.unblock_options {
             text.push_str(&format!(" {} there would help, by: {}.", it.event, it.who));
         }
     }

@@ -67,10 +67,10 @@ fn request(reads: &Reads, law: &Law, key: &EntityKey, actor: &Actor) -> Result<O
     let life = law.definition(&key.lifecycle, it.entity.definition).map(|it| &**it);
     let face = life.and_then(|it| it.face.as_ref());
     let decisions: Vec<&Name> = face.iter().flat_map(|it| [&it.approve, &it.deny]).flatten().collect();
-    let ways = it.ways.iter().filter(|it| decisions.contains(&&it.event));
+    let ways = it.transitions.iter().filter(|it| decisions.contains(&&it.event));
     let deciders: Vec<Value> = ways
         .clone()
-        .map(|it| json!({ "event": it.event, "who": it.who, "permitted": it.permitted && it.heard }))
+        .map(|it| json!({ "event": it.event, "who": it.who, "permitted": it.permitted && it.gates_open }))
         .collect();
     let clocks = coming(&it, life);
     let first = clocks.iter().min_by_key(|it| it.at);

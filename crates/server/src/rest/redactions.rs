@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
-use trackside_engine::command::Said;
+use trackside_engine::command::RequestDigest;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
@@ -44,7 +44,7 @@ fn drop_payloads(
     app: &App,
     by: Requester,
     body: RedactBody,
-    once: Option<(Name, Said)>,
+    once: Option<(Name, RequestDigest)>,
 ) -> Result<Value, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
     let records = records(app, &entity)?;

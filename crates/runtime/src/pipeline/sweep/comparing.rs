@@ -134,7 +134,7 @@ impl Decider {
                         trial.newest,
                         entity,
                         &found,
-                        std::mem::take(&mut pass.without),
+                        std::mem::take(&mut pass.ghost_places),
                     )? {
                         Mended::Done => {
                             pass.report.mended += 1;
@@ -160,10 +160,10 @@ impl Decider {
         newest: u64,
         entity: Arc<Entity>,
         found: &str,
-        without: Vec<(Name, EntityKey)>,
+        ghost_places: Vec<(Name, EntityKey)>,
     ) -> Result<Mended, StoreError> {
         Ok(match self.is_sealed(newest)? {
-            Some(true) => match self.repair_record_without(entity, found, without) {
+            Some(true) => match self.repair_record_and_ghosts(entity, found, ghost_places) {
                 Ok(CommandAnswer::Accepted(_)) => Mended::Done,
                 Ok(_) | Err(_) => Mended::Not,
             },
@@ -219,17 +219,17 @@ impl Decider {
 
     /// Replaces the stored entity by the one that the journal gives.
     pub(super) fn repair_record(&mut self, entity: Arc<Entity>, found: &str) -> SubmitResult {
-        self.repair_record_without(entity, found, Vec::new())
+        self.repair_record_and_ghosts(entity, found, Vec::new())
     }
 
     /// Mends the rows, and removes places of entities that do not exist.
-    fn repair_record_without(
+    fn repair_record_and_ghosts(
         &mut self,
         entity: Arc<Entity>,
         found: &str,
-        without: Vec<(Name, EntityKey)>,
+        ghost_places: Vec<(Name, EntityKey)>,
     ) -> SubmitResult {
-        let ask = Ask::Repair { entity: entity.key.clone(), found: Arc::from(found), without };
+        let ask = Ask::Repair { entity: entity.key.clone(), found: Arc::from(found), ghost_places };
         let key = entity.key.clone();
         self.memory.view.load(entity);
         self.timers.bring_back();

@@ -120,7 +120,7 @@ pub(super) struct SweepPass {
     /// Entities to mend, with their last entry.
     pub to_mend: Vec<(EntityKey, u64, Option<String>)>,
     /// Places of entities that do not exist, by ranking: the next rebuild removes them.
-    pub without: Vec<(Name, EntityKey)>,
+    pub ghost_places: Vec<(Name, EntityKey)>,
     /// The check of groups and rankings; none when it is over.
     together: Option<Box<Together>>,
     /// Rows of it that were read.

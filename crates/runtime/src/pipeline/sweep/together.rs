@@ -218,7 +218,7 @@ impl Decider {
         };
         match somebody {
             Some(somebody) => {
-                pass.without.extend(ghosts);
+                pass.ghost_places.extend(ghosts);
                 self.blame(&somebody, told, pass)?;
             }
             None => pass.report.unchecked += ghosts.len() as u64,

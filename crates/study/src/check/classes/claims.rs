@@ -78,14 +78,15 @@ fn shares(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     for part in sites(study.life()) {
         for (n, also) in part.then.also.iter().enumerate() {
             let way = part.way.clone().key("also").item(n);
-            if let Some((key, message, advice)) = nobody(survey, study.life(), also) {
+            if let Some((key, message, advice)) = empty_share(survey, study.life(), also) {
                 found.push(Finding::new(Class::ShareOfNobody, study.name(), way.key(key), message, advice));
             }
         }
     }
 }
 
-fn nobody(
+/// Why a share of a ranking moves no entity: the key, the problem and the advice.
+fn empty_share(
     survey: &Survey<'_>,
     life: &Lifecycle,
     also: &Also,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind, ENGINE};
-use trackside_engine::command::{AlertAction, Ask, Command, Fire, ImportedEntity, Seed, What};
+use trackside_engine::command::{AlertAction, Ask, Command, Fire, ImportedEntity, Seed, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
@@ -235,7 +235,7 @@ fn fires(
             }
             let fire = Fire {
                 entity: entity.clone(),
-                what: What::Event(root.trigger.clone()),
+                what: TransitionRef::Event(root.trigger.clone()),
                 fields: fields.clone(),
                 fence: None,
                 if_version: None,

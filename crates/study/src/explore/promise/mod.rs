@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::actor::Actor;
+use trackside_engine::condition::ConditionScope;
 use trackside_engine::entity::Entity;
-use trackside_engine::look::Looking;
 use trackside_lifecycle::guard::{Fault, Guard};
 use trackside_lifecycle::model::{Pack, Property, PropertyKind};
 use trackside_lifecycle::name::Name;
@@ -70,7 +70,7 @@ impl Promises {
         before: Option<&Entity>,
         actor: Option<&Actor>,
     ) -> Result<bool, Fault> {
-        let looking = Looking {
+        let looking = ConditionScope {
             law: &self.law,
             view: &scene.view,
             entity,

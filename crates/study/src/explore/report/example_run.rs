@@ -1,7 +1,7 @@
 //! A run for readers: each step with its actor, time and changes.
 
 use serde::Serialize;
-use trackside_engine::command::{Ask, Command, What as Named};
+use trackside_engine::command::{Ask, Command, TransitionRef};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
@@ -129,7 +129,7 @@ fn asked(command: &Command) -> String {
         Ask::Create { entity, fields } => format!("creates {entity}{}", with(fields)),
         Ask::Fire(fire) => {
             let name: &Name = match &fire.what {
-                Named::Event(name) | Named::To(name) => name,
+                TransitionRef::Event(name) | TransitionRef::To(name) => name,
             };
             let late = match fire.fence {
                 Some(fence) => format!(" (fence {fence})"),
