@@ -292,7 +292,7 @@ impl Late {
     }
 
     fn is_closed(&self, it: &OpenEffectRow) -> bool {
-        if is_enabled(Failpoint::EffectAgain) {
+        if is_enabled(Failpoint::AnsweredEffectRepeated) {
             return false;
         }
         self.settled.contains(&it.id) || self.erased.get(&it.entity).is_some_and(|seq| *seq > it.id)

@@ -72,7 +72,7 @@ impl Wish {
         }
     }
 
-    /// Whether it may take many turns before there is an answer.
+    /// Whether it may take many steps before there is an answer.
     pub fn takes_long(&self) -> bool {
         matches!(self, Self::Advance(_) | Self::Sweep)
     }

@@ -12,7 +12,7 @@ use trackside_lifecycle::name::Name;
 
 use super::Overlay;
 
-/// Decisions that are dropped in one turn, at least.
+/// Decisions that are dropped in one step, at least.
 const AT_ONCE: usize = 256;
 
 #[derive(Debug, Default)]

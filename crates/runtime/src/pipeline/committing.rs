@@ -10,7 +10,7 @@ use super::committer::{Committed, Committer, JournalEnds};
 use super::decided_batch::{BatchCounts, DecidedBatch};
 use crate::answer::Failure;
 use crate::figures::Figures;
-use crate::shared::{Shared, TroubleSource};
+use crate::shared::{ProblemSource, Shared};
 use crate::work::CommitReply;
 
 /// The committer at work. Its results are on disk and published, but not yet flushed to the projections.
@@ -28,12 +28,12 @@ impl Committing {
         Self { shared, ends: committer.ends(), committer: Some(committer) }
     }
 
-    /// Commits a turn and answers. Batches decided after a failure are rejected.
+    /// Commits a step and answers. Batches decided after a failure are rejected.
     pub fn commit(&mut self, batch: DecidedBatch) -> Option<Arc<Committed>> {
         let asked = batch.content.counts.waiting_callers();
         if self.shared.is_broken() {
             Figures::add(&self.shared.figures.failed, asked);
-            let why = self.shared.trouble_of(&[TroubleSource::Journal]).unwrap_or_default();
+            let why = self.shared.problem_of(&[ProblemSource::Journal]).unwrap_or_default();
             turn_down(batch.replies, &why);
             return None;
         }
@@ -51,7 +51,7 @@ impl Committing {
             Err(error) => {
                 Figures::add(&self.shared.figures.failed, asked);
                 let why = error.to_string();
-                self.shared.set_trouble(TroubleSource::Journal, Some(why.clone()));
+                self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
                 self.shared.set_broken(true);
                 Figures::add(&self.shared.figures.failed_commits, 1);
                 turn_down(replies, &why);

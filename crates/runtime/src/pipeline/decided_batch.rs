@@ -14,7 +14,7 @@ use crate::answer::{CommandAnswer, Seals};
 use crate::tally::RefusalKind;
 use crate::work::CommitReply;
 
-/// All decisions of one turn; one commit.
+/// All decisions of one step; one commit.
 #[derive(Default)]
 pub(crate) struct DecidedBatch {
     pub content: BatchContent,

@@ -27,7 +27,7 @@ use crate::memory::{CacheSizes, DeciderMemory, Limits, LoadError, ROUNDS};
 use crate::requester::Requester;
 use crate::work::{Responder, Work};
 
-/// Most timers that one turn fires, so that callers are served in between.
+/// Most timers that one step fires, so that callers are served in between.
 const DUE: usize = 512;
 /// The number of commands that justify a commit of their own while the committer is idle.
 const WORTH_IT: usize = 32;
@@ -115,7 +115,7 @@ impl Decider {
         self.memory.flushed(upto);
     }
 
-    /// Whether it is moving the manual clock and needs another turn.
+    /// Whether it is moving the manual clock and needs another step.
     pub fn is_advancing(&self) -> bool {
         self.time.advancing_to().is_some()
     }
@@ -140,8 +140,8 @@ impl Decider {
     }
 
     /// Why timers wait, or which were set aside.
-    pub fn trouble(&self) -> Option<String> {
-        self.timers.trouble()
+    pub fn problem(&self) -> Option<String> {
+        self.timers.problem()
     }
 
     /// Whether the sweep found journal entries that were altered.
@@ -161,7 +161,7 @@ impl Decider {
 
     /// Fires due timers, then decides commands. `work` is only taken while the clock is not being moved. It ends
     /// early when there is enough for a commit and `is_awaited` says that the committer has nothing to do.
-    pub fn turn(
+    pub fn step(
         &mut self,
         work: &mut dyn Iterator<Item = Work>,
         is_awaited: &dyn Fn() -> bool,
@@ -263,11 +263,11 @@ impl Decider {
         match work {
             Work::Command(command, reply, options) => {
                 if let Some(stages) = &options.stages {
-                    stages.is_taken();
+                    stages.mark_taken();
                 }
                 let mut outcome = self.answer(&command);
                 if let Some(stages) = &options.stages {
-                    stages.is_decided();
+                    stages.mark_decided();
                 }
                 match &mut outcome {
                     Ok(CommandAnswer::Refused(refusal)) => self.refused(&command, refusal.code),
@@ -402,7 +402,7 @@ impl Decider {
         Ok(())
     }
 
-    /// Takes the batch that this turn decided.
+    /// Takes the batch that this step decided.
     pub fn finish(&mut self) -> DecidedBatch {
         let mut batch = std::mem::take(&mut self.batch);
         let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();
@@ -441,7 +441,7 @@ impl Decider {
         for entry in entries.iter() {
             self.follow(entry);
         }
-        if is_enabled(Failpoint::KeyLetGo) {
+        if is_enabled(Failpoint::KeyEvictedEarly) {
             let keys = entries.iter().filter_map(|it| it.key.as_ref());
             keys.for_each(|it| self.memory.view.forget_key(&it.by, &it.key));
         }
@@ -454,7 +454,11 @@ impl Decider {
         let before = self.memory.view.get(&entry.entity);
         let was = before.filter(|_| entry.event.changes().is_some()).map(StateBefore::of);
         self.batch.content.prior_states.push(PriorState {
-            prev: if is_enabled(Failpoint::NoTrail) { 0 } else { before.map_or(0, |it| it.seq) },
+            prev: if is_enabled(Failpoint::PreviousRecordMissing) {
+                0
+            } else {
+                before.map_or(0, |it| it.seq)
+            },
             was,
         });
         self.timers.before(before, entry);

@@ -17,7 +17,7 @@ use crate::answer::Failure;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::figures::Figures;
 use crate::memory::CacheSizes;
-use crate::shared::{Shared, TroubleSource};
+use crate::shared::{ProblemSource, Shared};
 use crate::work::Work;
 
 /// The workers as a store is opened.
@@ -69,8 +69,8 @@ pub(crate) fn decide(
 ) -> DecidedBatch {
     decider.flushed(shared.written());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
-    let batch = decider.turn(&mut work, &|| shared.is_idle());
-    shared.set_trouble(TroubleSource::Timers, decider.trouble());
+    let batch = decider.step(&mut work, &|| shared.is_idle());
+    shared.set_problem(ProblemSource::Timers, decider.problem());
     shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
     let CacheSizes { entities, groups, values, keys, places } = decider.sizes();
     let figures = &shared.figures;
@@ -126,7 +126,7 @@ pub(crate) fn write_behind(
     let scrubbed = flusher.scrub();
     shared.caught_up(upto);
     scrubbed?;
-    shared.set_trouble(TroubleSource::Projections, None);
+    shared.set_problem(ProblemSource::Projections, None);
     Figures::add(&shared.figures.flushes, 1);
     Ok(())
 }

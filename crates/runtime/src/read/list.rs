@@ -14,7 +14,7 @@ use trackside_lifecycle::name::Name;
 use trackside_store::store::Listing;
 
 use super::error::near;
-use super::narrow::{Meaning, Narrow};
+use super::list_filter::{ConditionNames, ListFilter};
 use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads, page};
@@ -168,28 +168,28 @@ impl Reads {
             Some(id) if is_valid_id(id) => Some(EntityKey::new(query.lifecycle.clone(), id.as_str())),
             Some(other) => return Err(ReadError::Cursor(other.clone())),
         };
-        let mut narrow =
-            query.filter.as_ref().map(|it| self.narrow(it, &query.lifecycle)).unwrap_or_default();
+        let mut filtered =
+            query.filter.as_ref().map(|it| self.list_filter(it, &query.lifecycle)).unwrap_or_default();
         if !query.states.is_empty() {
             let asked = query.states.iter();
-            let known = narrow.states.take();
-            narrow.states = Some(
+            let known = filtered.states.take();
+            filtered.states = Some(
                 asked.filter(|it| known.as_ref().is_none_or(|known| known.contains(it))).cloned().collect(),
             );
         }
-        if narrow.is_empty() {
+        if filtered.is_empty() {
             return Ok(None);
         }
         let overdue_at = query.overdue.then(|| self.now());
-        let states = narrow.states.unwrap_or_default();
-        Ok(Some(Listing { lifecycle: None, states, indexed: narrow.indexed, overdue_at, after, most: 0 }))
+        let states = filtered.states.unwrap_or_default();
+        Ok(Some(Listing { lifecycle: None, states, indexed: filtered.indexed, overdue_at, after, most: 0 }))
     }
 
-    fn narrow(&self, filter: &Filter, lifecycle: &Name) -> Narrow {
+    fn list_filter(&self, filter: &Filter, lifecycle: &Name) -> ListFilter {
         let law = self.shared.law();
         let read = |slot| filter.read(slot).cloned();
-        let meaning = Meaning { law: &law, lifecycle, read: &read, params: &Fields::default() };
-        meaning.narrow(&filter.guard().outline())
+        let names = ConditionNames { law: &law, lifecycle, read: &read, params: &Fields::default() };
+        names.list_filter(&filter.guard().outline())
     }
 }
 

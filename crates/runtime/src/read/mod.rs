@@ -3,19 +3,19 @@
 //! Reads return only durable data and are monotonic: commits that are not flushed yet are laid over the projections.
 //! Only explanations and rankings wait for the decider.
 
-mod again;
 mod alerts;
 mod arrival;
 mod error;
 mod explain;
 mod history;
-mod lately;
 mod list;
-mod named;
-mod narrow;
+mod list_filter;
 mod notices;
-mod past;
+mod pack_query;
 mod read_view;
+mod recent_throughput;
+mod replayed_records;
+mod state_at;
 mod stats;
 mod survey;
 mod walk;
@@ -46,10 +46,10 @@ pub use error::ReadError;
 pub use explain::{Explanation, Trial};
 pub use history::{History, TimeIn};
 pub use list::{ListQuery, Listed};
-pub use named::NamedAnswer;
 pub use notices::{Noticed, Violation};
-pub use past::PastEntity;
+pub use pack_query::NamedAnswer;
 use read_view::ReadView;
+pub use state_at::PastEntity;
 pub use stats::{Lengths, Stats};
 pub use survey::{ProjectOverview, UNKNOWN};
 

@@ -81,7 +81,7 @@ impl Reads {
         for (_, state, ms) in late.build().dwell_times {
             stays.entry(state).or_default().add(ms);
         }
-        self.recall()?;
+        self.load_earlier_moves()?;
         let throughput = self.shared.tally.throughput(lifecycle, self.now());
         let refusals = self.shared.tally.refusals(Some(lifecycle));
         let started_at = self.shared.tally.began_at();

@@ -21,7 +21,7 @@ fn create(runtime: &Runtime, id: &str, json: serde_json::Value) {
     accepted(runtime, Command::new(hank(), Ask::Create { entity: key(id), fields: fields(json) }));
 }
 
-/// A turn without requests: everything that may be evicted is.
+/// A step without requests: everything that may be evicted is.
 fn idle(runtime: &Runtime) {
     runtime.wait_until_written().unwrap();
     runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();
@@ -53,7 +53,7 @@ fn entities_are_evicted_under_reads_only() {
         let seen =
             runtime.gateway().unwrap().look(move |_, view, _| view.read(&title)).unwrap().wait().unwrap();
         assert_eq!(seen.as_deref(), Some("Write the page"));
-        // The entities of the present turn come on top.
+        // The entities of the present step come on top.
         assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
     }
     idle(&runtime);

@@ -31,12 +31,12 @@ fn projections_written_despite_an_error_are_not_stuck() {
     team(&runtime);
     assigned(&runtime, "T-1");
     for _ in 0..2_000 {
-        if runtime.lag() == 0 && runtime.trouble().is_none() {
+        if runtime.lag() == 0 && runtime.problem().is_none() {
             return;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("{} entries behind: {:?}", runtime.lag(), runtime.trouble());
+    panic!("{} entries behind: {:?}", runtime.lag(), runtime.problem());
 }
 
 #[test]
@@ -114,9 +114,9 @@ fn keys_that_cannot_expire_are_reported() {
         _ => None,
     });
     let runtime = started(Arc::new(store), manual());
-    until("it is told", || runtime.trouble().is_some_and(|it| it.contains("old idempotency keys")));
+    until("it is told", || runtime.problem().is_some_and(|it| it.contains("old idempotency keys")));
     failing.store(false, Ordering::Relaxed);
-    until("it is over", || runtime.trouble().is_none());
+    until("it is over", || runtime.problem().is_none());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_sweep_is_answered_after_a_failed_commit() {
     });
     let runtime = started(Arc::new(store), manual());
     team(&runtime);
-    // More than one turn covers.
+    // More than one step covers.
     for number in 0..400 {
         assigned(&runtime, &format!("T-{number}"));
     }
@@ -205,12 +205,12 @@ fn an_unreadable_store_is_reported_and_timers_fire_after_recovery() {
     failing.store(true, Ordering::Relaxed);
     let later = start_of_time().plus(Span(7 * 24 * 60 * 60 * 1_000));
     let advance = runtime.gateway().unwrap().advance(later).unwrap();
-    until("it is told", || runtime.trouble().is_some_and(|it| it.contains("timers wait")));
+    until("it is told", || runtime.problem().is_some_and(|it| it.contains("timers wait")));
     let before = reads.load(Ordering::Relaxed);
     std::thread::sleep(Duration::from_millis(500));
     let tried = reads.load(Ordering::Relaxed) - before;
     assert!(tried < 100, "it was tried {tried} times in a while");
     failing.store(false, Ordering::Relaxed);
     advance.wait().unwrap();
-    until("it is over", || runtime.trouble().is_none());
+    until("it is over", || runtime.problem().is_none());
 }

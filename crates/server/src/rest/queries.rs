@@ -66,7 +66,7 @@ pub(crate) async fn named(
     let answer = app.blocking(move |app| {
         let reads = &app.reads;
         let asked: Fields = asked.iter().map(|(name, value)| (name.as_str(), Sent::text(value))).collect();
-        Ok(match reads.named(&pack, &name, &asked, &actor)? {
+        Ok(match reads.run_query(&pack, &name, &asked, &actor)? {
             NamedAnswer::Entities(found) => {
                 let (items, next) = cursors.part(found, &page, |it| it.key.id.to_string())?;
                 json!({ "items": entity_bodies(reads, &items, &actor)?, "nextCursor": next })

@@ -101,7 +101,7 @@ fn commits(app: &App, page: &mut MetricsPage) {
     page.gauge("trackside_queue_limit", "The limit of the queue.", whole(most));
     let overloaded = whole(Figures::get(&figures.overloaded));
     page.counter("trackside_overloaded", "Requests rejected because the queue is full.", overloaded);
-    let available = whole(u64::from(runtime.trouble().is_none()));
+    let available = whole(u64::from(runtime.problem().is_none()));
     page.gauge("trackside_store_available", "1 while the store can be used, 0 while it cannot.", available);
     let cached =
         [("entities", &figures.cached), ("values", &figures.cached_values), ("keys", &figures.cached_keys)];

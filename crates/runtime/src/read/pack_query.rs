@@ -15,7 +15,7 @@ use trackside_lifecycle::value::Value;
 use trackside_store::store::Listing;
 
 use super::list::hint;
-use super::narrow::Meaning;
+use super::list_filter::ConditionNames;
 use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads};
@@ -34,7 +34,7 @@ impl Reads {
     /// Answers a query of a pack with the rows that the actor may see.
     ///
     /// Queries over a ranking wait for the decider, which keeps its order.
-    pub fn named(
+    pub fn run_query(
         &self,
         pack: &str,
         query: &str,
@@ -142,9 +142,9 @@ fn listing(law: &Law, of: &Name, plan: &QueryPlan<'_>) -> Option<Listing> {
     let Some(filter) = &plan.query.filter else { return Some(Listing::default()) };
     let life = law.newest(of)?;
     let read = |slot: trackside_lifecycle::guard::VarSlot| life.reads.get(slot.0 as usize).cloned();
-    let meaning = Meaning { law, lifecycle: of, read: &read, params: &plan.params };
-    let narrow = meaning.narrow(&filter.outline());
-    let empty = narrow.is_empty();
-    let states = narrow.states.unwrap_or_default();
-    (!empty).then(|| Listing { states, indexed: narrow.indexed, ..Listing::default() })
+    let names = ConditionNames { law, lifecycle: of, read: &read, params: &plan.params };
+    let filtered = names.list_filter(&filter.outline());
+    let empty = filtered.is_empty();
+    let states = filtered.states.unwrap_or_default();
+    (!empty).then(|| Listing { states, indexed: filtered.indexed, ..Listing::default() })
 }
