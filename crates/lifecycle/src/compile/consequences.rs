@@ -164,7 +164,7 @@ impl CompileContext<'_> {
             (None, None) => {
                 let known: Vec<&str> =
                     self.shape.refs.keys().chain(self.shape.inverses.keys()).map(Name::as_str).collect();
-                self.unknown("unknown-ref", "ref", name, &known);
+                self.unknown_in(Some("`refs`"), "unknown-ref", "ref", name, &known);
                 return None;
             }
         };
@@ -215,7 +215,8 @@ impl CompileContext<'_> {
             // At creation, the engine may also set the fields that only it writes.
             if !other.create_takes.contains(&name.it) && !other.owned.contains(&name.it) {
                 let known: Vec<&str> = other.create_takes.iter().map(Name::as_str).collect();
-                self.unknown(
+                self.unknown_in(
+                    Some("its `takes`"),
                     "unknown-field",
                     &format!("field that creating {} takes called", other.name),
                     name,
@@ -253,7 +254,13 @@ impl CompileContext<'_> {
     ) -> Option<Notification> {
         if !self.pack.audiences.contains(&audience.it) {
             let known: Vec<&str> = self.pack.audiences.iter().map(Name::as_str).collect();
-            self.unknown("unknown-audience", "audience", audience, &known);
+            self.unknown_in(
+                Some("`audiences` of pack.yaml"),
+                "unknown-audience",
+                "audience",
+                audience,
+                &known,
+            );
         }
         let each = self.each(each);
         let to = to.as_ref().and_then(|it| self.guard(it, &Type::Any));
@@ -390,7 +397,7 @@ impl CompileContext<'_> {
         };
         if !self.shape.effects.contains(&name.it) {
             let known: Vec<&str> = self.shape.effects.iter().map(Name::as_str).collect();
-            self.unknown("unknown-effect", "effect", name, &known);
+            self.unknown_in(Some("`effects`"), "unknown-effect", "effect", name, &known);
         }
         Some(EffectCall { effect: name.it.clone(), with, when })
     }
@@ -406,7 +413,8 @@ impl CompileContext<'_> {
             for (name, _) in from.iter() {
                 if !takes.contains(&name.it) && name.it != "to" {
                     let known: Vec<&str> = takes.iter().map(Name::as_str).collect();
-                    self.unknown(
+                    self.unknown_in(
+                        Some("its `takes`"),
                         "unknown-field",
                         &format!("field that {} takes called", fire.it),
                         name,

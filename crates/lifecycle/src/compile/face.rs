@@ -64,7 +64,7 @@ fn field(
     let Some(name) = given else { return file.fields.contains(usual).then(|| Name::new(usual)) };
     if !file.fields.contains(&name.it) {
         let known: Vec<&str> = file.fields.names().map(|it| it.it.as_str()).collect();
-        context.unknown("unknown-field", "field", name, &known);
+        context.unknown_in(Some("`fields`"), "unknown-field", "field", name, &known);
     }
     Some(name.it.clone())
 }

@@ -44,7 +44,7 @@ impl CompileContext<'_> {
             match shape.refs.get(&it.it) {
                 None => {
                     let known: Vec<&str> = shape.refs.keys().map(Name::as_str).collect();
-                    self.unknown("unknown-ref", "ref", it, &known);
+                    self.unknown_in(Some("`refs`"), "unknown-ref", "ref", it, &known);
                 }
                 Some(one) if one.many => {
                     let message = format!("`{}` names many entities; an order is kept within one", it.it);

@@ -58,11 +58,6 @@ const ENVELOPE: &[&str] = &[
     "allowedTransitions",
 ];
 
-/// Whether a refusal with this code may be about an unknown name.
-fn about_names(code: &str) -> bool {
-    code.starts_with("unknown-") || code == "invalid-id"
-}
-
 impl Checker<'_> {
     pub fn file(&mut self, file: &ScenarioFile) {
         for (_, decl) in file.actors.iter() {
@@ -137,7 +132,7 @@ impl Checker<'_> {
             Some(Value::Map(map)) => map.get("code").and_then(Value::as_str).unwrap_or_default().to_owned(),
             _ => String::new(),
         };
-        let names_are_the_point = about_names(&code);
+        let names_are_the_point = Code::parse(&code).is_some_and(Code::is_about_name);
         let acted = [&step.of, &step.r#move, &step.create, &step.heartbeat, &step.correct];
         let mut life = None;
         for key in acted.into_iter().flatten() {

@@ -1,9 +1,9 @@
 //! Checks promises in every world that the search finds.
 
-mod alone;
+mod acting_alone;
 mod ending;
-mod later;
 mod marks;
+mod timers_only;
 mod watch;
 
 pub use marks::{Mark, Marks};
@@ -37,7 +37,7 @@ pub struct Promises {
     pub list: Vec<Promise>,
     pub marks: Marks,
     cone: Cone,
-    nobody_alike: Mirrors,
+    no_symmetry: Mirrors,
 }
 
 /// The part of a promise that was observed.
@@ -58,7 +58,7 @@ impl Promises {
             }
         }
         let marks = Marks::of(pack, list.len());
-        Self { law: law.clone(), list, marks, cone: Cone::of(pack), nobody_alike: Mirrors::none() }
+        Self { law: law.clone(), list, marks, cone: Cone::of(pack), no_symmetry: Mirrors::none() }
     }
 
     /// Evaluates an expression for an entity in a world.
