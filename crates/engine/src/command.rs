@@ -257,7 +257,7 @@ impl Command {
         Self::new(actor, Ask::Fire(Fire { entity, what, fields, fence: None, if_version: None }))
     }
 
-    pub fn because(mut self, reason: &str) -> Self {
+    pub fn with_reason(mut self, reason: &str) -> Self {
         self.reason = Some(Arc::from(reason));
         self
     }

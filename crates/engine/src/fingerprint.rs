@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_command_keeps_the_fingerprint_of_earlier_releases() {
-        let found: Vec<(&str, String)> = all().iter().map(|it| (word(it), of(it.clone()))).collect();
+        let found: Vec<(&str, String)> = all().iter().map(|it| (variant_name(it), of(it.clone()))).collect();
         let expected: Vec<(&str, String)> = STORED.iter().map(|(a, b)| (*a, (*b).to_owned())).collect();
         assert_eq!(found, expected);
     }
@@ -203,7 +203,7 @@ mod tests {
             command(),
             Command::new(Actor::new("bob", ActorKind::Human), first()),
             Command { on_behalf_of: Some(Name::new("carl")), ..command() },
-            command().because("It rains"),
+            command().with_reason("It rains"),
         ];
         let found: std::collections::BTreeSet<String> = all.iter().map(Command::fingerprint).collect();
         assert_eq!(found.len(), all.len());
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// The name of its variant.
-    fn word(ask: &Ask) -> &'static str {
+    fn variant_name(ask: &Ask) -> &'static str {
         match ask {
             Ask::Create { .. } => "Create",
             Ask::Fire(_) => "Fire",

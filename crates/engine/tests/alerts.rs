@@ -108,7 +108,7 @@ fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
     let version = world.view.get(&key()).unwrap().version;
     world.advance(Span::seconds(5));
     let seen = world.now;
-    done(world.submit(&attend(person("ann"), first, Acknowledge).because("I am on it")));
+    done(world.submit(&attend(person("ann"), first, Acknowledge).with_reason("I am on it")));
     let entry = world.journal.last().unwrap().clone();
     assert_eq!(
         (entry.event.kind().as_str(), entry.reason.as_deref()),

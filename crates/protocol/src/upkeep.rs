@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-use crate::number::{all, needed};
+use crate::number::{all, whole_number};
 
 /// The files of a pack.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -93,7 +93,7 @@ pub struct ProjectPut {
 pub struct MigrateBody {
     pub lifecycle: String,
     /// The version to migrate to. With `undo`: the version that they were migrated to.
-    #[serde(deserialize_with = "needed")]
+    #[serde(deserialize_with = "whole_number")]
     pub to: u32,
     /// State to its name in the other version, for states that were renamed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -49,7 +49,7 @@ impl Runtime {
             false => entries,
         };
         let ask = Ask::Redact(Redact { entity, entries, becomes, history });
-        let mut command = by.into().command(ask).because(&reason);
+        let mut command = by.into().command(ask).with_reason(&reason);
         if let Some((key, said)) = once {
             (command.idempotency_key, command.said) = (Some(key), Some(said));
         }

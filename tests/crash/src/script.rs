@@ -122,7 +122,7 @@ impl ByHand {
         let becomes: Fields = [("title", Value::text("taken out"))].into_iter().collect();
         let ask = Ask::Redact(Redact { entity: key, entries, becomes, history });
         let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
-        match self.ask(vec![Command::new(admin, ask).because("it was a secret")]).remove(0) {
+        match self.ask(vec![Command::new(admin, ask).with_reason("it was a secret")]).remove(0) {
             CommandAnswer::Accepted(it) => it.entries[0].seq,
             other => panic!("{other:?}"),
         }

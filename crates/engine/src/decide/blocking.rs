@@ -56,7 +56,7 @@ pub fn blocking_entities(
     let lookup = Lookup::new(view);
     let builder = DecisionBuilder::new(law, &lookup, now, false);
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
-    let around = builder.around();
+    let around = builder.surroundings();
     let scope = plain_scope(&around, life, entity, &request);
     let mut all: Vec<BlockingEntity> = Vec::new();
     for gate in life.gates.iter().filter(|it| !it.reads_request) {
@@ -82,7 +82,7 @@ fn looked_at(scope: &EntityScope<'_>, guard: &Guard, all: &mut BTreeSet<EntityKe
     for read in guard.reads() {
         match scope.life.reads.get(read.slot.0 as usize) {
             Some(Read::Relation(guard) | Read::Computed(guard)) => looked_at(scope, guard, all),
-            Some(read) => all.extend(scope.referred(read)),
+            Some(read) => all.extend(scope.referenced_entity(read)),
             None => {}
         }
     }
@@ -121,7 +121,7 @@ impl DecisionBuilder<'_> {
                 who: transition.who.clone(),
                 permitted: transition.permitted,
             };
-            let around = self.around();
+            let around = self.surroundings();
             let scope = plain_scope(&around, there, other, request);
             if !unblock_options.contains(&option)
                 && self.opens((life, entity, gate), &scope, &rule, &transition)?
@@ -155,7 +155,7 @@ impl DecisionBuilder<'_> {
             };
             let mut then = DecisionBuilder::new(self.law, self.draft.base(), self.now, false);
             then.record(&other.key, there.request, &rule.trigger, event);
-            let around = then.around();
+            let around = then.surroundings();
             if !then.shut(&plain_scope(&around, life, entity, there.request), gate)? {
                 return Ok(true);
             }

@@ -28,7 +28,7 @@ impl DecisionBuilder<'_> {
     /// true.
     pub fn may_admit(&self, life: &Lifecycle, event: &Name, request: &Request) -> bool {
         let any_entity = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
-        let around = self.around();
+        let around = self.surroundings();
         let scope = plain_scope(&around, life, &any_entity, request);
         let mut arms = life.transition(event).into_iter().flat_map(|it| &it.arms);
         arms.any(|arm| !is_refused(&scope, &arm.by, |_, slot| is_not_of(life, slot)))

@@ -105,7 +105,9 @@ impl DecisionBuilder<'_> {
             let done = self.fire(&key, &TransitionRef::Event(event.clone()), request.clone());
             match done.and_then(|()| self.conclude()) {
                 Ok(()) => {
-                    self.hit(life, PointKind::Transition, || format!("rankings.{}.claims", ranking.name));
+                    self.record_point(life, PointKind::Transition, || {
+                        format!("rankings.{}.claims", ranking.name)
+                    });
                     return Ok(true);
                 }
                 Err(Stop::Refused(refusal)) => {

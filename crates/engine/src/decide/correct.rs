@@ -26,7 +26,7 @@ use crate::view::Found;
 impl DecisionBuilder<'_> {
     /// Sets the state or fields of an entity without a transition. Needs role admin and a reason, and raises an alert.
     pub fn correct(&mut self, key: &EntityKey, to: Option<&Name>, request: Request) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         let mut refusal =
             Refusal::new(Code::NotPermitted, "Only a person with role admin may correct an entity");
         let permitted =
@@ -140,7 +140,7 @@ impl DecisionBuilder<'_> {
         self.lease_events(key, request, &trigger, leases, &[])?;
         // The field that shows the end of a lease is written by a heartbeat; here by hand.
         for (slot, _) in leases {
-            let (life, entity) = self.here(key)?;
+            let (life, entity) = self.existing_entity(key)?;
             let (Some(field), Some(lease)) =
                 (life.slot(slot).and_then(|it| it.until.clone()), entity.lease(slot))
             else {
@@ -189,7 +189,7 @@ impl DecisionBuilder<'_> {
         evolve(&mut next, &make(changes.clone()), self.now, before.version + 1);
         let entered = from.as_ref() != Some(to);
         {
-            let around = self.around();
+            let around = self.surroundings();
             let scope = EntityScope { was: &before.fields, ..plain_scope(&around, life, &next, request) };
             let known = from.as_ref().map(|_| before);
             changes.timers = self.timer_changes(&scope, known, &trigger, entered)?;

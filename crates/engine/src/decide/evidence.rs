@@ -59,7 +59,7 @@ pub(super) fn of(
     let event = match &fire.what {
         TransitionRef::Event(name) => name.clone(),
         TransitionRef::To(state) => {
-            let around = builder.around();
+            let around = builder.surroundings();
             let scope = plain_scope(&around, life, entity, &request);
             // Prefers the arms that this actor could have meant in the present state.
             let meant = builder.candidates(life, entity, &fire.what, &request).unwrap_or_default();

@@ -152,7 +152,7 @@ impl DecisionBuilder<'_> {
         arm: &Arm,
         request: &Request,
     ) -> Result<TransitionOption, Stop> {
-        let around = self.around();
+        let around = self.surroundings();
         let scope = plain_scope(&around, life, entity, request);
         let to = targets(&scope, arm);
         let mut checks: Vec<Checked> = Vec::new();
@@ -162,7 +162,7 @@ impl DecisionBuilder<'_> {
                 rule: Name::new(gate.open.source()),
                 passed: !shut,
                 of_caller: gate.applies.iter().chain([&gate.open]).any(|it| reads_caller(life, it)),
-                message: shut.then(|| said(&gate.says, &scope)),
+                message: shut.then(|| render_or_source(&gate.says, &scope)),
                 saw: scope.values_read(&gate.open),
             });
         }
@@ -173,7 +173,7 @@ impl DecisionBuilder<'_> {
             let (rule, saw) = (slot.clone(), BTreeMap::new());
             checks.push(Checked { rule, passed, of_caller: true, message, saw });
         }
-        self.tried(&scope, &arm.checks, &mut checks)?;
+        self.add_checks(&scope, &arm.checks, &mut checks)?;
         let rule = Rule::arm(arm, false);
         let counts = self.count(life, &scope, rule.count).or_else(|stop| match stop {
             Stop::Refused(_) => Ok(Vec::new()),
@@ -204,7 +204,7 @@ impl DecisionBuilder<'_> {
                 let saw = BTreeMap::from([(name.clone(), value.clone())]);
                 checks.push(Checked { rule: name.clone(), passed, of_caller: false, message, saw });
             }
-            self.tried(&after, &state.checks, &mut checks)?;
+            self.add_checks(&after, &state.checks, &mut checks)?;
         }
         // Other unmet conditions, apart from the fields that a request would send.
         if let Err(unmet) = self.assess(life, entity, &rule, request)? {
@@ -243,11 +243,16 @@ impl DecisionBuilder<'_> {
         })
     }
 
-    fn tried(&self, scope: &EntityScope<'_>, from: &[Check], checks: &mut Vec<Checked>) -> Result<(), Stop> {
+    fn add_checks(
+        &self,
+        scope: &EntityScope<'_>,
+        from: &[Check],
+        checks: &mut Vec<Checked>,
+    ) -> Result<(), Stop> {
         for check in from {
             let (passed, message) = match self.test(scope, &check.guard)? {
                 Ok(true) => (true, None),
-                Ok(false) => (false, Some(said(&check.says, scope))),
+                Ok(false) => (false, Some(render_or_source(&check.says, scope))),
                 Err(fault) => (false, Some(format!("it cannot be answered: {fault}"))),
             };
             let rule = Name::new(check.guard.source());
@@ -258,6 +263,6 @@ impl DecisionBuilder<'_> {
     }
 }
 
-fn said(says: &trackside_lifecycle::guard::Template, scope: &EntityScope<'_>) -> String {
+fn render_or_source(says: &trackside_lifecycle::guard::Template, scope: &EntityScope<'_>) -> String {
     says.render(scope).unwrap_or_else(|_| says.source().to_owned())
 }

@@ -17,7 +17,7 @@ use crate::trace::PointKind;
 
 impl DecisionBuilder<'_> {
     pub fn fire(&mut self, key: &EntityKey, what: &TransitionRef, mut request: Request) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         if !self.may_read(&life, entity, &request)? {
             return Err(unknown_entity(key).into());
         }
@@ -35,7 +35,7 @@ impl DecisionBuilder<'_> {
             // A refusal by another entity is passed on to the caller, with the transitions allowed instead.
             Err(Stop::Refused(mut refusal)) => {
                 let untouched = DecisionBuilder::new(self.law, self.draft.base(), self.now, false);
-                if let Ok((life, entity)) = untouched.here(key) {
+                if let Ok((life, entity)) = untouched.existing_entity(key) {
                     refusal.allowed = allowed_here(&untouched, &life, entity, &asked).unwrap_or_default();
                 }
                 refusal.who = Some(describe_guard(arm.by.source()));
@@ -73,8 +73,8 @@ impl DecisionBuilder<'_> {
         if request.engine {
             return Ok(true);
         }
-        let around = self.around();
-        self.met(&plain_scope(&around, life, entity, request), life.read.as_ref())
+        let around = self.surroundings();
+        self.condition_holds(&plain_scope(&around, life, entity, request), life.read.as_ref())
     }
 
     /// The arm to take and its plan, or a refusal with every unmet condition.
@@ -103,9 +103,9 @@ impl DecisionBuilder<'_> {
         let mut permitted = Vec::new();
         let mut faults = Vec::new();
         for arm in &candidates {
-            match self.answered(life, entity, &arm.by, request)? {
+            match self.admits_caller(life, entity, &arm.by, request)? {
                 Ok(true) => permitted.push(*arm),
-                Ok(false) => self.hit(life, PointKind::Refusal, || {
+                Ok(false) => self.record_point(life, PointKind::Refusal, || {
                     format!("{}.by", arm_label(&arm.transition, arm.index))
                 }),
                 Err(fault) => {
@@ -174,7 +174,7 @@ impl DecisionBuilder<'_> {
                 Ok(life.transition(name).into_iter().flat_map(|it| &it.arms).filter(leaving).collect())
             }
             TransitionRef::To(state) => {
-                let around = self.around();
+                let around = self.surroundings();
                 let scope = plain_scope(&around, life, entity, request);
                 let arms = life.transitions.iter().flat_map(|it| &it.arms).filter(leaving);
                 let there = arms.filter(|arm| targets(&scope, arm).contains(state));
@@ -192,14 +192,14 @@ impl DecisionBuilder<'_> {
     }
 
     /// Whether `by` admits the caller.
-    fn answered(
+    fn admits_caller(
         &self,
         life: &Lifecycle,
         entity: &Entity,
         by: &Guard,
         request: &Request,
     ) -> Result<Result<bool, String>, Stop> {
-        let around = self.around();
+        let around = self.surroundings();
         self.test(&plain_scope(&around, life, entity, request), by)
     }
 
@@ -210,7 +210,7 @@ impl DecisionBuilder<'_> {
         by: &Guard,
         request: &Request,
     ) -> Result<bool, Stop> {
-        Ok(self.answered(life, entity, by, request)?.unwrap_or(false))
+        Ok(self.admits_caller(life, entity, by, request)?.unwrap_or(false))
     }
 
     /// Gates that are closed to this request.
@@ -237,13 +237,13 @@ impl DecisionBuilder<'_> {
         if request.engine {
             return Ok(closed);
         }
-        let around = self.around();
+        let around = self.surroundings();
         let scope = EntityScope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
         for gate in &life.gates {
             if !gate.binds(trigger) || !is_meant(gate) || !self.shut(&scope, gate)? {
                 continue;
             }
-            self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));
+            self.record_point(life, PointKind::Refusal, || format!("gates.{}", gate.name));
             let mut reason = Unmet::new(Code::GateClosed, self.render(&scope, &gate.says)?.to_string());
             reason.rule = Some(Name::new(gate.open.source()));
             reason.saw = scope.values_read(&gate.open);

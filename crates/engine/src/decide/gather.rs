@@ -13,7 +13,7 @@ use crate::law::Law;
 use crate::view::{Ledger, View};
 
 /// A view of entities without a journal: counts and rankings are computed.
-pub fn gathered(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
+pub fn view_of_entities(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
     let mut view = View::default();
     for entity in entities {
         let life = law.definition(&entity.key.lifecycle, entity.definition);

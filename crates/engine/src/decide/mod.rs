@@ -50,8 +50,8 @@ pub use allowed::allowed;
 pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub use carry::groups_of;
 pub use explain::{Checked, TransitionOption, transition_options};
-pub use gather::{answer, gathered};
-pub use inspect::{computed, fields_of, is_repair};
+pub use gather::{answer, view_of_entities};
+pub use inspect::{computed_fields, fields_of, is_repair};
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
 pub use rerank::reindex;
 
@@ -345,12 +345,12 @@ impl<'a> DecisionBuilder<'a> {
         Decision::Accepted(Accepted { entries, root, ignored: self.ignored })
     }
 
-    fn around(&self) -> Surroundings<'_> {
+    fn surroundings(&self) -> Surroundings<'_> {
         Surroundings { law: self.law, draft: &self.draft, project: &self.draft.base().project, now: self.now }
     }
 
     /// The definition of an entity that is here, and the entity.
-    fn here(&self, key: &EntityKey) -> Result<(Arc<Lifecycle>, &Entity), Stop> {
+    fn existing_entity(&self, key: &EntityKey) -> Result<(Arc<Lifecycle>, &Entity), Stop> {
         match self.draft.entity(key) {
             Found::Here(entity) => match self.law.definition(&key.lifecycle, entity.definition) {
                 Some(life) => Ok((life.clone(), entity)),
@@ -427,7 +427,7 @@ impl<'a> DecisionBuilder<'a> {
         }
     }
 
-    fn hit(&self, life: &Lifecycle, kind: PointKind, what: impl FnOnce() -> String) {
+    fn record_point(&self, life: &Lifecycle, kind: PointKind, what: impl FnOnce() -> String) {
         if self.traced {
             let point = Point { lifecycle: life.name.clone(), kind, what: what() };
             self.hits.borrow_mut().open.push(point);
@@ -452,14 +452,14 @@ impl<'a> DecisionBuilder<'a> {
     }
 
     /// A condition in a consequence. If it cannot be evaluated, the whole command is refused.
-    fn met(&self, scope: &EntityScope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
+    fn condition_holds(&self, scope: &EntityScope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
         match guard {
             None => Ok(true),
             Some(guard) => self.test(scope, guard)?.map_err(|fault| unanswered(guard.source(), &fault)),
         }
     }
 
-    fn moved(&mut self) -> Result<(), Stop> {
+    fn count_move(&mut self) -> Result<(), Stop> {
         self.moves += 1;
         if self.moves > MOVES {
             let message = format!("One command may entail at most {MOVES} moves; the rules ask for more");

@@ -122,7 +122,7 @@ fn groups(life: &Lifecycle, entity: &Entity) -> Vec<GroupKey> {
 }
 
 /// The changes to the group counts of the entities it refers to when the refs themselves may change.
-pub(super) fn regrouped(old: &Lifecycle, new: &Lifecycle, before: &Entity, after: &Entity) -> Vec<Shift> {
+pub(super) fn group_shifts(old: &Lifecycle, new: &Lifecycle, before: &Entity, after: &Entity) -> Vec<Shift> {
     let (left, joined) = (groups(old, before), groups(new, after));
     let mut shifts = Vec::new();
     for group in left.iter().filter(|it| !joined.contains(it)) {

@@ -26,7 +26,7 @@ impl DecisionBuilder<'_> {
         let moved = self.moved_ones();
         let mut keys = moved.clone();
         self.add_watchers(&moved, true, &mut keys)?;
-        let mut changes = self.reranked(&moved, &keys)?;
+        let mut changes = self.ranking_changes(&moved, &keys)?;
         let gone = |(ranking, entity): (Name, EntityKey)| Reranked::Placed { ranking, entity, place: None };
         changes.extend(std::mem::take(&mut self.ghost_places).into_iter().map(gone));
         if let Some(last) = self.draft.entries.last_mut() {
@@ -36,7 +36,11 @@ impl DecisionBuilder<'_> {
     }
 
     /// The differences of the places of `keys`, and of the orders within `moved`, from the stored ones.
-    pub(super) fn reranked(&self, moved: &[EntityKey], keys: &[EntityKey]) -> Result<Vec<Reranked>, Stop> {
+    pub(super) fn ranking_changes(
+        &self,
+        moved: &[EntityKey],
+        keys: &[EntityKey],
+    ) -> Result<Vec<Reranked>, Stop> {
         let mut changes = Vec::new();
         let mut opened: Vec<(RankingKey, Within)> = Vec::new();
         for key in keys {
@@ -69,7 +73,9 @@ impl DecisionBuilder<'_> {
                 let index =
                     RankingKey { lifecycle: closing.lifecycle.clone(), name: closing.ranking.clone() };
                 let Found::Here(known) = self.draft.base().ranking(&index) else { continue };
-                opened.extend(known.around(closing.place, &key.id).map(|it| (index.clone(), it.clone())));
+                opened.extend(
+                    known.orders_within(closing.place, &key.id).map(|it| (index.clone(), it.clone())),
+                );
             }
         }
         opened.sort();
@@ -155,7 +161,7 @@ impl DecisionBuilder<'_> {
         if !ranking.within_states.has(&entity.state) {
             return Ok(None);
         }
-        let around = self.around();
+        let around = self.surroundings();
         let request = ranking_request();
         let scope = plain_scope(&around, life, entity, &request);
         if let Some(when) = &ranking.when {
@@ -191,7 +197,7 @@ impl DecisionBuilder<'_> {
                 somebody.fields.set(field, value);
             }
         }
-        let around = self.around();
+        let around = self.surroundings();
         let request = ranking_request();
         let scope = plain_scope(&around, life, &somebody, &request);
         // A condition that cannot be evaluated closes it.
@@ -204,7 +210,7 @@ pub fn reindex(law: &Law, view: &View, now: Timestamp) -> Vec<Reranked> {
     let lookup = Lookup::new(view);
     let builder = DecisionBuilder::new(law, &lookup, now, false);
     let all: Vec<EntityKey> = view.entities().into_iter().map(|it| it.key.clone()).collect();
-    builder.reranked(&all, &all).unwrap_or_default()
+    builder.ranking_changes(&all, &all).unwrap_or_default()
 }
 
 /// A request without a caller: rankings are the same for all actors.

@@ -19,7 +19,7 @@ use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::view::{Found, Needs, View};
-pub use filter::{lets_through, tested};
+pub use filter::{lets_through, matches_filter};
 pub(crate) use plan::PackScope;
 pub use plan::{QueryKind, QueryPlan, find_query, values};
 pub use rows::{QueryReader, compare, sort};

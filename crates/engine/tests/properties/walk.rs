@@ -120,7 +120,7 @@ pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Com
         )),
         Step::Correct { id, to } => {
             let ask = Ask::Correct { entity: key(*id), to: Some(state(*to)), fields: Fields::default() };
-            Some(Command::new(who(0), ask).because("it was wrong"))
+            Some(Command::new(who(0), ask).with_reason("it was wrong"))
         }
         Step::Advance(_) | Step::Sweep => None,
     }

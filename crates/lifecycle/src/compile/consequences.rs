@@ -20,7 +20,7 @@ impl CompileContext<'_> {
             lease: from.lease.as_ref().and_then(|it| self.grant(it)),
             release: from.release.iter().map(|it| self.slot(it)).collect(),
             then: from.then.iter().filter_map(|it| self.follow(it)).collect(),
-            also: from.also.iter().filter_map(|it| self.also(it)).collect(),
+            also: from.also.iter().filter_map(|it| self.compile_also(it)).collect(),
             create: from.create.iter().filter_map(|it| self.spawn(it)).collect(),
             post: from.post.iter().filter_map(|it| self.post(it)).collect(),
             notify: from
@@ -135,7 +135,7 @@ impl CompileContext<'_> {
         })
     }
 
-    fn also(&mut self, from: &syntax::AlsoDecl) -> Option<Also> {
+    fn compile_also(&mut self, from: &syntax::AlsoDecl) -> Option<Also> {
         let (name, each) = match (&from.on, &from.each) {
             (Some(name), None) => (name, false),
             (None, Some(name)) => (name, true),
@@ -235,7 +235,7 @@ impl CompileContext<'_> {
     }
 
     fn post(&mut self, from: &syntax::PostDecl) -> Option<Post> {
-        let each = self.each(from.each.as_ref());
+        let each = self.compile_each(from.each.as_ref());
         let when = self.when(&from.when);
         let to = from.to.as_ref().and_then(|it| self.guard(it, &Type::Any));
         let author = from.from.as_ref().and_then(|it| self.guard(it, &Type::Text));
@@ -262,7 +262,7 @@ impl CompileContext<'_> {
                 &known,
             );
         }
-        let each = self.each(each);
+        let each = self.compile_each(each);
         let to = to.as_ref().and_then(|it| self.guard(it, &Type::Any));
         let when = self.when(when);
         let message = self.template(message);
@@ -271,7 +271,7 @@ impl CompileContext<'_> {
     }
 
     /// The list that a message is made for each element of; from here on `it` is the element.
-    fn each(&mut self, source: Option<&Expr>) -> Option<Guard> {
+    fn compile_each(&mut self, source: Option<&Expr>) -> Option<Guard> {
         let guard = self.guard(source?, &Type::list(Type::Any))?;
         self.it = Some(match guard.ty() {
             Type::List(of) => Type::clone(of),

@@ -45,7 +45,7 @@ pub(super) fn face(
             .iter()
             .find(|it| *it.name == *usual)
             .map(|it| it.name.clone())
-            .or_else(|| only(transitions, states, outcome)),
+            .or_else(|| only_transition(transitions, states, outcome)),
     };
     face.approve = decision(context, named(|it| &it.approve), "approve", "success");
     face.deny = decision(context, named(|it| &it.deny), "deny", "failure");
@@ -70,7 +70,7 @@ fn field(
 }
 
 /// The only transition for others than the engine that ends with an outcome.
-fn only(transitions: &[Transition], states: &[State], outcome: &str) -> Option<Name> {
+fn only_transition(transitions: &[Transition], states: &[State], outcome: &str) -> Option<Name> {
     let ends_so = |aim: &Aim| match aim {
         Aim::State(name) => {
             states.iter().any(|it| it.name == *name && it.outcome.as_ref().is_some_and(|it| **it == *outcome))

@@ -6,7 +6,7 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
-use trackside_engine::query::tested;
+use trackside_engine::query::matches_filter;
 use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::guard::{Fault, GuardError, Outline};
 use trackside_lifecycle::model::Lifecycle;
@@ -103,7 +103,7 @@ impl Reads {
         {
             if let Some(filter) = &query.filter {
                 let mut unanswered = Vec::new();
-                found.retain(|it| match tested(filter, it) {
+                found.retain(|it| match matches_filter(filter, it) {
                     Ok(wanted) => wanted,
                     Err(fault) => {
                         unanswered.push((it.clone(), fault));

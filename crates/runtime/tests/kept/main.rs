@@ -141,7 +141,7 @@ fn every_fixture_folder_starts_and_accepts_commands() {
         assert!(!found.is_empty(), "{what}");
         for before in &found {
             let ask = Ask::Seed(Seed { state: Some(before.state.clone()), ..Seed::new(before.key.clone()) });
-            accepted(&runtime, Command::new(admin.clone(), ask).because("It is looked at again"));
+            accepted(&runtime, Command::new(admin.clone(), ask).with_reason("It is looked at again"));
             let after = runtime.entity(&before.key).unwrap().unwrap();
             assert!(after.version > before.version && after.state == before.state, "{what}: {after:?}");
         }

@@ -220,7 +220,7 @@ fn second_half(folder: &Path) {
     plant(&work.runtime, "kept.job/J-7", "OPEN", json!({ "title": "title 7", "watts": 200 }));
     work.sweeps();
     let ask = Ask::Correct { entity: key("kept.job/J-7"), to: None, fields: fields(json!({ "watts": 80 })) };
-    work.asks(Command::new(ada(), ask).because("It was too bright"));
+    work.asks(Command::new(ada(), ask).with_reason("It was too bright"));
     work.sweeps();
     // Left as it is: an open effect, a lease, a clock.
     work.fires(bot(), "kept.job/J-7", "take");

@@ -90,7 +90,7 @@ impl Run<'_> {
             }
         }
         let redact = Redact { entity: entity.key.clone(), entries: vec![seq], becomes, history };
-        let command = Command::new(admin(), Ask::Redact(redact)).because("It was a secret");
+        let command = Command::new(admin(), Ask::Redact(redact)).with_reason("It was a secret");
         Some(Wish::Command(self.named(command)))
     }
 

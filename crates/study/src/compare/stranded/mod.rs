@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use trackside_engine::Law;
-use trackside_engine::decide::gathered;
+use trackside_engine::decide::view_of_entities;
 use trackside_engine::entity::Entity;
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
@@ -78,7 +78,7 @@ impl Trouble {
 pub fn stranded(old: &Law, new: &Law, entities: &[Entity], project: &Project, now: Timestamp) -> Stranding {
     let mut stranding = Stranding { looked_at: entities.len(), ..Stranding::default() };
     let seen = |law: &Law| {
-        let mut view = gathered(law, entities.to_vec(), now);
+        let mut view = view_of_entities(law, entities.to_vec(), now);
         view.project = project.clone();
         view
     };

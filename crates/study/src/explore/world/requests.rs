@@ -135,7 +135,7 @@ fn fire(entity: &Entity, transition: &Transition, actor: &Actor, fields: &Fields
 }
 
 fn because(command: Command) -> Command {
-    command.because("for a reason")
+    command.with_reason("for a reason")
 }
 
 fn heartbeats(stage: &ExploreStage, entity: &Entity, all: &mut Vec<Command>) {
