@@ -77,7 +77,7 @@ impl Gateway {
     }
 
     /// Evaluates a question after all earlier requests. The data it reads is on disk when it is answered.
-    pub fn look<T: Send + 'static>(
+    pub fn evaluate<T: Send + 'static>(
         &self,
         mut question: impl FnMut(&Law, &View, Timestamp) -> Result<T, Needs> + Send + 'static,
     ) -> Result<Pending<T>, Failure> {
@@ -99,7 +99,7 @@ impl Gateway {
 
     /// Decides a command after all earlier ones and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Pending<Decision>, Failure> {
-        self.look(move |law, view, now| {
+        self.evaluate(move |law, view, now| {
             let mut decision = decide(law, view, &command, now)?;
             if let Decision::Refused(refusal) = &mut decision {
                 refusal.kept = None;

@@ -173,7 +173,7 @@ impl Runtime {
 
     /// The last entry that is on disk.
     pub fn seq(&self) -> u64 {
-        self.shared.committed()
+        self.shared.last_committed()
     }
 
     /// The number of entries by which the projections are behind.
@@ -227,7 +227,7 @@ impl Runtime {
     /// Waits until projections show all that is committed now.
     pub fn wait_until_written(&self) -> Result<(), Failure> {
         let upto = self.seq();
-        while self.shared.written() < upto {
+        while self.shared.last_flushed() < upto {
             if let Some(problem) =
                 self.shared.problem_of(&[ProblemSource::Journal, ProblemSource::Projections])
             {

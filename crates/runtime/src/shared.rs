@@ -68,7 +68,7 @@ pub(crate) enum ProblemSource {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "committed {}, written {}", self.committed(), self.written())
+        write!(f, "committed {}, written {}", self.last_committed(), self.last_flushed())
     }
 }
 
@@ -151,17 +151,17 @@ impl Shared {
         *self.law.write().unwrap_or_else(PoisonError::into_inner) = law;
     }
 
-    pub fn committed(&self) -> u64 {
+    pub fn last_committed(&self) -> u64 {
         self.committed.load(Ordering::Acquire)
     }
 
-    pub fn written(&self) -> u64 {
+    pub fn last_flushed(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
 
     /// The number of entries by which the projections are behind.
     pub fn lag(&self) -> u64 {
-        self.committed().saturating_sub(self.written())
+        self.last_committed().saturating_sub(self.last_flushed())
     }
 
     /// Whether the committer waits for a batch.

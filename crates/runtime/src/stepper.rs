@@ -232,13 +232,13 @@ impl Stepper {
     }
 
     /// The last entry that is on disk and known.
-    pub fn committed(&self) -> u64 {
-        self.shared.committed()
+    pub fn last_committed(&self) -> u64 {
+        self.shared.last_committed()
     }
 
     /// The last entry that is in the projections.
-    pub fn written(&self) -> u64 {
-        self.shared.written()
+    pub fn last_flushed(&self) -> u64 {
+        self.shared.last_flushed()
     }
 
     /// The number of items in memory.

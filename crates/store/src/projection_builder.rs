@@ -76,7 +76,7 @@ impl ProjectionBuilder {
         }
         if let Some(changes) = entry.event.changes() {
             for shift in &changes.shifts {
-                shifted(&mut self.groups, &entry.entity, shift, entry.at);
+                add_shift(&mut self.groups, &entry.entity, shift, entry.at);
             }
             if let Some(same) = &changes.same {
                 let place = |it: &Name| (entry.entity.lifecycle.clone(), it.clone());
@@ -153,7 +153,7 @@ impl ProjectionBuilder {
     }
 
     /// Entities that entries have touched, in no order.
-    pub fn touched(&self) -> impl Iterator<Item = &EntityKey> {
+    pub fn touched_entities(&self) -> impl Iterator<Item = &EntityKey> {
         self.touched.keys()
     }
 
@@ -177,7 +177,7 @@ impl ProjectionBuilder {
         projection.groups = self.groups.drain().collect();
         self.entries = 0;
         self.touched.clear();
-        self.rows = emptied(std::mem::take(&mut self.rows));
+        self.rows = clear_list(std::mem::take(&mut self.rows));
         if self.touched.capacity() > ROOM {
             self.touched = HashMap::default();
         }
@@ -187,17 +187,17 @@ impl ProjectionBuilder {
     /// Reuses the lists of a written projection: under load, allocating new ones would cost more than filling them.
     pub fn reuse(&mut self, written: Projection) {
         let Projection { entities, keys, notices, dwell_times, .. } = written;
-        self.spare = emptied(entities);
+        self.spare = clear_list(entities);
         let next = &mut self.projection;
         if next.keys.is_empty() && next.notices.is_empty() && next.dwell_times.is_empty() {
             (next.keys, next.notices, next.dwell_times) =
-                (emptied(keys), emptied(notices), emptied(dwell_times));
+                (clear_list(keys), clear_list(notices), clear_list(dwell_times));
         }
     }
 }
 
 /// The list without its items; its capacity is kept unless too large.
-fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
+fn clear_list<T>(mut list: Vec<T>) -> Vec<T> {
     list.clear();
     if list.capacity() > ROOM { Vec::new() } else { list }
 }
@@ -223,7 +223,7 @@ fn leaves(event: &Event, before: &StateBefore) -> bool {
     }
 }
 
-fn shifted(
+fn add_shift(
     groups: &mut HashMap<GroupKey, GroupChange, FixedState>,
     member: &EntityKey,
     shift: &Shift,
@@ -325,7 +325,10 @@ mod tests {
             assert_eq!((again.entries(), again.position()), (alone.entries(), alone.position()));
             let built = again.build();
             assert_eq!(few(&built), few(&alone.build()));
-            assert_eq!((again.entries(), again.position(), again.touched().count()), (0, built.position, 0));
+            assert_eq!(
+                (again.entries(), again.position(), again.touched_entities().count()),
+                (0, built.position, 0)
+            );
             again.reuse(built);
             let room = [again.spare.capacity(), again.rows.capacity(), again.touched.capacity()];
             assert!(room.iter().all(|it| *it <= ROOM), "{room:?}");

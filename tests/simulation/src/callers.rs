@@ -98,7 +98,7 @@ impl Wish {
             Self::All(commands) => Promise::All(gateway.submit_atomic(commands.clone(), Vec::new())?),
             Self::Look(question) => {
                 let question = question.clone();
-                Promise::Seen(gateway.look(move |_, view, _| view.read(|it| question.ask(it)))?)
+                Promise::Seen(gateway.evaluate(move |_, view, _| view.read(|it| question.ask(it)))?)
             }
             Self::Install(packs) => Promise::Done(stepper.install(packs)?),
             Self::Advance(to) => Promise::Time(gateway.advance(*to)?),

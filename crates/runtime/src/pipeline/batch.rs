@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trackside_engine::command::Command;
 use trackside_engine::{Decision, View, apply, decide};
 
-use super::decider::{Decider, decided, unavailable};
+use super::decider::{Decider, refuse_too_large, unavailable};
 use crate::answer::{BatchAnswer, BatchVerdict, CommandAnswer, Failure};
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::stages::Stages;
@@ -29,7 +29,7 @@ impl Decider {
             noted.inspect(|it| it.mark_taken());
             let now = self.now();
             let decision = self.memory.answer_in(&mut trial, |law, view| decide(law, view, command, now));
-            let decision = decided(decision).map_err(unavailable)?;
+            let decision = refuse_too_large(decision).map_err(unavailable)?;
             noted.inspect(|it| it.mark_decided());
             if let Decision::Accepted(accepted) = &decision {
                 accepted.entries.iter().for_each(|it| apply(&mut trial, it));

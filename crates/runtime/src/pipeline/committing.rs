@@ -70,7 +70,7 @@ impl Committing {
 
     /// Publishes entries that are on disk already.
     pub fn publish(&self, batch: DecidedBatch) -> Option<Arc<Committed>> {
-        let (committed, replies) = batch.published();
+        let (committed, replies) = batch.into_commit();
         publish(&self.shared, committed, replies)
     }
 
@@ -115,7 +115,7 @@ fn publish(shared: &Shared, committed: Committed, replies: Vec<CommitReply>) -> 
     Figures::add(&shared.figures.commits, 1);
     Figures::add(&shared.figures.commands, committed.content.commands);
     shared.figures.largest_commit.fetch_max(committed.content.commands as u64, Ordering::Relaxed);
-    shared.figures.wrote(&committed.written);
+    shared.figures.add_commit(&committed.written);
     shared.feed.send(&committed.content.entries, &committed.content.seals);
     Some(committed)
 }
@@ -127,8 +127,8 @@ fn show(shared: &Shared, mut committed: Committed) -> Arc<Committed> {
     }
     let BatchCounts { refused, outcomes, fired } = std::mem::take(&mut committed.content.counts);
     Figures::add(&shared.figures.refused, refused.len());
-    shared.figures.answered(&outcomes);
-    fired.into_iter().for_each(|late| shared.figures.fired(late));
+    shared.figures.add_outcomes(&outcomes);
+    fired.into_iter().for_each(|late| shared.figures.add_timer_delay(late));
     shared.tally.add(committed.content.entries.iter().flat_map(|it| it.iter()), refused);
     let committed = Arc::new(committed);
     shared.keep(&committed);

@@ -107,7 +107,7 @@ impl Decider {
 
     /// The number of timers in memory.
     pub fn near_timers(&self) -> usize {
-        self.timers.near()
+        self.timers.count_in_memory()
     }
 
     /// Projections are written up to an entry.
@@ -169,7 +169,7 @@ impl Decider {
         // Nothing is evicted during a batch, so one snapshot of the store serves all of it.
         self.memory.reader().begin_snapshot();
         if let Some(now) = self.time.read() {
-            self.resumed(now);
+            self.grant_lease_grace(now);
         }
         self.fire_due();
         if !self.is_advancing() {
@@ -193,7 +193,7 @@ impl Decider {
     }
 
     /// The server was away until now: lease holders get a full period to come back.
-    pub fn resumed(&mut self, now: Timestamp) {
+    pub fn grant_lease_grace(&mut self, now: Timestamp) {
         if is_enabled(Failpoint::NoGrace) {
             return;
         }
@@ -270,7 +270,7 @@ impl Decider {
                     stages.mark_decided();
                 }
                 match &mut outcome {
-                    Ok(CommandAnswer::Refused(refusal)) => self.refused(&command, refusal.code),
+                    Ok(CommandAnswer::Refused(refusal)) => self.count_refusal(&command, refusal.code),
                     Ok(answer) => {
                         self.batch.content.counts.outcomes.note(answer);
                         if let (true, CommandAnswer::Accepted(accepted)) = (options.with_entity_view, answer)
@@ -288,7 +288,7 @@ impl Decider {
                     Ok(BatchAnswer::Refused(verdicts)) => {
                         for (command, verdict) in commands.iter().zip(verdicts) {
                             if let BatchVerdict::Refused(refusal) = verdict {
-                                self.refused(command, refusal.code);
+                                self.count_refusal(command, refusal.code);
                             }
                         }
                     }
@@ -336,7 +336,7 @@ impl Decider {
     }
 
     /// Counts a refusal.
-    fn refused(&mut self, command: &Command, code: Code) {
+    fn count_refusal(&mut self, command: &Command, code: Code) {
         let known = command.lifecycle().filter(|it| self.memory.law.newest(it).is_some());
         self.batch.content.counts.refused.push((known.cloned(), code));
     }
@@ -430,7 +430,7 @@ impl Decider {
     pub(super) fn decide(&mut self, command: &Command) -> Result<Decision, StoreError> {
         self.memory.prefetch(command)?;
         let now = self.time.now();
-        decided(self.memory.answer(|law, view| decide(law, view, command, now)))
+        refuse_too_large(self.memory.answer(|law, view| decide(law, view, command, now)))
     }
 
     /// Adds decided entries to the view and to the batch.
@@ -461,7 +461,7 @@ impl Decider {
             },
             was,
         });
-        self.timers.before(before, entry);
+        self.timers.remove_changed(before, entry);
         self.memory.apply(entry);
         self.timers.after(self.memory.view.get(&entry.entity), entry);
     }
@@ -479,7 +479,7 @@ pub(super) fn unavailable(error: StoreError) -> Failure {
 }
 
 /// A command that needs most of the store is refused.
-pub(super) fn decided(answer: Result<Decision, LoadError>) -> Result<Decision, StoreError> {
+pub(super) fn refuse_too_large(answer: Result<Decision, LoadError>) -> Result<Decision, StoreError> {
     match answer {
         Ok(decision) => Ok(decision),
         Err(LoadError::Store(error)) => Err(error),

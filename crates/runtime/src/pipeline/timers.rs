@@ -42,7 +42,7 @@ impl Timers {
     }
 
     /// Removes the timers that an entry changes. `entity` is the entity before the entry.
-    pub fn before(&mut self, entity: Option<&Entity>, entry: &Entry) {
+    pub fn remove_changed(&mut self, entity: Option<&Entity>, entry: &Entry) {
         for_changed(&entry.event, |name| {
             if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)
                 && due <= self.horizon
@@ -121,7 +121,7 @@ impl Timers {
     }
 
     /// The number of timers in memory.
-    pub fn near(&self) -> usize {
+    pub fn count_in_memory(&self) -> usize {
         self.near.len()
     }
 

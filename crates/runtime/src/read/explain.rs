@@ -57,7 +57,7 @@ impl Reads {
     pub fn explain(&self, key: &EntityKey, actor: &Actor) -> Result<Explanation, ReadError> {
         let (wanted, actor) = (key.clone(), actor.clone());
         let explained =
-            self.gateway.look(move |law, view, now| explained(law, view, &wanted, &actor, now))?;
+            self.gateway.evaluate(move |law, view, now| explain_entity(law, view, &wanted, &actor, now))?;
         explained.wait()?.ok_or_else(|| self.unknown(key))
     }
 
@@ -69,7 +69,7 @@ impl Reads {
             return Ok(Vec::new());
         }
         let (key, slot, actor) = (key.clone(), slot.clone(), actor.clone());
-        let stops = self.gateway.look(move |law, view, now| {
+        let stops = self.gateway.evaluate(move |law, view, now| {
             view.read(|it| it.entity(&key))?;
             let Some(entity) = view.image(&key) else { return Ok(Vec::new()) };
             QueryReader { law, view, actor: &actor, shown: true, now }.stops(&entity, &slot)
@@ -78,7 +78,7 @@ impl Reads {
     }
 }
 
-fn explained(
+fn explain_entity(
     law: &Law,
     view: &View,
     key: &EntityKey,

@@ -13,7 +13,7 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_store::store::Listing;
 
-use super::error::near;
+use super::error::spelling_hint;
 use super::list_filter::{ConditionNames, ListFilter};
 use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
@@ -117,12 +117,12 @@ impl Reads {
             if items.len() <= limit && walk.is_over(self.budget) {
                 if items.len() < limit {
                     let hint = hint(&life, indexed);
-                    return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
+                    return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
                 }
                 // There may be more: the next page shows it.
                 return Ok(Listed { next_cursor: items.last().map(cursor), items, seq });
             }
-            most = (most * 2).min(CHUNK).min(self.budget.saturating_sub(walk.looked())).max(1);
+            most = (most * 2).min(CHUNK).min(self.budget.saturating_sub(walk.entities_read())).max(1);
         }
         let more = items.len() > limit;
         items.truncate(limit);
@@ -155,7 +155,7 @@ impl Reads {
         for name in &query.states {
             let law = self.shared.law();
             if !law.definitions(&life.name).iter().any(|it| it.state(name).is_some()) {
-                let hint = near(name, life.states.iter().map(|it| it.name.as_str()));
+                let hint = spelling_hint(name, life.states.iter().map(|it| it.name.as_str()));
                 return Err(ReadError::UnknownState {
                     lifecycle: life.name.clone(),
                     name: name.clone(),

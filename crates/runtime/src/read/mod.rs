@@ -82,7 +82,7 @@ impl Reads {
 
     /// The last entry on disk. Later reads are at least as new.
     pub fn seq(&self) -> u64 {
-        self.shared.committed()
+        self.shared.last_committed()
     }
 
     /// The time that reads use.

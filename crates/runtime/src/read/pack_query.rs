@@ -80,7 +80,7 @@ impl Reads {
                         .iter()
                         .map(|id| EntityKey { lifecycle: ranking.lifecycle.clone(), id: id.clone() });
                     let entities = keys.map(|it| self.entity(&it)).collect::<Result<Vec<_>, _>>()?;
-                    found.extend(passed(view, plan, actor, entities.into_iter().flatten().collect())?);
+                    found.extend(matching_rows(view, plan, actor, entities.into_iter().flatten().collect())?);
                 }
                 Ok(found.into_iter().map(|(_, it)| it).collect())
             }
@@ -90,10 +90,10 @@ impl Reads {
                 let indexed = listing.indexed.is_some();
                 let mut walk = Walk::new(self, of, listing);
                 while let Some(entities) = walk.next(CHUNK.min(self.budget))? {
-                    found.extend(passed(view, plan, actor, entities)?);
+                    found.extend(matching_rows(view, plan, actor, entities)?);
                     if walk.is_over(self.budget) {
                         let hint = hint(&*self.lifecycle(of)?, indexed);
-                        return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
+                        return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
                     }
                 }
                 sort(plan.query, &mut found, |it| &it.key);
@@ -106,7 +106,7 @@ impl Reads {
     /// The ids that a ranking hands out, first to last.
     fn open_in(&self, ranking: RankingKey, caller: Option<Name>) -> Result<Vec<Name>, ReadError> {
         let most = self.budget;
-        let ids = self.gateway.look(move |_, view, _| {
+        let ids = self.gateway.evaluate(move |_, view, _| {
             let open =
                 |it: &RankingIndex| it.open(caller.as_ref()).take(most + 1).cloned().collect::<Vec<Name>>();
             view.read(|it| it.ranking(&ranking).here().map(open).unwrap_or_default())
@@ -124,7 +124,7 @@ impl Reads {
 type Row = (Vec<Value>, Arc<Entity>);
 
 /// The entities that match, with their sort keys.
-fn passed(
+fn matching_rows(
     view: &mut ReadView,
     plan: &QueryPlan<'_>,
     actor: &Actor,

@@ -162,7 +162,7 @@ impl JournalWriter for Appender {
         };
         self.known = Some(self.write(batch, known)?);
         let pages = self.pages(batch);
-        self.shared.logs.wrote(&self.shared.logs.journal, pages);
+        self.shared.logs.record_write(&self.shared.logs.journal, pages);
         Ok(())
     }
 

@@ -74,9 +74,9 @@ impl Run<'_> {
                 self.mail.len(),
                 self.waiting.len(),
                 self.decided.len(),
-                stepper.map(Stepper::committed),
+                stepper.map(Stepper::last_committed),
                 self.model.seq(),
-                stepper.map(Stepper::written),
+                stepper.map(Stepper::last_flushed),
                 stepper.and_then(Stepper::problem),
             );
             return Err(Broken::new("it goes on once the store works again", what));
@@ -103,7 +103,7 @@ impl Run<'_> {
             && self.decided.is_empty()
             && self.journeys.is_empty()
             && stepper.advancing_to().is_none()
-            && stepper.written() == self.model.seq()
+            && stepper.last_flushed() == self.model.seq()
     }
 
     /// Everything is flushed, and unused data has been evicted.

@@ -308,7 +308,7 @@ impl<'a> Run<'a> {
         match Stepper::open(store, &self.scene.both, &self.options) {
             Ok(stepper) => {
                 self.meddler.move_now(Some(stepper.write_workers()));
-                self.story.tell(format!("it starts at {}", stepper.committed()));
+                self.story.tell(format!("it starts at {}", stepper.last_committed()));
                 self.stepper = Some(stepper);
                 self.settle_doubt()?;
                 let now = self.clock_now();
@@ -337,7 +337,7 @@ impl<'a> Run<'a> {
             self.explain(&doubt.decider_step)?;
             self.story.tell("  the commit in doubt is there");
         }
-        let committed = self.stepper.as_ref().map_or(0, Stepper::committed);
+        let committed = self.stepper.as_ref().map_or(0, Stepper::last_committed);
         if committed != self.model.seq() {
             let what = format!("it knows of {committed} entries, there are {}", self.model.seq());
             return Err(Broken::new("what is on disk is known again", what));

@@ -77,8 +77,8 @@ impl Run<'_> {
         let known = self.model.world.view.len();
         let expected = if failed { None } else { Some(self.explain(&decided.decider_step)?) };
         let stepper = self.stepper.as_ref().unwrap();
-        if !failed && stepper.committed() != self.model.seq() {
-            let what = format!("{} is known, {} is on disk", stepper.committed(), self.model.seq());
+        if !failed && stepper.last_committed() != self.model.seq() {
+            let what = format!("{} is known, {} is on disk", stepper.last_committed(), self.model.seq());
             return Err(Broken::new("what is on disk is known", what));
         }
         self.story.tell(format!("commit {}: {}", self.model.seq(), if failed { "failed" } else { "done" }));
@@ -146,16 +146,16 @@ impl Run<'_> {
     pub(super) fn flush(&mut self) -> Result<(), Broken> {
         let Some(stepper) = &self.stepper else { return self.open() };
         let many = 1 + self.dice.below(6);
-        let before = stepper.written();
+        let before = stepper.last_flushed();
         stepper.write_workers().flush(many).ok();
-        if stepper.written() < before {
+        if stepper.last_flushed() < before {
             return Err(Broken::new("what is written stays written", format!("{before}")));
         }
-        if stepper.written() > before {
+        if stepper.last_flushed() > before {
             self.figures.flushes += 1;
-            self.story.tell(format!("written up to {}", stepper.written()));
+            self.story.tell(format!("written up to {}", stepper.last_flushed()));
         }
-        if stepper.written() == self.model.seq() && self.dice.percent(30) {
+        if stepper.last_flushed() == self.model.seq() && self.dice.percent(30) {
             let (ground, world) = (&self.scene.ground, &self.model.world);
             let last = self.options.keys_last;
             self.disk.quietly(|| final_checks::projections(&self.store, ground, world, last))?;

@@ -119,7 +119,7 @@ impl Decider {
             let found = match &trial.found {
                 Some(found) => Some(found.clone()),
                 None => match self.difference(&entity)? {
-                    None => self.apart(&entity)?,
+                    None => self.first_missing_row(&entity)?,
                     found => found,
                 },
             };
@@ -140,14 +140,14 @@ impl Decider {
                             pass.report.mended += 1;
                             pass.awaits = self.memory.view.seq;
                         }
-                        Mended::Forged => return self.forged(&trial, pass),
+                        Mended::Forged => return self.report_altered(&trial, pass),
                         Mended::Not => return self.unchecked(&trial, pass),
                     },
                 }
             }
             pass.report.compared += 1;
         }
-        self.compared(key, pass);
+        self.record_compared(key, pass);
         if trial.inspected {
             self.inspect(key, pass)?;
         }
@@ -173,14 +173,14 @@ impl Decider {
     }
 
     /// The journal was altered: the stored rows may be the last correct ones, so they stay.
-    fn forged(
+    fn report_altered(
         &mut self,
         trial: &EntityReplay,
         pass: &mut SweepPass,
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
         pass.report.forged += 1;
         self.sweep.forged = true;
-        self.compared(&trial.key, pass);
+        self.record_compared(&trial.key, pass);
         if trial.inspected && !trial.odd {
             self.inspect(&trial.key, pass)?;
         }
@@ -195,7 +195,7 @@ impl Decider {
         pass: &mut SweepPass,
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
         pass.report.unchecked += 1;
-        self.compared(&trial.key, pass);
+        self.record_compared(&trial.key, pass);
         if trial.inspected && !trial.odd {
             self.inspect(&trial.key, pass)?;
         }

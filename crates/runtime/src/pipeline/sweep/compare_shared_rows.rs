@@ -295,7 +295,7 @@ impl Decider {
     }
 
     /// The first row about an entity that is missing: its membership in a group, or its place in a ranking.
-    pub(super) fn apart(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
+    pub(super) fn first_missing_row(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
         let key = &entity.key;
         let Some(life) = self.memory.law.definition(&key.lifecycle, entity.definition).cloned() else {
             return Ok(None);

@@ -65,7 +65,7 @@ impl MissingRowSearch {
     }
 
     /// Entities that can be rebuilt, with their last entry.
-    pub fn found(self, report: &mut SweepReport) -> Vec<(EntityKey, u64, Option<String>)> {
+    pub fn into_rebuildable(self, report: &mut SweepReport) -> Vec<(EntityKey, u64, Option<String>)> {
         let (found, nowhere): (Vec<_>, Vec<_>) =
             self.missing.into_iter().partition(|(_, newest)| *newest > 0);
         report.unchecked += nowhere.len() as u64 + u64::from(self.cut);

@@ -259,7 +259,7 @@ impl Decider {
         if let Some(mut search) = pass.search.take() {
             let is_over = search.go_on(self, pass, left)?;
             match is_over {
-                true => pass.to_mend = search.found(&mut pass.report),
+                true => pass.to_mend = search.into_rebuildable(&mut pass.report),
                 false => pass.search = Some(search),
             }
             return Ok(true);
@@ -350,7 +350,7 @@ impl Decider {
     }
 
     /// Records the progress of the comparison in this pass.
-    pub(super) fn compared(&mut self, key: &EntityKey, pass: &SweepPass) {
+    pub(super) fn record_compared(&mut self, key: &EntityKey, pass: &SweepPass) {
         if pass.depth.is_none() {
             self.sweep.compared = Some(key.clone());
         }

@@ -144,10 +144,10 @@ fn cost(pending: i64) -> (usize, usize, usize, usize) {
             struck += 1;
         }
         let (entity, entry) = started(now);
-        timers.before(mine.as_ref(), &entry);
+        timers.remove_changed(mine.as_ref(), &entry);
         timers.after(Some(&entity), &entry);
         mine = Some(entity);
-        most = most.max(timers.near());
+        most = most.max(timers.count_in_memory());
     }
     (asked.load(Ordering::Relaxed), rows.load(Ordering::Relaxed), most, struck)
 }

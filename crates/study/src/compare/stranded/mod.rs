@@ -75,7 +75,13 @@ impl Trouble {
 }
 
 /// Every problem that the new definition causes and the old one did not have.
-pub fn stranded(old: &Law, new: &Law, entities: &[Entity], project: &Project, now: Timestamp) -> Stranding {
+pub fn find_stranded(
+    old: &Law,
+    new: &Law,
+    entities: &[Entity],
+    project: &Project,
+    now: Timestamp,
+) -> Stranding {
     let mut stranding = Stranding { looked_at: entities.len(), ..Stranding::default() };
     let seen = |law: &Law| {
         let mut view = view_of_entities(law, entities.to_vec(), now);
@@ -150,7 +156,7 @@ impl Serialize for Stranding {
 
 impl Stranded {
     /// The ids, at most `most` of them.
-    pub fn listed(&self, most: usize) -> String {
+    pub fn ids_text(&self, most: usize) -> String {
         let shown: Vec<&str> = self.ids.iter().take(most).map(Name::as_str).collect();
         match self.ids.len().saturating_sub(most) {
             0 => shown.join(", "),

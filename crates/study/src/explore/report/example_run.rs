@@ -69,12 +69,12 @@ pub(super) fn describe_run(
 }
 
 fn one(before: Timestamp, by: &WorldMove, after: Timestamp) -> RunStep {
-    let then = by.entries.iter().filter_map(became).collect();
+    let then = by.entries.iter().filter_map(entity_change).collect();
     match &by.what {
         MoveKind::Ask(command) => RunStep {
             at: before.to_string(),
             who: command.actor.id.to_string(),
-            what: asked(command),
+            what: command_text(command),
             of: entity(command, &by.entries),
             kind: RunStepKind::Ask,
             then,
@@ -102,7 +102,7 @@ fn one(before: Timestamp, by: &WorldMove, after: Timestamp) -> RunStep {
         MoveKind::Surprise(kind, command, why) => RunStep {
             at: before.to_string(),
             who: command.actor.id.to_string(),
-            what: asked(command),
+            what: command_text(command),
             of: entity(command, &[]),
             kind: RunStepKind::Surprise,
             then: vec![EntityChange {
@@ -117,7 +117,7 @@ fn entity(command: &Command, entries: &[Entry]) -> Option<String> {
     command.entity().map(ToString::to_string).or_else(|| entries.first().map(|it| it.entity.to_string()))
 }
 
-fn asked(command: &Command) -> String {
+fn command_text(command: &Command) -> String {
     let with = |fields: &Fields| {
         if fields.is_empty() {
             return String::new();
@@ -163,7 +163,7 @@ fn asked(command: &Command) -> String {
     }
 }
 
-fn became(entry: &Entry) -> Option<EntityChange> {
+fn entity_change(entry: &Entry) -> Option<EntityChange> {
     let what = match &entry.event {
         Event::Created { state, .. } => format!("is created: {state}"),
         Event::Transitioned { from, to, .. } => format!("{from} → {to} ({})", entry.trigger),
