@@ -1,7 +1,6 @@
 //! People see alerts, and see to them.
-#![allow(
+#![expect(
     clippy::expect_used,
-    clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test stops at the first surprise"

@@ -1,5 +1,5 @@
 //! A transition is shown as open exactly if it can be taken, in every world that a scenario ends in.
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,

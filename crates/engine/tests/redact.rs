@@ -1,7 +1,6 @@
 //! Redacted values are gone from the journal, and a replay still gives the live state.
-#![allow(
+#![expect(
     clippy::expect_used,
-    clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test stops at the first surprise"

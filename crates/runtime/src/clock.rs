@@ -98,7 +98,6 @@ fn write(folder: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
     use super::*;
 

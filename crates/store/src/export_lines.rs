@@ -196,7 +196,6 @@ pub fn read(text: &str) -> Result<ExportLine, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
     use super::*;
     use crate::record::digest;

@@ -1,7 +1,7 @@
 //! A simulation that finds nothing proves nothing: with every failpoint it must find the broken promise, and without
 //! the failpoint the same scene and seed must pass.
 
-#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what found the mistake")]
+#![expect(clippy::panic, clippy::print_stdout, reason = "a test says what found the mistake")]
 
 use trackside_runtime::simulation::Failpoint;
 use trackside_simulation::{DiskBug, Scene, simulate};

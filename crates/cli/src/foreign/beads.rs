@@ -147,7 +147,6 @@ fn only_known(found: &mut ForeignTasks) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
     use super::*;
 

@@ -1,10 +1,4 @@
 //! A file tampered with in every part, each change found and named.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
 
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};

@@ -1,8 +1,7 @@
 //! The disk is full, read-only or damaged; files are missing or owned by another user. Callers get an error that says
 //! what to do, no answered command is lost, and if possible the project resumes by itself.
-#![allow(
+#![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
