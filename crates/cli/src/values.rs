@@ -57,7 +57,6 @@ fn field(typed: &str) -> Result<(String, Json), CliError> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -143,7 +143,6 @@ impl Digest {
 
 #[cfg(test)]
 mod tests {
-
     use std::collections::BTreeMap;
     use std::sync::Arc;
 

@@ -98,7 +98,6 @@ fn write(folder: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -196,7 +196,6 @@ pub fn read(text: &str) -> Result<ExportLine, String> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::record::digest;
 

@@ -183,7 +183,6 @@ fn answer(act: &Act, decision: Decision, why: &str, allow: bool) -> Option<Json>
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -41,7 +41,6 @@ impl Pacing {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

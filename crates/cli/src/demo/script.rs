@@ -276,7 +276,6 @@ fn key(text: &str) -> Result<EntityRef, String> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -134,7 +134,6 @@ fn in_quotes(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-
     use serde_json::json;
     use trackside_protocol::TransitionBody;
 

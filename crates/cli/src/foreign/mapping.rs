@@ -334,7 +334,6 @@ fn written(value: &Json) -> String {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn target() -> TargetLifecycle {

@@ -257,7 +257,6 @@ fn slug(title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     const PLAN: &str = "\

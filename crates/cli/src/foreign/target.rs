@@ -163,7 +163,6 @@ fn moment(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn target() -> TargetLifecycle {

@@ -76,7 +76,6 @@ fn movers(scene: &LiveView) -> Vec<Line<'_>> {
 
 #[cfg(test)]
 mod tests {
-
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use serde_json::json;

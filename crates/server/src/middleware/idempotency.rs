@@ -187,7 +187,6 @@ impl KeptAnswers {
 
 #[cfg(test)]
 mod tests {
-
     use std::time::Duration;
 
     use super::*;

@@ -91,7 +91,6 @@ fn not_a_cursor(text: &str) -> Refused {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

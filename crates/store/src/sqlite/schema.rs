@@ -77,7 +77,6 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) 
 
 #[cfg(test)]
 mod tests {
-
     use trackside_engine::event::EventKind;
 
     use super::*;

@@ -106,7 +106,6 @@ fn locate_problems(
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn entity(id: usize) -> (ImportEntity, String) {
