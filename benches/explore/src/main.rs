@@ -1,7 +1,7 @@
 //! Worlds explored per second: ours, which runs the real law on a definition, and `stateright`, on the same model
 //! written by hand in Rust. Both must find the same number of worlds.
 
-#![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
+#![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 mod by_hand;
 mod desk;

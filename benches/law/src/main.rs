@@ -1,7 +1,6 @@
 //! Decisions per second on one core: three commands of the packs, a bare `match` and, where Node
 //! has it, XState beside them in the same run. Ratios count; the machine is noisy.
-#![allow(
-    clippy::expect_used,
+#![expect(
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,

@@ -141,7 +141,7 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
                 let validator = Actor::new("val", ActorKind::Agent).with_roles(["solution_validator"]);
                 let fire =
                     Command::fire(validator, EntityKey::parse(&key).unwrap(), "fail", Fields::default());
-                (key, fire.because("No index"))
+                (key, fire.with_reason("No index"))
             }
         };
         for _ in 0..case.history {

@@ -1,5 +1,5 @@
 //! A fake subject that stores nothing, to test the loads, the plan and the report.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! A real PostgreSQL, where one is installed.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::time::Duration;
 

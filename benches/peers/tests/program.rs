@@ -1,10 +1,5 @@
 //! The program, as people run it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,5 +1,4 @@
 //! Every command of the load sets a timer, as the one by hand with PostgreSQL does.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -57,8 +57,6 @@ fn field(typed: &str) -> Result<(String, Json), CliError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     #[test]

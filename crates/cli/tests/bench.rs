@@ -1,5 +1,5 @@
 //! `trackside bench`, as people type it.
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

@@ -1,5 +1,5 @@
 //! `trackside diagram` as people type it.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
 //! `trackside fmt` as people and editors run it.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::fs;
 use std::io::Write;

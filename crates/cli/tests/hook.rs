@@ -1,6 +1,6 @@
 //! The git hook of the guide, in a repository of its own.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -35,7 +35,7 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
     match ledger.entity_mut(&entry.entity) {
         Some(entity) => live(entity, entry),
         None => {
-            if let Some(mut entity) = born(entry) {
+            if let Some(mut entity) = created_entity(entry) {
                 live(&mut entity, entry);
                 ledger.put(entity);
             }
@@ -76,7 +76,7 @@ fn keep_of(entity: &mut Entity, actor: &Name, admitted: bool) {
 }
 
 /// The entity that an event creates, before its changes.
-fn born(entry: &Entry) -> Option<Entity> {
+fn created_entity(entry: &Entry) -> Option<Entity> {
     let (definition, state) = match &entry.event {
         Event::Created { definition, state, .. } => (*definition, state),
         Event::Corrected { from: None, to, definition, .. } => (*definition, to),

@@ -121,6 +121,11 @@ impl Code {
                 | Self::UnknownVersion
         )
     }
+
+    /// True if the command named something that does not exist, or sent an id that is no id.
+    pub fn is_about_name(self) -> bool {
+        self.is_unknown_name() || self == Self::InvalidId
+    }
 }
 
 /// `Variant = "text", refusal with only this condition, "meaning";`

@@ -24,7 +24,7 @@ pub struct Command {
     /// The sender of the key, if it is not the actor. The server sends some commands for its callers.
     pub key_of: Option<Name>,
     /// The digest of the whole request, if the command alone does not identify it.
-    pub said: Option<Said>,
+    pub said: Option<RequestDigest>,
     /// The id of the request, to find it in logs and in the journal. It does not affect the decision.
     pub request_id: Option<Name>,
     pub reason: Option<Arc<str>>,
@@ -34,13 +34,13 @@ pub struct Command {
 /// The digest of a request. Commands of a batch share a key and differ in their place. Other commands contain data that
 /// was looked up and may differ in a retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct RequestDigest {
     pub digest: Arc<str>,
     /// The index of the command in its batch; none for a request with one command.
     pub place: Option<usize>,
 }
 
-impl Said {
+impl RequestDigest {
     /// Whether a stored fingerprint is of the same batch, possibly of another command.
     pub(crate) fn is_part_of(&self, fingerprint: &str) -> bool {
         self.place.is_some()
@@ -97,7 +97,7 @@ pub enum Ask {
         entity: EntityKey,
         found: Arc<str>,
         /// Ranking places of entities that do not exist, by ranking. They are removed too.
-        without: Vec<(Name, EntityKey)>,
+        ghost_places: Vec<(Name, EntityKey)>,
     },
     /// A person acknowledges or resolves an alert of this entity.
     HandleAlert {
@@ -231,7 +231,7 @@ pub struct ImportedEntity {
 #[derive(Clone, Debug)]
 pub struct Fire {
     pub entity: EntityKey,
-    pub what: What,
+    pub what: TransitionRef,
     pub fields: Fields,
     pub fence: Option<u64>,
     /// Only if the entity is still at this version.
@@ -240,7 +240,7 @@ pub struct Fire {
 
 /// A transition, by name or by target state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum TransitionRef {
     Event(Name),
     To(Name),
 }
@@ -253,11 +253,11 @@ impl Command {
     }
 
     pub fn fire(actor: Actor, entity: EntityKey, event: &str, fields: Fields) -> Self {
-        let what = What::Event(Name::new(event));
+        let what = TransitionRef::Event(Name::new(event));
         Self::new(actor, Ask::Fire(Fire { entity, what, fields, fence: None, if_version: None }))
     }
 
-    pub fn because(mut self, reason: &str) -> Self {
+    pub fn with_reason(mut self, reason: &str) -> Self {
         self.reason = Some(Arc::from(reason));
         self
     }

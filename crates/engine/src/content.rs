@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use crate::event::{Changes, Entry, Event, Same, TallyChange};
+use crate::event::{Changes, Entry, Event, TallyChange, UniqueClaim};
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
 use crate::ranking::Reranked;
@@ -27,7 +27,7 @@ pub struct Content {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tallies: Vec<TallyChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub same: Option<Same>,
+    pub same: Option<UniqueClaim>,
     /// The text of a message, an alert or a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<Arc<str>>,

@@ -243,17 +243,17 @@ pub struct Changes {
     pub shifts: Vec<Shift>,
     /// The change of the value that must be unique among open entities.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub same: Option<Same>,
+    pub same: Option<UniqueClaim>,
 }
 
 /// The value of `same`, which must be unique among open entities.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Same {
+pub enum UniqueClaim {
     Free,
     Taken(Name),
 }
 
-impl Same {
+impl UniqueClaim {
     pub fn new(value: Option<Name>) -> Self {
         value.map_or(Self::Free, Self::Taken)
     }

@@ -8,7 +8,8 @@ use trackside_lifecycle::hex;
 
 use crate::actor::Actor;
 use crate::command::{
-    Ask, Claim, Command, Fire, ImportedEntity, Install, Migrate, PLACE, Redact, Said, Seed, What,
+    Ask, Claim, Command, Fire, ImportedEntity, Install, Migrate, PLACE, Redact, RequestDigest, Seed,
+    TransitionRef,
 };
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
@@ -19,7 +20,7 @@ impl Command {
         // The sender of the key and the request id are not part of the request.
         let Self { actor, on_behalf_of, idempotency_key: _, key_of: _, said, request_id: _, reason, ask } =
             self;
-        if let Some(Said { digest, place }) = said {
+        if let Some(RequestDigest { digest, place }) = said {
             return place.map_or(digest.to_string(), |it| format!("{digest}{PLACE}{it}"));
         }
         // The project's rules give an actor its kind and roles. Its subject is `on_behalf_of`.
@@ -46,8 +47,8 @@ impl Digest {
             Ask::Create { entity: _, fields } => self.text("create").fields(fields),
             Ask::Fire(Fire { entity: _, what, fields, fence, if_version }) => {
                 let (by, name) = match what {
-                    What::Event(name) => ("event", name),
-                    What::To(name) => ("to", name),
+                    TransitionRef::Event(name) => ("event", name),
+                    TransitionRef::To(name) => ("to", name),
                 };
                 self.text(by).text(name).text(&format!("{fence:?} {if_version:?}")).fields(fields)
             }
@@ -68,9 +69,9 @@ impl Digest {
                 self.text("correct").text(to.as_deref().unwrap_or_default()).fields(fields)
             }
             Ask::Inspect { entity: _ } => self.text("inspect"),
-            Ask::Repair { entity: _, found, without } => {
+            Ask::Repair { entity: _, found, ghost_places } => {
                 self.text("mend").text(found);
-                without.iter().for_each(|(ranking, ghost)| _ = self.text(&format!("{ranking} {ghost}")));
+                ghost_places.iter().for_each(|(ranking, ghost)| _ = self.text(&format!("{ranking} {ghost}")));
                 self
             }
             Ask::HandleAlert { entity: _, alert, action } => {
@@ -142,7 +143,6 @@ impl Digest {
 
 #[cfg(test)]
 mod tests {
-
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_command_keeps_the_fingerprint_of_earlier_releases() {
-        let found: Vec<(&str, String)> = all().iter().map(|it| (word(it), of(it.clone()))).collect();
+        let found: Vec<(&str, String)> = all().iter().map(|it| (variant_name(it), of(it.clone()))).collect();
         let expected: Vec<(&str, String)> = STORED.iter().map(|(a, b)| (*a, (*b).to_owned())).collect();
         assert_eq!(found, expected);
     }
@@ -202,7 +202,7 @@ mod tests {
             command(),
             Command::new(Actor::new("bob", ActorKind::Human), first()),
             Command { on_behalf_of: Some(Name::new("carl")), ..command() },
-            command().because("It rains"),
+            command().with_reason("It rains"),
         ];
         let found: std::collections::BTreeSet<String> = all.iter().map(Command::fingerprint).collect();
         assert_eq!(found.len(), all.len());
@@ -248,7 +248,7 @@ mod tests {
         Some(match ask {
             Ask::Create { .. } => Ask::Fire(Fire {
                 entity: key(),
-                what: What::Event(name("open")),
+                what: TransitionRef::Event(name("open")),
                 fields: fields(),
                 fence: Some(3),
                 if_version: Some(4),
@@ -266,9 +266,11 @@ mod tests {
                 Ask::Correct { entity: key(), to: Some(name("OPEN")), fields: fields() }
             }
             Ask::Correct { .. } => Ask::Inspect { entity: key() },
-            Ask::Inspect { .. } => {
-                Ask::Repair { entity: key(), found: Arc::from("{}"), without: vec![(name("line"), key())] }
-            }
+            Ask::Inspect { .. } => Ask::Repair {
+                entity: key(),
+                found: Arc::from("{}"),
+                ghost_places: vec![(name("line"), key())],
+            },
             Ask::Repair { .. } => {
                 Ask::HandleAlert { entity: key(), alert: 9, action: AlertAction::Acknowledge }
             }
@@ -313,7 +315,7 @@ mod tests {
     }
 
     /// The name of its variant.
-    fn word(ask: &Ask) -> &'static str {
+    fn variant_name(ask: &Ask) -> &'static str {
         match ask {
             Ask::Create { .. } => "Create",
             Ask::Fire(_) => "Fire",
@@ -343,7 +345,7 @@ mod tests {
             Ask::Create { entity, fields } => vec![other_entity(entity), other_fields(fields)],
             Ask::Fire(Fire { entity, what, fields, fence, if_version }) => vec![
                 other_entity(entity),
-                set("what", what, What::To(Name::new("open"))),
+                set("what", what, TransitionRef::To(Name::new("open"))),
                 other_fields(fields),
                 set("fence", fence, None),
                 set("if_version", if_version, None),
@@ -370,10 +372,10 @@ mod tests {
                 vec![other_entity(entity), set("to", to, None), other_fields(fields)]
             }
             Ask::Inspect { entity } => vec![other_entity(entity)],
-            Ask::Repair { entity, found, without } => vec![
+            Ask::Repair { entity, found, ghost_places } => vec![
                 other_entity(entity),
                 set("found", found, Arc::from("other")),
-                set("without", without, Vec::new()),
+                set("ghost_places", ghost_places, Vec::new()),
             ],
             Ask::HandleAlert { entity, alert, action } => vec![
                 other_entity(entity),

@@ -14,14 +14,14 @@ use crate::view::Project;
 /// Entries, and the facts that they do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
-    pub about: About,
+    pub about: JournalHeader,
     pub entries: Vec<Entry>,
 }
 
 /// Facts about a journal beside its entries. Missing ones have the values of a new project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct About {
+pub struct JournalHeader {
     /// The scenario that wrote it.
     pub scenario: Option<String>,
     /// The time of the project when the journal was written.
@@ -36,10 +36,10 @@ pub struct About {
 
 #[derive(Serialize, Deserialize)]
 struct Head {
-    journal: About,
+    journal: JournalHeader,
 }
 
-impl About {
+impl JournalHeader {
     pub fn new(project: &Project, actors: &[(String, Actor)], until: Timestamp) -> Self {
         let roles = |it: &Actor| BTreeMap::from([(it.kind, it.roles.to_vec())]);
         Self {

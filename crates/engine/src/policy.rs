@@ -57,7 +57,7 @@ pub fn judge(
 ) -> Result<Judgement, Fault> {
     let asked = PolicyScope { policy, project, action, arguments };
     let (action, arguments) = match policy.tools.get(action) {
-        Some(tool) => (tool.action.as_str(), &asked.translated(tool)?),
+        Some(tool) => (tool.action.as_str(), &asked.action_arguments(tool)?),
         None => (action, arguments),
     };
     let scope = PolicyScope { policy, project, action, arguments };
@@ -110,7 +110,7 @@ struct PolicyScope<'a> {
 
 impl PolicyScope<'_> {
     /// The arguments of a tool, mapped to those of the action.
-    fn translated(&self, tool: &Tool) -> Result<Value, Fault> {
+    fn action_arguments(&self, tool: &Tool) -> Result<Value, Fault> {
         let mut arguments = match self.arguments {
             Value::Map(given) => (**given).clone(),
             _ => BTreeMap::new(),

@@ -7,7 +7,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::actor::Actor;
-use crate::decide::{allowed, computed};
+use crate::decide::{allowed, computed_fields};
 use crate::entity::{Entity, Lease};
 use crate::law::Law;
 use crate::view::{Needs, View};
@@ -32,7 +32,7 @@ impl EntityFacts {
     ) -> Result<Self, Needs> {
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
-        let computed = computed(law, view, entity, reader, now)?;
+        let computed = computed_fields(law, view, entity, reader, now)?;
         Ok(Self { computed, is_final, allowed: allowed(law, view, entity, reader, now)? })
     }
 }

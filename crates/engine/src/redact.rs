@@ -15,7 +15,7 @@ use crate::event::{Entry, TallyChange};
 use crate::view::View;
 
 /// Replays all entries of an entity, in order, without the contents of some of them.
-pub fn replayed(history: &[Entry], without: &BTreeSet<u64>) -> Option<Entity> {
+pub fn replay_without(history: &[Entry], without: &BTreeSet<u64>) -> Option<Entity> {
     let key = &history.first()?.entity;
     let mut view = View::default();
     for entry in history {
@@ -30,7 +30,7 @@ pub fn replayed(history: &[Entry], without: &BTreeSet<u64>) -> Option<Entity> {
 }
 
 /// Fields whose value came from a dropped entry; each becomes null.
-pub fn cleared(live: &Entity, replayed: &Entity) -> Vec<(Name, Value)> {
+pub fn fields_to_clear(live: &Entity, replayed: &Entity) -> Vec<(Name, Value)> {
     let names: BTreeSet<&Name> =
         live.fields.iter().chain(replayed.fields.iter()).map(|(name, _)| name).collect();
     let differs = |name: &&Name| live.fields.get(name) != replayed.fields.get(name);
@@ -40,7 +40,7 @@ pub fn cleared(live: &Entity, replayed: &Entity) -> Vec<(Name, Value)> {
 /// Rewrites the tallies that a replay would get wrong, and those of the named counters. Numbers stay, since
 /// rules read them. Tallies under a key that came from a dropped entry are removed, since the key consists
 /// of values.
-pub fn recounted(
+pub fn tallies_to_correct(
     live: &Entity,
     replayed: &Entity,
     named: &BTreeSet<&Name>,

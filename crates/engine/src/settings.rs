@@ -50,7 +50,7 @@ fn within_bounds(setting: &Setting, value: Value) -> Value {
 /// The value of an override, or the reason why it is invalid.
 ///
 /// It must be of the default's type, within the bounds, and name no key that the default does not have.
-pub fn fitting(setting: &Setting, value: &Value) -> Result<Value, String> {
+pub fn setting_value(setting: &Setting, value: &Value) -> Result<Value, String> {
     let value = shaped_like(&setting.name, &setting.default, value)?;
     if let Some(number) = value.as_float() {
         if let Some(min) = setting.min.filter(|it| number < *it) {

@@ -176,7 +176,7 @@ impl World {
         self.now = target;
     }
 
-    /// The server is away for a while: time passes and nothing fires; then due timers fire late, in order.
+    /// Simulates a stopped server: time passes and no timer fires. After the restart, due timers fire late, in order.
     pub fn restart(&mut self, away: Span) {
         self.now = self.now.plus(away);
         self.view.resumed_at = Some(self.now);

@@ -1,7 +1,6 @@
 //! People see alerts, and see to them.
-#![allow(
+#![expect(
     clippy::expect_used,
-    clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test stops at the first surprise"
@@ -108,7 +107,7 @@ fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
     let version = world.view.get(&key()).unwrap().version;
     world.advance(Span::seconds(5));
     let seen = world.now;
-    done(world.submit(&attend(person("ann"), first, Acknowledge).because("I am on it")));
+    done(world.submit(&attend(person("ann"), first, Acknowledge).with_reason("I am on it")));
     let entry = world.journal.last().unwrap().clone();
     assert_eq!(
         (entry.event.kind().as_str(), entry.reason.as_deref()),

@@ -1,21 +1,15 @@
 //! Parts of a decision beside its events.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Said};
+use trackside_engine::command::{Ask, Command, RequestDigest};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
-use trackside_engine::settings::{effective, fitting};
+use trackside_engine::settings::{effective, setting_value};
 use trackside_engine::view::{Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Decision, Law, decide};
@@ -115,7 +109,7 @@ fn a_key_belongs_to_the_sender_of_the_command() {
     let under = |actor: Actor, sender: Option<&str>, said: &str| {
         let mut command = Command::fire(actor, key("a"), "fail", Fields::default());
         (command.idempotency_key, command.key_of) = (Some(Name::new("k")), sender.map(Name::new));
-        command.said = Some(Said { digest: said.into(), place: None });
+        command.said = Some(RequestDigest { digest: said.into(), place: None });
         command
     };
     let by_another = || Actor::new("outside", ActorKind::Human);
@@ -214,20 +208,25 @@ fn overrides_must_be_of_the_shape_and_within_the_bounds() {
             entries.iter().map(|(name, value)| (Name::new(name), value.clone())).collect::<BTreeMap<_, _>>(),
         )
     };
-    assert_eq!(fitting(&setting("most"), &Value::Int(5)), Ok(Value::Int(5)));
-    assert_eq!(fitting(&setting("most"), &Value::Int(6)), Err("most must be at most 5".to_owned()));
-    assert_eq!(fitting(&setting("most"), &Value::Int(0)), Err("most must be at least 1".to_owned()));
-    assert!(fitting(&setting("most"), &Value::text("two")).unwrap_err().contains("whole number"));
-    assert_eq!(fitting(&setting("wait"), &Value::text("90s")), Ok(Value::Span(Span::seconds(90))));
-    assert!(fitting(&setting("wait"), &Value::text("soon")).unwrap_err().contains("15m"));
+    assert_eq!(setting_value(&setting("most"), &Value::Int(5)), Ok(Value::Int(5)));
+    assert_eq!(setting_value(&setting("most"), &Value::Int(6)), Err("most must be at most 5".to_owned()));
+    assert_eq!(setting_value(&setting("most"), &Value::Int(0)), Err("most must be at least 1".to_owned()));
+    assert!(setting_value(&setting("most"), &Value::text("two")).unwrap_err().contains("whole number"));
+    assert_eq!(setting_value(&setting("wait"), &Value::text("90s")), Ok(Value::Span(Span::seconds(90))));
+    assert!(setting_value(&setting("wait"), &Value::text("soon")).unwrap_err().contains("15m"));
     assert_eq!(
-        fitting(&setting("rates"), &map(&[("a", Value::Int(3))])),
+        setting_value(&setting("rates"), &map(&[("a", Value::Int(3))])),
         Ok(map(&[("a", Value::Float(3.0))]))
     );
     assert!(
-        fitting(&setting("rates"), &map(&[("aa", Value::Int(3))])).unwrap_err().contains("rates has no aa")
+        setting_value(&setting("rates"), &map(&[("aa", Value::Int(3))]))
+            .unwrap_err()
+            .contains("rates has no aa")
     );
-    assert_eq!(fitting(&setting("free"), &map(&[("x", Value::Int(3))])), Ok(map(&[("x", Value::Int(3))])));
+    assert_eq!(
+        setting_value(&setting("free"), &map(&[("x", Value::Int(3))])),
+        Ok(map(&[("x", Value::Int(3))]))
+    );
 }
 
 #[test]

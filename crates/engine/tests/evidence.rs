@@ -1,5 +1,5 @@
 //! Which actors' refused requests are stored, and how many.
-#![allow(clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! A transition is shown as open exactly if it can be taken, in every world that a scenario ends in.
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use trackside_engine::actor::Actor;
 use trackside_engine::command::Command;
-use trackside_engine::decide::{TransitionOption, ways};
+use trackside_engine::decide::{TransitionOption, transition_options};
 use trackside_engine::fields::Fields;
 use trackside_engine::trace::Trace;
 use trackside_engine::{Decision, Law};
@@ -58,7 +58,7 @@ fn compare(played: &Played<'_>, seen: &mut Seen) {
         for (kind, roles) in kinds {
             let actor = Actor::new(id.clone(), *kind).with_roles(roles.iter().cloned());
             for entity in world.view.entities() {
-                let ways = ways(&world.law, &world.view, entity, &actor, world.now).unwrap();
+                let ways = transition_options(&world.law, &world.view, entity, &actor, world.now).unwrap();
                 for way in &ways {
                     let of_event: Vec<&TransitionOption> =
                         ways.iter().filter(|it| it.event == way.event).collect();

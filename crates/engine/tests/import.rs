@@ -1,11 +1,5 @@
 //! Imported entities are checked as a whole: all of them are imported, or none.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 

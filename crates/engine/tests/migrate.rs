@@ -1,5 +1,5 @@
 //! Entities move between versions of their definition, and back.
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,

@@ -1,10 +1,5 @@
 //! The time at which an entity becomes overdue is known beforehand and is right.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod folder;
 

@@ -1,5 +1,5 @@
 //! Every scenario of every pack passes, and every rule of a pack is exercised.
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,

@@ -1,11 +1,5 @@
 //! Changes of the project itself are journalled like those of entities.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Redacted values are gone from the journal, and a replay still gives the live state.
-#![allow(
+#![expect(
     clippy::expect_used,
-    clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test stops at the first surprise"
@@ -119,13 +118,13 @@ fn world(first: &[(&str, &str)]) -> World {
 }
 
 fn fire(world: &mut World, event: &str, with: &[(&str, &str)]) -> u64 {
-    done(world.submit(&Command::fire(admin(), key(), event, fields(with)).because("because of hush")))
+    done(world.submit(&Command::fire(admin(), key(), event, fields(with)).with_reason("because of hush")))
 }
 
 fn redact(world: &World, key: &EntityKey, entries: &[u64], becomes: &[(&str, &str)]) -> Command {
     let history = world.journal.iter().filter(|it| it.entity == *key).cloned().collect();
     let ask = Redact { entity: key.clone(), entries: entries.to_vec(), becomes: fields(becomes), history };
-    Command::new(admin(), Ask::Redact(ask)).because("A secret got in")
+    Command::new(admin(), Ask::Redact(ask)).with_reason("A secret got in")
 }
 
 fn note(world: &World) -> Entity {

@@ -1,10 +1,5 @@
 //! A pause of the server costs no holder its lease: every slot of every pack, after gaps of every length.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod folder;
 

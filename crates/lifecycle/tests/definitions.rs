@@ -1,5 +1,5 @@
 //! Messages to the author of a definition.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(clippy::panic, reason = "a test stops at the first surprise")]
 
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::model::Pack;

@@ -285,7 +285,7 @@ impl From<&TransitionOption> for TransitionOptionBody {
             to: option.to.clone(),
             who: option.who.clone(),
             permitted: option.permitted,
-            heard: option.heard,
+            heard: option.gates_open,
             takes: takes
                 .map(|(field, required)| TakenField { field: field.clone(), required: *required })
                 .collect(),
@@ -321,7 +321,7 @@ impl From<&BlockingEntity> for BlockingEntityBody {
             lifecycle: blocking.entity.lifecycle.clone(),
             id: blocking.entity.id.clone(),
             says: blocking.says.clone(),
-            openers: blocking.openers.iter().map(opener).collect(),
+            openers: blocking.unblock_options.iter().map(opener).collect(),
         }
     }
 }

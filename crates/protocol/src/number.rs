@@ -19,13 +19,14 @@ fn read<E: serde::de::Error>(json: &Json) -> Result<Option<u64>, E> {
 }
 
 /// An optional whole number.
-pub(crate) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn optional_whole_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     read(&Json::deserialize(from)?)
 }
 
 /// A required whole number.
-pub(crate) fn needed<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
-    let found = whole(from)?.ok_or_else(|| serde::de::Error::custom("a whole number is needed"))?;
+pub(crate) fn whole_number<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
+    let found =
+        optional_whole_number(from)?.ok_or_else(|| serde::de::Error::custom("a whole number is needed"))?;
     T::try_from(found).map_err(|_| serde::de::Error::custom(format!("{found} is too large")))
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
-use crate::number::{needed, whole};
+use crate::number::{optional_whole_number, whole_number};
 
 /// An entity to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -40,7 +40,7 @@ pub struct TransitionBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The fence of the lease that the caller holds.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_whole_number")]
     pub fence: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ pub struct HeartbeatBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
     /// The fence of the lease, as it was granted.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_whole_number")]
     pub fence: Option<u64>,
 }
 
@@ -126,7 +126,7 @@ pub struct BatchCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The fence of the lease that the caller holds.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_whole_number")]
     pub fence: Option<u64>,
 }
 
@@ -155,7 +155,7 @@ pub struct TakeEffects {
     #[schema(pattern = "^[0-9]{1,6}[smhd]$")]
     pub lease: Option<String>,
     /// The largest number of effects: 1 by default. A number above 200 counts as 200.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_whole_number")]
     #[schema(minimum = 1)]
     pub limit: Option<u64>,
 }
@@ -204,7 +204,7 @@ pub struct EffectResult {
     #[schema(schema_with = members_or_text_schema)]
     pub detail: Map<String, Json>,
     /// The fence under which the caller took the effect.
-    #[serde(deserialize_with = "needed")]
+    #[serde(deserialize_with = "whole_number")]
     pub fence: u64,
 }
 

@@ -8,7 +8,7 @@ use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
 use crate::entity::FieldMap;
-use crate::number::{all, needed};
+use crate::number::{all, whole_number};
 use crate::problem::Problem;
 use crate::reports::ChainEnd;
 
@@ -96,7 +96,7 @@ pub struct ProjectPut {
 pub struct MigrateBody {
     pub lifecycle: String,
     /// The version to migrate to. With `undo`: the version that they were migrated to.
-    #[serde(deserialize_with = "needed")]
+    #[serde(deserialize_with = "whole_number")]
     pub to: u32,
     /// State to its name in the other version, for states that were renamed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -84,7 +84,7 @@ pub enum BatchVerdict {
 
 impl BatchAnswer {
     /// The answers, if it was carried out.
-    pub fn done(self) -> Option<Vec<CommandAnswer>> {
+    pub fn into_answers(self) -> Option<Vec<CommandAnswer>> {
         match self {
             Self::Done(answers) => Some(answers),
             Self::Refused(_) => None,

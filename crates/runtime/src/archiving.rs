@@ -35,13 +35,13 @@ impl Runtime {
                 return Err(Failure::Overloaded("archive files are being written already"));
             };
             let Some(about) = write_out(reader.as_mut(), &folder, before, FILE)? else { return Ok(moved) };
-            self.let_go(reader.as_mut(), about.after, &still_needed)?;
+            self.delete_archived_entries(reader.as_mut(), about.after, &still_needed)?;
             moved.push(about);
         }
     }
 
     /// Cuts the journal, a little at a time.
-    fn let_go(
+    fn delete_archived_entries(
         &self,
         reader: &mut dyn Reader,
         upto: Chain,

@@ -67,17 +67,17 @@ impl ProjectClock {
 
     /// Whether the note in a folder says that its project has a manual clock.
     pub fn is_manual_in(folder: &Path) -> bool {
-        noted(folder).is_some()
+        read_note(folder).is_some()
     }
 
     /// The noted time of that clock, if there is one.
     pub fn noted_in(folder: &Path) -> Option<Timestamp> {
-        Timestamp::parse(noted(folder)?.trim())
+        Timestamp::parse(read_note(folder)?.trim())
     }
 }
 
 /// The rest of the note. Notes of earlier builds contain nothing else.
-fn noted(folder: &Path) -> Option<String> {
+fn read_note(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join(NOTE)).ok()?;
     text.strip_prefix(MANUAL).map(str::to_owned)
 }
@@ -98,8 +98,6 @@ fn write(folder: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     #[test]

@@ -19,11 +19,11 @@ pub enum Failpoint {
     /// Evicts entities that are not flushed yet.
     UnwrittenEvicted,
     /// Evicts idempotency keys before they are flushed.
-    KeyLetGo,
+    KeyEvictedEarly,
     /// Evicts unique values before they are flushed.
     ValueForgotten,
     /// Ignores timers of entities that are not flushed yet.
-    TimerUnheard,
+    UnflushedTimerIgnored,
     /// Timers fire in the order of their entities.
     TimersUnordered,
     /// The time goes back with the machine's clock.
@@ -31,7 +31,7 @@ pub enum Failpoint {
     /// Leases get no grace period after a gap.
     NoGrace,
     /// Records do not lead to the one before them.
-    NoTrail,
+    PreviousRecordMissing,
     /// A follower misses a commit and does not notice.
     FeedGap,
     /// The payloads of an erased entity stay in the journal.
@@ -45,9 +45,9 @@ pub enum Failpoint {
     /// The sweep skips an entity.
     SweepSkips,
     /// Some of several commands stay when one of them is refused.
-    HalfOfAll,
+    BatchPartlyApplied,
     /// An effect that was answered is handed out until that is written.
-    EffectAgain,
+    AnsweredEffectRepeated,
     /// The fence of a lease restarts when an entity is loaded.
     FenceForgotten,
     /// Idempotency keys are forgotten as soon as they are written.

@@ -120,7 +120,7 @@ impl Follower {
     pub(crate) fn new(shared: Arc<Shared>, after: u64) -> Self {
         // Subscribe first, then read the position, so that no entry is missed.
         let live = shared.feed.follow();
-        let missed = shared.committed();
+        let missed = shared.last_committed();
         Self { shared, live, after, missed }
     }
 
@@ -142,7 +142,7 @@ impl Follower {
                     }
                     let unnoticed = is_enabled(Failpoint::FeedGap) || is_enabled(Failpoint::FeedUnordered);
                     if (first > self.after + 1 || !news.is_sealed()) && !unnoticed {
-                        self.missed = self.shared.committed();
+                        self.missed = self.shared.last_committed();
                         continue;
                     }
                     let known = news.entries.iter().take_while(|it| it.seq <= self.after).count();
@@ -151,10 +151,10 @@ impl Follower {
                 }
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     Figures::add(&self.shared.figures.fell_behind, 1);
-                    self.missed = self.shared.committed();
+                    self.missed = self.shared.last_committed();
                 }
                 Err(broadcast::error::RecvError::Closed) => {
-                    self.missed = self.shared.committed();
+                    self.missed = self.shared.last_committed();
                     self.live = None;
                 }
             }
@@ -162,7 +162,7 @@ impl Follower {
     }
 
     fn read_on(&mut self) -> Result<FeedBatch, Failure> {
-        let upto = self.shared.committed();
+        let upto = self.shared.last_committed();
         let records = self.shared.look_back(|it| it.records(self.after, CHUNK))?;
         let known = || records.iter().filter(|it| it.seq <= upto);
         let entries = known().map(trackside_store::Record::entry).collect::<Result<Vec<Entry>, _>>()?;

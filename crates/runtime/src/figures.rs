@@ -90,7 +90,7 @@ impl Default for Figures {
 }
 
 impl Figures {
-    pub(crate) fn wrote(&self, written: &CommitSize) {
+    pub(crate) fn add_commit(&self, written: &CommitSize) {
         Self::add(&self.entries, written.entries);
         Self::add(&self.header_bytes, written.header_bytes);
         Self::add(&self.payload_bytes, written.payload_bytes);
@@ -98,13 +98,13 @@ impl Figures {
     }
 
     /// Counts the outcomes of commands after they are on disk.
-    pub(crate) fn answered(&self, outcomes: &Outcomes) {
+    pub(crate) fn add_outcomes(&self, outcomes: &Outcomes) {
         Self::add(&self.accepted, outcomes.accepted);
         Self::add(&self.replayed, outcomes.replayed);
         Self::add(&self.failed, outcomes.failed);
     }
 
-    pub(crate) fn fired(&self, late: Span) {
+    pub(crate) fn add_timer_delay(&self, late: Span) {
         self.lateness.add(u64::try_from(late.0.saturating_mul(1_000)).unwrap_or(0));
     }
 

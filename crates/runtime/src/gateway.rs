@@ -38,10 +38,10 @@ impl Gateway {
         let (responder, pending) = oneshot::channel();
         let stages = options.stages.clone();
         let reply = move |outcome| {
-            stages.inspect(|it| it.is_answered());
+            stages.inspect(|it| it.mark_answered());
             responder.send(outcome).ok();
         };
-        self.hand_in(Work::Command(Box::new(command), Box::new(reply), options))?;
+        self.enqueue(Work::Command(Box::new(command), Box::new(reply), options))?;
         Ok(Pending(pending))
     }
 
@@ -51,7 +51,7 @@ impl Gateway {
         command: Command,
         then: impl FnOnce(Result<CommandAnswer, Failure>) + Send + 'static,
     ) -> Result<(), Failure> {
-        self.hand_in(Work::Command(Box::new(command), Box::new(then), SubmitOptions::default()))
+        self.enqueue(Work::Command(Box::new(command), Box::new(then), SubmitOptions::default()))
     }
 
     /// Submits a command and waits for the answer.
@@ -69,15 +69,15 @@ impl Gateway {
         let (responder, pending) = oneshot::channel();
         let watched = stages.clone();
         let reply = move |outcome| {
-            watched.iter().for_each(|it| it.is_answered());
+            watched.iter().for_each(|it| it.mark_answered());
             responder.send(outcome).ok();
         };
-        self.hand_in(Work::Atomic(commands, Box::new(reply), stages))?;
+        self.enqueue(Work::Atomic(commands, Box::new(reply), stages))?;
         Ok(Pending(pending))
     }
 
     /// Evaluates a question after all earlier requests. The data it reads is on disk when it is answered.
-    pub fn look<T: Send + 'static>(
+    pub fn evaluate<T: Send + 'static>(
         &self,
         mut question: impl FnMut(&Law, &View, Timestamp) -> Result<T, Needs> + Send + 'static,
     ) -> Result<Pending<T>, Failure> {
@@ -93,13 +93,13 @@ impl Gateway {
             let found = told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             responder.send(outcome.and(found.ok_or(Failure::Stopped))).ok();
         };
-        self.hand_in(Work::Look(Box::new(put), Box::new(done)))?;
+        self.enqueue(Work::Look(Box::new(put), Box::new(done)))?;
         Ok(Pending(pending))
     }
 
     /// Decides a command after all earlier ones and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Pending<Decision>, Failure> {
-        self.look(move |law, view, now| {
+        self.evaluate(move |law, view, now| {
             let mut decision = decide(law, view, &command, now)?;
             if let Decision::Refused(refusal) = &mut decision {
                 refusal.kept = None;
@@ -111,7 +111,7 @@ impl Gateway {
     /// Moves the manual clock. Each timer on the way fires at its moment.
     pub fn advance(&self, to: Timestamp) -> Result<Pending<Timestamp>, Failure> {
         let (responder, pending) = oneshot::channel();
-        self.hand_in(Work::Advance(to, responder))?;
+        self.enqueue(Work::Advance(to, responder))?;
         Ok(Pending(pending))
     }
 
@@ -124,7 +124,7 @@ impl Gateway {
     /// Sweeps to the given depth.
     pub fn sweep_to(&self, depth: Depth) -> Result<Pending<SweepReport>, Failure> {
         let (responder, pending) = oneshot::channel();
-        self.hand_in(Work::Sweep(responder, depth))?;
+        self.enqueue(Work::Sweep(responder, depth))?;
         Ok(Pending(pending))
     }
 
@@ -134,7 +134,7 @@ impl Gateway {
         self.work.send(Work::Stop).ok();
     }
 
-    pub(crate) fn hand_in(&self, work: Work) -> Result<(), Failure> {
+    pub(crate) fn enqueue(&self, work: Work) -> Result<(), Failure> {
         if self.shared.lag() > self.most_behind {
             Figures::add(&self.shared.figures.overloaded, 1);
             return Err(Failure::Overloaded("the projections are too far behind the journal"));

@@ -77,7 +77,7 @@ impl Histogram {
         self.add(u64::try_from(span.as_micros()).unwrap_or(u64::MAX));
     }
 
-    pub fn observed(&self) -> Observed {
+    pub fn snapshot(&self) -> Observed {
         let mut count = 0;
         let mut all = self.counts.iter().map(|it| {
             count += it.load(Ordering::Relaxed);
@@ -97,7 +97,7 @@ mod tests {
     fn a_value_at_a_bound_is_inside_and_one_beyond_all_is_only_counted() {
         let sizes = Histogram::of_sizes();
         [1, 2, 3, 4, 5, 2_000].into_iter().for_each(|it| sizes.add(it));
-        let seen = sizes.observed();
+        let seen = sizes.snapshot();
         let up_to = |bound| seen.up_to.iter().find(|(it, _)| *it == bound).map(|(_, count)| *count);
         assert_eq!([up_to(1), up_to(2), up_to(4), up_to(8), up_to(1_024)], [1, 2, 4, 5, 5].map(Some));
         assert_eq!((seen.count, seen.sum), (6, 2_015));
@@ -107,7 +107,7 @@ mod tests {
     fn every_list_of_bounds_grows() {
         for histogram in [Histogram::of_spans(), Histogram::of_long_spans(), Histogram::of_sizes()] {
             assert!(histogram.bounds.is_sorted_by(|one, other| one < other));
-            let seen = histogram.observed();
+            let seen = histogram.snapshot();
             assert_eq!((seen.up_to.len(), seen.count), (histogram.bounds.len(), 0));
         }
     }

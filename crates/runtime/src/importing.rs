@@ -2,7 +2,7 @@
 
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Ask, Command, ImportedEntity, Said};
+use trackside_engine::command::{Ask, Command, ImportedEntity, RequestDigest};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::name::Name;
@@ -43,7 +43,7 @@ impl Runtime {
         &self,
         actor: &Actor,
         request: Option<Name>,
-        once: Option<(Name, Said)>,
+        once: Option<(Name, RequestDigest)>,
         entities: Vec<ImportedEntity>,
         dry_run: bool,
     ) -> Result<Imported, Failure> {

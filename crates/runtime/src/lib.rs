@@ -54,5 +54,5 @@ pub use work::SubmitOptions;
 pub mod simulation {
     pub use crate::failpoints::{Failpoint, enable, enable_everywhere};
     pub use crate::memory::CacheSizes;
-    pub use crate::stepper::{Behind, Packs, Stepper, Turned};
+    pub use crate::stepper::{Packs, StepResult, Stepper, WriteWorkers};
 }

@@ -89,7 +89,9 @@ impl Runtime {
         told: &mut dyn FnMut(&MigratedEntity),
     ) -> Result<MigrationProgress, Failure> {
         let ask = |it| self.gateway()?.submit(it);
-        self.each_to_move(&by.into(), migration, part, &ask, &mut |key, answer| answered(key, answer, told))
+        self.each_to_move(&by.into(), migration, part, &ask, &mut |key, answer| {
+            report_answer(key, answer, told)
+        })
     }
 
     /// Undoes migrations to a version, for entities that have not changed since.
@@ -102,9 +104,9 @@ impl Runtime {
         told: &mut dyn FnMut(&MigratedEntity),
     ) -> Result<MigrationProgress, Failure> {
         let by = by.into();
-        self.each(lifecycle, part, &|definition| definition == version, &mut |keys| {
+        self.visit_entities(lifecycle, part, &|definition| definition == version, &mut |keys| {
             for (entity, _) in keys {
-                let migration = match self.migrated(&entity, version) {
+                let migration = match self.last_migration(&entity, version) {
                     Ok(Some(migration)) => migration,
                     // An entity created with this version was never migrated to it.
                     Ok(None) => continue,
@@ -120,7 +122,7 @@ impl Runtime {
                     by.command(ask)
                 };
                 let ask = |it| self.gateway()?.submit(it);
-                let mut done = |key, answer| answered(key, answer, told);
+                let mut done = |key, answer| report_answer(key, answer, told);
                 self.each_asked(vec![(entity, version)], &command, &ask, &mut done)?;
             }
             Ok(())
@@ -165,7 +167,7 @@ impl Runtime {
     }
 
     /// The entry of the last migration of an entity to a version; none if it was created with it.
-    fn migrated(&self, entity: &EntityKey, version: u32) -> Result<Option<Entry>, StoreError> {
+    fn last_migration(&self, entity: &EntityKey, version: u32) -> Result<Option<Entry>, StoreError> {
         let last = self.entity(entity)?.map_or(0, |it| it.seq);
         let mut migration = None;
         self.shared().look_back(|whole| {
@@ -197,11 +199,13 @@ impl Runtime {
             by.command(Ask::Migrate(Migrate { entity, to: *to, states, fields }))
         };
         let is_other = |definition| definition != *to;
-        self.each(lifecycle, part, &is_other, &mut |keys| self.each_asked(keys, &command, ask, done))
+        self.visit_entities(lifecycle, part, &is_other, &mut |keys| {
+            self.each_asked(keys, &command, ask, done)
+        })
     }
 
     /// Visits the entities of a lifecycle that have a wanted version, a batch at a time.
-    fn each(
+    fn visit_entities(
         &self,
         lifecycle: &Name,
         part: &MigrationRange,
@@ -232,7 +236,7 @@ impl Runtime {
 }
 
 /// Reports the answer for one entity.
-fn answered(key: (EntityKey, u32), answer: CommandAnswer, told: &mut dyn FnMut(&MigratedEntity)) {
+fn report_answer(key: (EntityKey, u32), answer: CommandAnswer, told: &mut dyn FnMut(&MigratedEntity)) {
     match answer {
         CommandAnswer::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
         CommandAnswer::Refused(refusal) => tell(key, Err(refusal), told),

@@ -42,7 +42,7 @@ struct Taken {
 
 impl Taken {
     /// The current hold on an effect, unless it has expired.
-    fn held(&self, id: u64, now: Timestamp) -> Option<&Hold> {
+    fn current_hold(&self, id: u64, now: Timestamp) -> Option<&Hold> {
         self.by_effect.get(&id).filter(|it| it.until > now)
     }
 
@@ -127,7 +127,7 @@ impl OutboxCourier {
         let mut shown = Vec::new();
         for OpenEffectRow { id, effect, entity } in found {
             let with = self.with(id)?.unwrap_or_default();
-            let (taken_by, fence) = match self.holds().held(id, self.reads.now()) {
+            let (taken_by, fence) = match self.holds().current_hold(id, self.reads.now()) {
                 Some(hold) => (Some(hold.taker.clone()), Some(hold.fence)),
                 None => (None, None),
             };
@@ -168,7 +168,8 @@ impl OutboxCourier {
         let until = now.plus(lasts);
         // Held until they are given away, or two takers would find the same.
         let mut taken = self.holds();
-        let found = self.find(kind, 0, most, |it| taken.held(it.id, now).is_none() && may(&it.entity))?;
+        let found =
+            self.find(kind, 0, most, |it| taken.current_hold(it.id, now).is_none() && may(&it.entity))?;
         let mut handed = Vec::new();
         for OpenEffectRow { id, effect, entity } in found {
             let Some(with) = self.with(id)? else { continue };
@@ -292,7 +293,7 @@ impl Late {
     }
 
     fn is_closed(&self, it: &OpenEffectRow) -> bool {
-        if is_enabled(Failpoint::EffectAgain) {
+        if is_enabled(Failpoint::AnsweredEffectRepeated) {
             return false;
         }
         self.settled.contains(&it.id) || self.erased.get(&it.entity).is_some_and(|seq| *seq > it.id)

@@ -1,6 +1,6 @@
 //! Drops values and texts from the journal. The chain still verifies and records the redaction.
 
-use trackside_engine::command::{Ask, Redact, Said};
+use trackside_engine::command::{Ask, Redact, RequestDigest};
 use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -22,7 +22,7 @@ pub struct Redaction {
     pub becomes: Fields,
     pub reason: String,
     /// The idempotency key, and the digest of the request.
-    pub once: Option<(Name, Said)>,
+    pub once: Option<(Name, RequestDigest)>,
 }
 
 impl Runtime {
@@ -49,7 +49,7 @@ impl Runtime {
             false => entries,
         };
         let ask = Ask::Redact(Redact { entity, entries, becomes, history });
-        let mut command = by.into().command(ask).because(&reason);
+        let mut command = by.into().command(ask).with_reason(&reason);
         if let Some((key, said)) = once {
             (command.idempotency_key, command.said) = (Some(key), Some(said));
         }

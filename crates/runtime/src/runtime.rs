@@ -24,7 +24,7 @@ use crate::outbox::OutboxCourier;
 use crate::pipeline::{Threads, Wiring, Workers};
 use crate::read::Reads;
 use crate::requester::Requester;
-use crate::shared::{Shared, TroubleSource};
+use crate::shared::{ProblemSource, Shared};
 use crate::tally::SinceStart;
 use crate::work::Work;
 
@@ -168,12 +168,12 @@ impl Runtime {
 
     /// Counters since the start, by kind.
     pub fn since_start(&self) -> SinceStart {
-        self.shared.tally.counted()
+        self.shared.tally.since_start()
     }
 
     /// The last entry that is on disk.
     pub fn seq(&self) -> u64 {
-        self.shared.committed()
+        self.shared.last_committed()
     }
 
     /// The number of entries by which the projections are behind.
@@ -181,9 +181,9 @@ impl Runtime {
         self.shared.lag()
     }
 
-    /// The present trouble with the store: the reason why it cannot be used, or the work that waits for it.
-    pub fn trouble(&self) -> Option<String> {
-        self.shared.trouble()
+    /// The present problem with the store: the reason why it cannot be used, or the work that waits for it.
+    pub fn problem(&self) -> Option<String> {
+        self.shared.problem()
     }
 
     /// Puts packs into force, beside the versions that running entities use.
@@ -197,7 +197,7 @@ impl Runtime {
         let mut with = catalog.clone();
         let new = with.take(packs)?;
         let (ticket, pending) = oneshot::channel();
-        self.gateway()?.hand_in(Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
+        self.gateway()?.enqueue(Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
         Pending(pending).wait()?;
         *catalog = with;
         Ok(new)
@@ -227,11 +227,11 @@ impl Runtime {
     /// Waits until projections show all that is committed now.
     pub fn wait_until_written(&self) -> Result<(), Failure> {
         let upto = self.seq();
-        while self.shared.written() < upto {
-            if let Some(trouble) =
-                self.shared.trouble_of(&[TroubleSource::Journal, TroubleSource::Projections])
+        while self.shared.last_flushed() < upto {
+            if let Some(problem) =
+                self.shared.problem_of(&[ProblemSource::Journal, ProblemSource::Projections])
             {
-                return Err(Failure::Unavailable(trouble));
+                return Err(Failure::Unavailable(problem));
             }
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -53,13 +53,13 @@ pub(crate) struct Shared {
     pub tally: RunTotals,
     /// Held while archive files are written, or payloads are dropped from them.
     pub archiving: Mutex<()>,
-    /// Present trouble, by its source.
-    trouble: Mutex<BTreeMap<TroubleSource, String>>,
+    /// Present problem, by its source.
+    problem: Mutex<BTreeMap<ProblemSource, String>>,
 }
 
-/// The source of a trouble. One worker reports each, and reports its end.
+/// The source of a problem. One worker reports each, and reports its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum TroubleSource {
+pub(crate) enum ProblemSource {
     Journal,
     Projections,
     Timers,
@@ -68,7 +68,7 @@ pub(crate) enum TroubleSource {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "committed {}, written {}", self.committed(), self.written())
+        write!(f, "committed {}, written {}", self.last_committed(), self.last_flushed())
     }
 }
 
@@ -92,7 +92,7 @@ impl Shared {
             figures: Figures::default(),
             tally: RunTotals::default(),
             archiving: Mutex::default(),
-            trouble: Mutex::default(),
+            problem: Mutex::default(),
         }
     }
 
@@ -151,17 +151,17 @@ impl Shared {
         *self.law.write().unwrap_or_else(PoisonError::into_inner) = law;
     }
 
-    pub fn committed(&self) -> u64 {
+    pub fn last_committed(&self) -> u64 {
         self.committed.load(Ordering::Acquire)
     }
 
-    pub fn written(&self) -> u64 {
+    pub fn last_flushed(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
 
     /// The number of entries by which the projections are behind.
     pub fn lag(&self) -> u64 {
-        self.committed().saturating_sub(self.written())
+        self.last_committed().saturating_sub(self.last_flushed())
     }
 
     /// Whether the committer waits for a batch.
@@ -181,23 +181,23 @@ impl Shared {
         self.broken.store(broken, Ordering::Release);
     }
 
-    /// The worst present trouble.
-    pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned()
+    /// The worst present problem.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned()
     }
 
-    /// The trouble of these parts.
-    pub fn trouble_of(&self, parts: &[TroubleSource]) -> Option<String> {
-        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        parts.iter().find_map(|it| trouble.get(it)).cloned()
+    /// The problem of these parts.
+    pub fn problem_of(&self, parts: &[ProblemSource]) -> Option<String> {
+        let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.iter().find_map(|it| problem.get(it)).cloned()
     }
 
-    /// Reports trouble of a source, or that it is over.
-    pub fn set_trouble(&self, part: TroubleSource, why: Option<String>) {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Reports problem of a source, or that it is over.
+    pub fn set_problem(&self, part: ProblemSource, why: Option<String>) {
+        let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
         match why {
-            Some(why) => trouble.insert(part, why),
-            None => trouble.remove(&part),
+            Some(why) => problem.insert(part, why),
+            None => problem.remove(&part),
         };
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The stages of one command, each once it is reached.
 #[derive(Debug)]
 pub struct Stages {
-    begun: Instant,
+    started_at: Instant,
     taken: OnceLock<Duration>,
     decided: OnceLock<Duration>,
     answered: OnceLock<Duration>,
@@ -15,7 +15,7 @@ pub struct Stages {
 impl Default for Stages {
     fn default() -> Self {
         Self {
-            begun: Instant::now(),
+            started_at: Instant::now(),
             taken: OnceLock::new(),
             decided: OnceLock::new(),
             answered: OnceLock::new(),
@@ -24,35 +24,35 @@ impl Default for Stages {
 }
 
 impl Stages {
-    /// The time of submission. The other times are relative to it.
-    pub fn begun(&self) -> Instant {
-        self.begun
+    /// The time of submission.
+    pub fn started_at(&self) -> Instant {
+        self.started_at
     }
 
-    /// The time at which the decider took it.
-    pub fn taken(&self) -> Option<Duration> {
+    /// The time from submission until the decider took it.
+    pub fn taken_after(&self) -> Option<Duration> {
         self.taken.get().copied()
     }
 
-    /// The time at which it was decided.
-    pub fn decided(&self) -> Option<Duration> {
+    /// The time from submission until it was decided.
+    pub fn decided_after(&self) -> Option<Duration> {
         self.decided.get().copied()
     }
 
-    /// The time at which it was answered: after its commit was on disk, or with an error.
-    pub fn answered(&self) -> Option<Duration> {
+    /// The time from submission until it was answered: after its commit was on disk, or with an error.
+    pub fn answered_after(&self) -> Option<Duration> {
         self.answered.get().copied()
     }
 
-    pub(crate) fn is_taken(&self) {
-        self.taken.set(self.begun.elapsed()).ok();
+    pub(crate) fn mark_taken(&self) {
+        self.taken.set(self.started_at.elapsed()).ok();
     }
 
-    pub(crate) fn is_decided(&self) {
-        self.decided.set(self.begun.elapsed()).ok();
+    pub(crate) fn mark_decided(&self) {
+        self.decided.set(self.started_at.elapsed()).ok();
     }
 
-    pub(crate) fn is_answered(&self) {
-        self.answered.set(self.begun.elapsed()).ok();
+    pub(crate) fn mark_answered(&self) {
+        self.answered.set(self.started_at.elapsed()).ok();
     }
 }

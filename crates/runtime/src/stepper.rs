@@ -25,7 +25,7 @@ use crate::pipeline::{Committed, Committing, DecidedBatch, Decider, Flusher, Wir
 use crate::read::Reads;
 use crate::requester::Requester;
 use crate::runtime::{Options, StartError};
-use crate::shared::{Shared, TroubleSource};
+use crate::shared::{ProblemSource, Shared};
 use crate::work::Work;
 
 /// A project that runs by hand.
@@ -40,7 +40,7 @@ pub struct Stepper {
     committing: Option<DecidedBatch>,
     /// Decided meanwhile, and no further.
     next: Option<DecidedBatch>,
-    behind: Behind,
+    behind: WriteWorkers,
 }
 
 /// Packs that are compiled once for many stores.
@@ -64,9 +64,9 @@ impl Packs {
     }
 }
 
-/// The result of a turn.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turned {
+pub struct StepResult {
     /// The number of queued requests that were taken.
     pub taken: usize,
     /// The number of entries that were decided.
@@ -77,7 +77,7 @@ pub struct Turned {
 
 /// The committer and the flusher: they write while the decider reads, so others may move them too.
 #[derive(Clone, Debug)]
-pub struct Behind(Arc<Mutex<Writing>>);
+pub struct WriteWorkers(Arc<Mutex<Writing>>);
 
 #[derive(Debug)]
 struct Writing {
@@ -99,7 +99,7 @@ impl Stepper {
         let committing = Committing::new(shared.clone(), committer);
         let committed = committing.publish(unpublished).into_iter().collect();
         let writing = Writing { shared: shared.clone(), committing, flusher, committed };
-        let behind = Behind(Arc::new(Mutex::new(writing)));
+        let behind = WriteWorkers(Arc::new(Mutex::new(writing)));
         let (work, waiting) = sync_channel(options.queue.max(1));
         let gateway = Gateway::new(work, shared.clone(), options.most_behind);
         Ok(Self { shared, wiring, gateway, waiting, decider, committing: None, next: None, behind })
@@ -114,11 +114,11 @@ impl Stepper {
     pub fn install(&self, packs: &Packs) -> Result<Pending<()>, Failure> {
         let (responder, pending) = oneshot::channel();
         let (law, definitions) = (Arc::new(packs.0.law()), packs.0.definitions());
-        self.gateway.hand_in(Work::Law(law, definitions, Requester::engine(), responder))?;
+        self.gateway.enqueue(Work::Law(law, definitions, Requester::engine(), responder))?;
         Ok(Pending(pending))
     }
 
-    /// Whether it is moving the manual clock and needs another turn.
+    /// Whether it is moving the manual clock and needs another step.
     pub fn is_advancing(&self) -> bool {
         self.decider.is_advancing()
     }
@@ -130,7 +130,7 @@ impl Stepper {
 
     /// Decides at most `most` of the waiting requests. None if the previous batch has not been taken yet,
     /// or a commit failed.
-    pub fn turn(&mut self, most: usize) -> Option<Turned> {
+    pub fn step(&mut self, most: usize) -> Option<StepResult> {
         if self.next.is_some() || self.shared.is_broken() {
             return None;
         }
@@ -141,7 +141,7 @@ impl Stepper {
         let to_commit = !batch.is_empty();
         drop(work);
         self.hand_over(batch);
-        Some(Turned { taken: taken.get(), entries, to_commit })
+        Some(StepResult { taken: taken.get(), entries, to_commit })
     }
 
     fn hand_over(&mut self, mut batch: DecidedBatch) {
@@ -194,7 +194,7 @@ impl Stepper {
         match reopened.and_then(|end| steps::reload(&self.shared, &self.wiring, &mut self.decider, end)) {
             Ok((decider, batch)) => {
                 self.shared.set_broken(false);
-                self.shared.set_trouble(TroubleSource::Journal, None);
+                self.shared.set_problem(ProblemSource::Journal, None);
                 let mut writing = self.behind.writing();
                 let committed = writing.committing.publish(batch);
                 writing.committed.extend(committed);
@@ -212,7 +212,7 @@ impl Stepper {
     }
 
     /// The committer and the flusher, to move them while the decider reads.
-    pub fn behind(&self) -> Behind {
+    pub fn write_workers(&self) -> WriteWorkers {
         self.behind.clone()
     }
 
@@ -221,7 +221,7 @@ impl Stepper {
         self.decider.now()
     }
 
-    /// The entry up to which the last turn took projections for written.
+    /// The entry up to which the last step took projections for written.
     pub fn knows_written(&self) -> u64 {
         self.decider.knows_written()
     }
@@ -232,13 +232,13 @@ impl Stepper {
     }
 
     /// The last entry that is on disk and known.
-    pub fn committed(&self) -> u64 {
-        self.shared.committed()
+    pub fn last_committed(&self) -> u64 {
+        self.shared.last_committed()
     }
 
     /// The last entry that is in the projections.
-    pub fn written(&self) -> u64 {
-        self.shared.written()
+    pub fn last_flushed(&self) -> u64 {
+        self.shared.last_flushed()
     }
 
     /// The number of items in memory.
@@ -253,8 +253,8 @@ impl Stepper {
     }
 
     /// Why the store cannot be used, while it cannot.
-    pub fn trouble(&self) -> Option<String> {
-        self.shared.trouble()
+    pub fn problem(&self) -> Option<String> {
+        self.shared.problem()
     }
 
     /// An entity as it is on disk.
@@ -268,7 +268,7 @@ impl Stepper {
     }
 }
 
-impl Behind {
+impl WriteWorkers {
     /// Flushes the first `most` commits. Does nothing while a flush is under way.
     pub fn flush(&self, most: usize) -> Result<(), StoreError> {
         let Ok(mut writing) = self.0.try_lock() else { return Ok(()) };

@@ -49,7 +49,7 @@ pub(crate) struct RunTotals {
 
 /// Transitions read from before the start.
 #[derive(Debug, Default)]
-pub(crate) struct Recalled {
+pub(crate) struct EarlierMoves {
     /// Transitions, by lifecycle and when.
     pub moves: Vec<(Name, Timestamp)>,
     /// The time since which these are complete; none if nothing earlier could count.
@@ -88,7 +88,7 @@ impl RunTotals {
 
     /// Counts the hour before the start, at the first request: `read` gets the last entry of that time. Concurrent
     /// requests wait.
-    pub fn recall<E>(&self, read: impl FnOnce(u64) -> Result<Recalled, E>) -> Result<(), E> {
+    pub fn load_earlier_moves<E>(&self, read: impl FnOnce(u64) -> Result<EarlierMoves, E>) -> Result<(), E> {
         let mut recalled = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
         if *recalled {
             return Ok(());
@@ -144,7 +144,7 @@ impl RunTotals {
     }
 
     /// All counts at one moment.
-    pub fn counted(&self) -> SinceStart {
+    pub fn since_start(&self) -> SinceStart {
         self.with(|it| SinceStart {
             transitions: it
                 .moved

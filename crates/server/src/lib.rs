@@ -1,6 +1,6 @@
 //! Trackside over HTTP and MCP: authentication, routes and answers. The rules are in the engine.
 
-#![allow(unused_qualifications, reason = "what describes a route writes them")]
+#![expect(unused_qualifications, reason = "what describes a route writes them")]
 
 mod app;
 mod auth;

@@ -120,7 +120,7 @@ impl BoundServer {
         };
         let well = self.app.clone();
         tokio::spawn(systemd::keep_alive(
-            move || well.runtime.trouble().is_none(),
+            move || well.runtime.problem().is_none(),
             self.app.stopping.subscribe(),
         ));
         tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
@@ -186,7 +186,7 @@ async fn log_trouble(app: App) {
             () = tokio::time::sleep(LOOK) => {}
             _ = stopping.wait_for(|it| *it) => return,
         }
-        let trouble = app.runtime.trouble();
+        let trouble = app.runtime.problem();
         match (&known, &trouble) {
             (None, Some(why)) => error!(why, "the store cannot be used"),
             (Some(_), None) => warn!("the store can be used again"),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::rules::{ChangedRules, listed};
+use crate::rules::{ChangedRules, changes_text};
 
 /// Why the store failed.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum StoreError {
     #[error(
         "{path}: {what}. Nothing was changed or started. Restore the text from a backup, or restore the whole \
          backup into another folder. To change rules, install a new version of the pack. See docs/operating/recovery.md",
-        path = .path.display(), what = listed(.changed)
+        path = .path.display(), what = changes_text(.changed)
     )]
     Rules { path: PathBuf, changed: Vec<ChangedRules> },
     #[error("{doing}: {why}")]

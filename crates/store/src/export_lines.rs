@@ -47,7 +47,7 @@ pub struct ExportHeader {
 }
 
 /// The first line. `clock` is the time of the project's clock if it is a manual clock.
-pub fn about(at: Timestamp, last: u64, records: bool, clock: Option<Timestamp>) -> Json {
+pub fn header_line(at: Timestamp, last: u64, records: bool, clock: Option<Timestamp>) -> Json {
     let content = if records { "records" } else { "entries" };
     let mut about = json!({ "format": FORMAT, "at": at.to_string(), "last": last, "content": content });
     if let (Some(clock), Some(about)) = (clock, about.as_object_mut()) {
@@ -196,8 +196,6 @@ pub fn read(text: &str) -> Result<ExportLine, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
     use crate::record::digest;
 
@@ -222,7 +220,7 @@ mod tests {
             files: vec![("a.yaml".to_owned(), "1".to_owned()), ("b.yaml".to_owned(), "2".to_owned())],
         };
         assert_eq!(read(&definition(&pack).to_string()).unwrap(), ExportLine::Definition(pack));
-        let told = read(&about(Timestamp(0), 7, true, None).to_string()).unwrap();
+        let told = read(&header_line(Timestamp(0), 7, true, None).to_string()).unwrap();
         assert!(matches!(told, ExportLine::Header(ExportHeader { last: 7, records: true, .. })), "{told:?}");
         assert_eq!(read("{\"entry\":{\"seq\":1}}").unwrap(), ExportLine::Entry);
         let (id, content) = (Artifacts::id_of(b"a report"), b"a report".to_vec());
@@ -238,7 +236,8 @@ mod tests {
         {
             assert!(read(text).is_err(), "{text}");
         }
-        let newer = about(Timestamp(0), 7, true, None).to_string().replace("\"format\":1", "\"format\":9");
+        let newer =
+            header_line(Timestamp(0), 7, true, None).to_string().replace("\"format\":1", "\"format\":9");
         assert!(read(&newer).unwrap_err().contains("Use a newer release"));
     }
 }

@@ -76,7 +76,7 @@ impl ProjectionBuilder {
         }
         if let Some(changes) = entry.event.changes() {
             for shift in &changes.shifts {
-                shifted(&mut self.groups, &entry.entity, shift, entry.at);
+                add_shift(&mut self.groups, &entry.entity, shift, entry.at);
             }
             if let Some(same) = &changes.same {
                 let place = |it: &Name| (entry.entity.lifecycle.clone(), it.clone());
@@ -153,7 +153,7 @@ impl ProjectionBuilder {
     }
 
     /// Entities that entries have touched, in no order.
-    pub fn touched(&self) -> impl Iterator<Item = &EntityKey> {
+    pub fn touched_entities(&self) -> impl Iterator<Item = &EntityKey> {
         self.touched.keys()
     }
 
@@ -177,7 +177,7 @@ impl ProjectionBuilder {
         projection.groups = self.groups.drain().collect();
         self.entries = 0;
         self.touched.clear();
-        self.rows = emptied(std::mem::take(&mut self.rows));
+        self.rows = clear_list(std::mem::take(&mut self.rows));
         if self.touched.capacity() > ROOM {
             self.touched = HashMap::default();
         }
@@ -187,17 +187,17 @@ impl ProjectionBuilder {
     /// Reuses the lists of a written projection: under load, allocating new ones would cost more than filling them.
     pub fn reuse(&mut self, written: Projection) {
         let Projection { entities, keys, notices, dwell_times, .. } = written;
-        self.spare = emptied(entities);
+        self.spare = clear_list(entities);
         let next = &mut self.projection;
         if next.keys.is_empty() && next.notices.is_empty() && next.dwell_times.is_empty() {
             (next.keys, next.notices, next.dwell_times) =
-                (emptied(keys), emptied(notices), emptied(dwell_times));
+                (clear_list(keys), clear_list(notices), clear_list(dwell_times));
         }
     }
 }
 
 /// The list without its items; its capacity is kept unless too large.
-fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
+fn clear_list<T>(mut list: Vec<T>) -> Vec<T> {
     list.clear();
     if list.capacity() > ROOM { Vec::new() } else { list }
 }
@@ -223,7 +223,7 @@ fn leaves(event: &Event, before: &StateBefore) -> bool {
     }
 }
 
-fn shifted(
+fn add_shift(
     groups: &mut HashMap<GroupKey, GroupChange, FixedState>,
     member: &EntityKey,
     shift: &Shift,
@@ -262,7 +262,7 @@ fn shifted(
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use trackside_engine::event::{Changes, Same};
+    use trackside_engine::event::{Changes, UniqueClaim};
 
     use super::*;
     use crate::conformance::sample::{entry, key, key_record, name, row};
@@ -325,7 +325,10 @@ mod tests {
             assert_eq!((again.entries(), again.position()), (alone.entries(), alone.position()));
             let built = again.build();
             assert_eq!(few(&built), few(&alone.build()));
-            assert_eq!((again.entries(), again.position(), again.touched().count()), (0, built.position, 0));
+            assert_eq!(
+                (again.entries(), again.position(), again.touched_entities().count()),
+                (0, built.position, 0)
+            );
             again.reuse(built);
             let room = [again.spare.capacity(), again.rows.capacity(), again.touched.capacity()];
             assert!(room.iter().all(|it| *it <= ROOM), "{room:?}");
@@ -336,19 +339,20 @@ mod tests {
 
     #[test]
     fn a_value_is_free_when_its_holder_takes_another() {
-        let same = |seq, entity: &str, same: Same| {
+        let same = |seq, entity: &str, same: UniqueClaim| {
             let changes = Changes { same: Some(same), ..Changes::default() };
             Entry { event: Event::FieldsChanged { changes }, ..entry(seq, entity) }
         };
         let mut builder = ProjectionBuilder::new(0);
-        builder.add(&same(1, "t.thing/A", Same::Taken(name("blue"))), Some(&was("OPEN", 0, Some("red"))));
-        builder.add(&same(2, "t.thing/B", Same::Taken(name("red"))), Some(&was("OPEN", 0, None)));
-        builder.add(&same(3, "t.thing/C", Same::Free), Some(&was("OPEN", 0, Some("grey"))));
+        builder
+            .add(&same(1, "t.thing/A", UniqueClaim::Taken(name("blue"))), Some(&was("OPEN", 0, Some("red"))));
+        builder.add(&same(2, "t.thing/B", UniqueClaim::Taken(name("red"))), Some(&was("OPEN", 0, None)));
+        builder.add(&same(3, "t.thing/C", UniqueClaim::Free), Some(&was("OPEN", 0, Some("grey"))));
         let place = |value: &str| (name("t.thing"), name(value));
         // D released the value earlier, without an entry: its release does not take the value from B, which
         // holds it now.
-        builder.add(&same(4, "t.thing/D", Same::Free), Some(&was("OPEN", 0, Some("red"))));
-        builder.add(&same(5, "t.thing/A", Same::Free), Some(&was("OPEN", 0, Some("blue"))));
+        builder.add(&same(4, "t.thing/D", UniqueClaim::Free), Some(&was("OPEN", 0, Some("red"))));
+        builder.add(&same(5, "t.thing/A", UniqueClaim::Free), Some(&was("OPEN", 0, Some("blue"))));
         let wanted = BTreeMap::from([(place("blue"), None), (place("red"), Some(key("t.thing/B")))]);
         let built = builder.build();
         assert_eq!(built.unique_values, wanted);

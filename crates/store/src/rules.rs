@@ -104,7 +104,7 @@ impl fmt::Display for ChangedRules {
 }
 
 /// All changes in one sentence.
-pub(crate) fn listed(changed: &[ChangedRules]) -> String {
+pub(crate) fn changes_text(changed: &[ChangedRules]) -> String {
     changed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -116,7 +116,10 @@ pub fn find_changed(reader: &mut dyn Reader) -> Result<Vec<ChangedRules>, StoreE
     };
     let (base, mut kept) = (reader.base()?, reader.installed()?);
     if !are_all_kept(&definitions, &kept) {
-        kept = together(kept, &met(base, &mut |after, most| reader.records(after, most))?);
+        kept = merge_installations(
+            kept,
+            &installations_after(base, &mut |after, most| reader.records(after, most))?,
+        );
     }
     compare(&definitions, &kept, base.seq, &mut |seq| reader.record(seq))
 }
@@ -137,7 +140,7 @@ pub(crate) fn are_all_kept(definitions: &[Definition], kept: &[Installed]) -> bo
 }
 
 /// The installations in the journal after `base`. `records` reads a page after an entry.
-pub(crate) fn met(
+pub(crate) fn installations_after(
     base: Chain,
     records: &mut dyn FnMut(u64, usize) -> Result<Vec<Record>, StoreError>,
 ) -> Result<Vec<Installed>, StoreError> {
@@ -156,7 +159,7 @@ pub(crate) fn met(
 }
 
 /// Merges stored installations and those found in the journal, in order.
-pub(crate) fn together(mut kept: Vec<Installed>, met: &[Installed]) -> Vec<Installed> {
+pub(crate) fn merge_installations(mut kept: Vec<Installed>, met: &[Installed]) -> Vec<Installed> {
     let known: BTreeSet<u64> = kept.iter().map(|it| it.record.seq).collect();
     kept.extend(met.iter().filter(|it| !known.contains(&it.record.seq)).cloned());
     kept.sort_by_key(|it| it.record.seq);
@@ -187,7 +190,7 @@ pub(crate) fn compare(
         }
     }
     let named: BTreeSet<_> = changed.iter().map(|it| (it.pack.clone(), it.version)).collect();
-    let more = differing(definitions, in_force);
+    let more = changed_rules(definitions, in_force);
     changed.extend(more.into_iter().filter(|it| !named.contains(&(it.pack.clone(), it.version))));
     changed.sort();
     Ok(changed)
@@ -218,7 +221,7 @@ pub(crate) fn audit(
         }
     }
     in_force.sort_by_key(|it| it.seq);
-    changed.extend(differing(&definitions, in_force));
+    changed.extend(changed_rules(&definitions, in_force));
     changed.sort();
     Ok(changed)
 }
@@ -237,7 +240,7 @@ impl InForce {
 }
 
 /// Compares texts with installations. The first installation of a version counts: a version has one text forever.
-fn differing(definitions: &[Definition], in_force: Vec<InForce>) -> Vec<ChangedRules> {
+fn changed_rules(definitions: &[Definition], in_force: Vec<InForce>) -> Vec<ChangedRules> {
     let mut wanted: BTreeMap<(Name, u32), InForce> = BTreeMap::new();
     let mut changed = Vec::new();
     for it in in_force {

@@ -1,6 +1,6 @@
 //! Behaviour that only a folder with SQLite files has: owners, files of other releases, errors, positions.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

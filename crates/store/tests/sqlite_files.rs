@@ -1,6 +1,6 @@
 //! The files themselves: WALs that do not grow, dropped bytes, foreign files, backups.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

@@ -6,7 +6,7 @@
 //! sqlite_fixture -- --ignored`. `fixtures/2/whole` is the folder of a server, with every kind of event;
 //! `crates/runtime/tests/kept` writes it, and starts on all of them.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
 

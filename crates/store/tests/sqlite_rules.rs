@@ -1,6 +1,6 @@
 //! Rules altered by hand in every way: the folder is not opened, and the audit names them.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

@@ -2,12 +2,11 @@
 //!
 //! `load` makes the commands, `writer` is a process that serves callers and prints its answers, `journal`
 //! and `whole` check the files afterwards. The tests kill, cut and damage: `crash`, `powercut`, `faults`.
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout,
     clippy::missing_panics_doc,
     reason = "this is for tests, which stop at the first surprise"
 )]

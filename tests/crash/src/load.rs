@@ -91,7 +91,7 @@ pub fn command(key: Key) -> Command {
             Command::new(ada, Ask::Heartbeat { entity, slot, fence: None })
         }
         4 => fire(ada, &task, "block", serde_json::json!({ "blockReason": "Nobody answers ".repeat(20) })),
-        5 => fire(bob, &task, "unblock", nothing()).because("somebody answered"),
+        5 => fire(bob, &task, "unblock", nothing()).with_reason("somebody answered"),
         6 => create(
             bob,
             &question,

@@ -80,7 +80,7 @@ impl ByHand {
     /// Decides and commits all that waits.
     pub fn turn(&mut self) {
         loop {
-            self.stepper.turn(100);
+            self.stepper.step(100);
             if !self.stepper.commit() && !self.stepper.is_advancing() {
                 return;
             }
@@ -96,7 +96,7 @@ impl ByHand {
     }
 
     pub fn flush(&mut self) -> Result<(), String> {
-        self.stepper.behind().flush(usize::MAX).map_err(|it| it.to_string())
+        self.stepper.write_workers().flush(usize::MAX).map_err(|it| it.to_string())
     }
 
     pub fn later(&mut self, span: Span) {
@@ -122,7 +122,7 @@ impl ByHand {
         let becomes: Fields = [("title", Value::text("taken out"))].into_iter().collect();
         let ask = Ask::Redact(Redact { entity: key, entries, becomes, history });
         let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
-        match self.ask(vec![Command::new(admin, ask).because("it was a secret")]).remove(0) {
+        match self.ask(vec![Command::new(admin, ask).with_reason("it was a secret")]).remove(0) {
             CommandAnswer::Accepted(it) => it.entries[0].seq,
             other => panic!("{other:?}"),
         }
@@ -168,7 +168,7 @@ pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> R
             4 => hand.later(Span::seconds(1_200)),
             5 => {
                 hand.flush().unwrap();
-                hand.stepper.behind().tidy().unwrap();
+                hand.stepper.write_workers().tidy().unwrap();
             }
             _ => {}
         }

@@ -1,12 +1,5 @@
 //! Backups and archives interrupted anywhere: the result is complete or refused, and the journal loses nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

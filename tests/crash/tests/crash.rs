@@ -3,14 +3,7 @@
 //! SIGKILL ends the process, not the machine: the system still writes what the process handed over. So
 //! these tests cannot detect missing syncs; `powercut` does. They detect answers before the commit, which
 //! is their control.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};

@@ -45,7 +45,7 @@ pub(crate) struct Seen {
 impl Question {
     pub fn ask(&self, view: &Lookup<'_>) -> Seen {
         let mut group = match &self.group {
-            Some(key) if self.members => view.listed(key).here().cloned().unwrap_or_default(),
+            Some(key) if self.members => view.group_with_members(key).here().cloned().unwrap_or_default(),
             Some(key) => view.group(key).here().cloned().unwrap_or_default(),
             None => Group::default(),
         };
@@ -72,7 +72,7 @@ impl Wish {
         }
     }
 
-    /// Whether it may take many turns before there is an answer.
+    /// Whether it may take many steps before there is an answer.
     pub fn takes_long(&self) -> bool {
         matches!(self, Self::Advance(_) | Self::Sweep)
     }
@@ -98,7 +98,7 @@ impl Wish {
             Self::All(commands) => Promise::All(gateway.submit_atomic(commands.clone(), Vec::new())?),
             Self::Look(question) => {
                 let question = question.clone();
-                Promise::Seen(gateway.look(move |_, view, _| view.read(|it| question.ask(it)))?)
+                Promise::Seen(gateway.evaluate(move |_, view, _| view.read(|it| question.ask(it)))?)
             }
             Self::Install(packs) => Promise::Done(stepper.install(packs)?),
             Self::Advance(to) => Promise::Time(gateway.advance(*to)?),

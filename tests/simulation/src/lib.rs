@@ -5,7 +5,7 @@
 //! projections or commits gets the same requests in the same order, and must give the same journal and the
 //! same answers.
 
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,

@@ -11,7 +11,7 @@ use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_random::Random;
-use trackside_runtime::simulation::Behind;
+use trackside_runtime::simulation::WriteWorkers;
 use trackside_store::rules::Installed;
 use trackside_store::store::{
     AtPosition, Batch, Census, Counts, DueAt, DwellTimes, Head, Listing, MemberRow, Members, OpenEffectRow,
@@ -45,7 +45,7 @@ pub(crate) struct Meddler(Arc<Mutex<State>>);
 
 struct State {
     dice: Random,
-    behind: Option<Behind>,
+    behind: Option<WriteWorkers>,
     /// The rate of writes before a read, in percent.
     often: usize,
     bug: Option<DiskBug>,
@@ -60,7 +60,7 @@ impl Meddler {
     }
 
     /// The worker that it moves from here on.
-    pub fn move_now(&self, behind: Option<Behind>) {
+    pub fn move_now(&self, behind: Option<WriteWorkers>) {
         self.0.lock().unwrap().behind = behind;
     }
 

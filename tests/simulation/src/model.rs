@@ -21,12 +21,12 @@ use crate::callers::{Said, Wish};
 use crate::effects::Effects;
 use crate::leases::Leases;
 
-/// Most timers that one turn fires.
+/// Most timers that one step fires.
 const DUE: usize = 512;
 
-/// A turn as it looks from outside.
+/// A step as it looks from outside.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct DeciderStep {
     /// The time of the clock.
     pub clock: Timestamp,
     /// The time at which the server last came back.
@@ -64,7 +64,7 @@ pub(crate) struct Model {
     sweeps: bool,
 }
 
-/// The entries of a turn that are not explained yet.
+/// The entries of a step that are not explained yet.
 struct Written<'a> {
     left: &'a [Entry],
     read_failed: bool,
@@ -117,14 +117,18 @@ impl Model {
         self.advance = advance;
     }
 
-    /// A turn was committed. Returns the expected answers; none if it could not be done.
-    pub fn follow(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Option<Said>>, Broken> {
-        let entries = self.linked(turn, records)?;
-        let Turn { read_failed, advancing, sweeping, most, .. } = *turn;
+    /// A step was committed. Returns the expected answers; none if it could not be done.
+    pub fn follow(
+        &mut self,
+        decider_step: &DeciderStep,
+        records: &[Record],
+    ) -> Result<Vec<Option<Said>>, Broken> {
+        let entries = self.linked(decider_step, records)?;
+        let DeciderStep { read_failed, advancing, sweeping, most, .. } = *decider_step;
         let mut written = Written { left: &entries, read_failed, advancing, sweeping, most };
-        self.world.now = self.world.now.max(turn.clock);
-        self.world.view.resumed_at = turn.resumed_at;
-        if self.advance.is_some() && !turn.wishes.is_empty() {
+        self.world.now = self.world.now.max(decider_step.clock);
+        self.world.view.resumed_at = decider_step.resumed_at;
+        if self.advance.is_some() && !decider_step.wishes.is_empty() {
             // No request is taken while the clock moves, so the clock has arrived.
             (written.read_failed, written.advancing) = (false, false);
         }
@@ -132,9 +136,9 @@ impl Model {
         (written.read_failed, written.advancing) = (read_failed, advancing);
         let fired = written.left.len() < entries.len();
         let mut said = Vec::new();
-        for (n, wish) in turn.wishes.iter().enumerate() {
-            let failed = turn.failed.get(n).copied();
-            if failed == Some(true) && !turn.read_failed {
+        for (n, wish) in decider_step.wishes.iter().enumerate() {
+            let failed = decider_step.failed.get(n).copied();
+            if failed == Some(true) && !decider_step.read_failed {
                 return Err(Broken::new("what can be done is done", wish.told()));
             }
             // A pack is in force even if its single entities could not be founded.
@@ -143,37 +147,38 @@ impl Model {
                 continue;
             }
             // Timers that could not be read may have fired only when the clock was moved, later in this
-            // turn: commands without entries may have been answered before them.
+            // step: commands without entries may have been answered before them.
             let moves = |it: &Arc<Wish>| matches!(**it, Wish::Advance(_));
-            let early = turn.read_failed && fired && turn.wishes.iter().skip(n + 1).any(moves);
+            let early =
+                decider_step.read_failed && fired && decider_step.wishes.iter().skip(n + 1).any(moves);
             let left = written.left.len();
-            written.read_failed = turn.read_failed && (early || failed != Some(false));
+            written.read_failed = decider_step.read_failed && (early || failed != Some(false));
             let answer = self.grant(wish, &mut written)?;
             let untold = early && written.left.len() == left;
             said.push(match std::mem::take(&mut self.unsure) || untold {
                 true => Some(Said::Unsure),
                 false => answer,
             });
-            written.read_failed = turn.read_failed;
+            written.read_failed = decider_step.read_failed;
             if self.advance.is_some() {
                 self.fire_due(&mut written)?;
             }
         }
-        if turn.read_failed {
+        if decider_step.read_failed {
             // The exact time of the clock is not known here: it stopped at a timer that could not be read,
             // or at its target.
-            self.world.now = self.world.now.max(turn.now);
+            self.world.now = self.world.now.max(decider_step.now);
         }
         // The sweep comes last, so its findings are of that time.
         while self.sweeps && !written.left.is_empty() && self.swept(&mut written) {}
         if let Some(entry) = written.left.first() {
             return Err(Broken::new("everything in the journal was asked for, or due", format!("{entry:?}")));
         }
-        if turn.advancing != self.advance.is_some() {
-            return Err(Broken::new("the clock arrives", format!("{turn:?}")));
+        if decider_step.advancing != self.advance.is_some() {
+            return Err(Broken::new("the clock arrives", format!("{decider_step:?}")));
         }
-        if self.world.now != turn.now {
-            let what = format!("it is {}, and should be {}", turn.now, self.world.now);
+        if self.world.now != decider_step.now {
+            let what = format!("it is {}, and should be {}", decider_step.now, self.world.now);
             return Err(Broken::new("time never goes back", what));
         }
         Ok(said)
@@ -198,11 +203,11 @@ impl Model {
         false
     }
 
-    /// Checks that the records of a turn continue the chain.
-    fn linked(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Entry>, Broken> {
+    /// Checks that the records of a step continue the chain.
+    fn linked(&mut self, decider_step: &DeciderStep, records: &[Record]) -> Result<Vec<Entry>, Broken> {
         let broken = |what| Err(Broken::new("a commit is there as a whole, in its place", what));
-        if records.len() != turn.entries {
-            return broken(format!("{} of {} entries", records.len(), turn.entries));
+        if records.len() != decider_step.entries {
+            return broken(format!("{} of {} entries", records.len(), decider_step.entries));
         }
         let mut last: std::collections::BTreeMap<EntityKey, u64> = Default::default();
         let mut entries = Vec::new();
@@ -320,7 +325,7 @@ impl Model {
                 }
                 Some(Said::Time(self.world.now.max(*to)))
             }
-            // Its findings come at the end of the turn, or later.
+            // Its findings come at the end of the step, or later.
             Wish::Sweep => Some(Said::Unsure),
         })
     }

@@ -1,7 +1,7 @@
 //! A simulation that finds nothing proves nothing: with every failpoint it must find the broken promise, and without
 //! the failpoint the same scene and seed must pass.
 
-#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what found the mistake")]
+#![expect(clippy::panic, clippy::print_stdout, reason = "a test says what found the mistake")]
 
 use trackside_runtime::simulation::Failpoint;
 use trackside_simulation::{DiskBug, Scene, simulate};
@@ -32,22 +32,22 @@ const BUGS: &[(Failpoint, &[&str])] = &[
     (Failpoint::GroupAsWritten, DECIDED),
     (Failpoint::RankingAsWritten, DECIDED),
     (Failpoint::UnwrittenEvicted, DECIDED),
-    (Failpoint::KeyLetGo, DECIDED),
+    (Failpoint::KeyEvictedEarly, DECIDED),
     (Failpoint::ValueForgotten, DECIDED),
 ];
 
 /// Failpoints of timers, followers and expiring keys.
 const LATER_BUGS: &[(Failpoint, &[&str])] = &[
-    (Failpoint::TimerUnheard, &[TIMERS]),
+    (Failpoint::UnflushedTimerIgnored, &[TIMERS]),
     (Failpoint::TimersUnordered, &[TIMERS]),
     (Failpoint::TimeGoesBack, &["time never goes back"]),
     (Failpoint::NoGrace, &[LAW, TIMERS]),
-    (Failpoint::NoTrail, &[WHOLE]),
+    (Failpoint::PreviousRecordMissing, &[WHOLE]),
     (Failpoint::FeedGap, &[FEED]),
     (Failpoint::FeedUnordered, &[FEED]),
     (Failpoint::ErasedKept, &["nothing is left of what was erased"]),
-    (Failpoint::HalfOfAll, DECIDED),
-    (Failpoint::EffectAgain, &["what is asked of the outside is open, each once"]),
+    (Failpoint::BatchPartlyApplied, DECIDED),
+    (Failpoint::AnsweredEffectRepeated, &["what is asked of the outside is open, each once"]),
     (Failpoint::FenceForgotten, &["a lease has one holder and fences grow", READERS, PROJECTIONS]),
     (Failpoint::KeysExpireEarly, &["a key is known until it expires", LAW]),
     (Failpoint::CacheUnbounded, &["memory is bounded"]),

@@ -1,6 +1,6 @@
 //! Every pack, simulated a few times; with `TRACKSIDE_SIM_SECONDS` for as long, with `TRACKSIDE_SIM_SEED` once.
 
-#![allow(
+#![expect(
     clippy::panic,
     clippy::print_stdout,
     reason = "a test stops at the first broken promise and tells the story"

@@ -2,7 +2,7 @@
 //!
 //! `write PACKS OUT` writes the models of every lifecycle as Promela, and our results, into a folder;
 //! `judge OUT` compares them with the results of spin there.
-#![allow(clippy::print_stdout, reason = "it is a program of its own, and prints what it found")]
+#![expect(clippy::print_stdout, reason = "it is a program of its own, and prints what it found")]
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,6 +1,5 @@
 //! The abstraction allows every move that the law allows; otherwise its verdicts would prove nothing.
-#![allow(
-    clippy::expect_used,
+#![expect(
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,

@@ -12,9 +12,9 @@ use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::Timestamp;
-use trackside_study::compare::stranded::{Stranding, read_entities, stranded};
+use trackside_study::compare::stranded::{Stranding, find_stranded, read_entities};
 use trackside_study::compare::whatif::{Actors, WhatIf, read_actors, what_if};
-use trackside_study::compare::{Change, ChangeKind, Direction, compare, grouped};
+use trackside_study::compare::{Change, ChangeKind, Direction, compare, group_by_lifecycle};
 
 use crate::args::{DiffArgs, FailOn};
 use crate::folder::CliError;
@@ -65,7 +65,7 @@ fn compare_versions(args: &DiffArgs) -> Result<Answer, CliError> {
     if let Some(path) = &args.entities {
         let entities = read_entities(&text(path)?, &old).map_err(|it| wrong(path, &it))?;
         let now = entities.iter().map(|it| it.updated_at).max().unwrap_or_default();
-        answer.stranding = Some(stranded(&old, &new, &entities, &Default::default(), now));
+        answer.stranding = Some(find_stranded(&old, &new, &entities, &Default::default(), now));
     }
     if let Some(path) = &args.journal {
         let journal = Journal::read(&text(path)?).map_err(|it| wrong(path, &it))?;
@@ -87,7 +87,7 @@ fn stranded_at_end(old: &Law, new: &Law, journal: &Journal) -> Stranding {
     let entities: Vec<_> = view.entities().into_iter().cloned().collect();
     let last = journal.entries.iter().map(|it| it.at).max();
     let now: Timestamp = journal.about.until.or(last).unwrap_or_default();
-    stranded(old, new, &entities, &journal.about.project(), now)
+    find_stranded(old, new, &entities, &journal.about.project(), now)
 }
 
 /// Whether entities can be in the changed item: a pack, a lifecycle or a state.
@@ -165,7 +165,7 @@ impl Answer {
 
     fn to_json(&self) -> Json {
         let packs = self.packs.iter().map(|(name, changes)| {
-            let groups = grouped(changes).into_iter().flat_map(|(_, it)| it);
+            let groups = group_by_lifecycle(changes).into_iter().flat_map(|(_, it)| it);
             json!({ "pack": name, "changes": groups.collect::<Vec<_>>() })
         });
         json!({
@@ -180,7 +180,7 @@ impl Answer {
             print::line("Nothing changed.");
         }
         for (name, changes) in &self.packs {
-            for (lifecycle, list) in grouped(changes) {
+            for (lifecycle, list) in group_by_lifecycle(changes) {
                 let title = lifecycle.map_or_else(|| format!("pack {name}"), |it| it.to_string());
                 print::line(&painted_data(&title, Colour::Bold));
                 for change in list {
@@ -230,7 +230,7 @@ fn show_stranded(stranding: &Stranding, most: usize) {
             group.lifecycle,
             group.state,
             group.ids.len(),
-            group.listed(5),
+            group.ids_text(5),
             group.why
         ));
         print::line(&format!("    {}", group.advice));

@@ -38,7 +38,7 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Req
     written(&mut from, &part.0).map_err(|it| stopped("writing", it))?;
     // The file gets its name only after it is verified.
     let verdict = judged(&part.0, &[])?;
-    if verdict.judged() == EvidenceJudgement::Broken {
+    if verdict.judgement() == EvidenceJudgement::Broken {
         show(&verdict);
         let why = "The evidence does not verify: the journal was changed, or values were redacted meanwhile. Run trackside audit verify, then export again";
         return Err(CliError::refused(why.to_owned()).into());
@@ -60,7 +60,7 @@ pub(super) fn verified(file: &Path, known: &[Chain], as_json: bool) -> u8 {
         Err(stopped) => return stopped.report(),
     };
     print::answer(&to_json(&verdict), as_json, |_| show(&verdict));
-    match verdict.judged() {
+    match verdict.judgement() {
         EvidenceJudgement::Intact => exit::DONE,
         EvidenceJudgement::Broken => exit::REFUSED,
     }
@@ -117,7 +117,7 @@ fn show(verdict: &EvidenceVerdict) {
     for seq in &verdict.outside {
         print::message(&format!("entry {seq} is not in this file: --known cannot be checked"));
     }
-    let mark = match verdict.judged() {
+    let mark = match verdict.judgement() {
         EvidenceJudgement::Intact => painted_data("intact", Colour::Green),
         EvidenceJudgement::Broken => painted_data("BROKEN", Colour::Red),
     };
@@ -161,7 +161,7 @@ fn to_json(verdict: &EvidenceVerdict) -> Json {
         .map(|it| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() }));
     let flaws = verdict.flaws.iter().map(|it| json!({ "code": it.code(), "message": it.to_string() }));
     json!({
-        "intact": verdict.judged() == EvidenceJudgement::Intact,
+        "intact": verdict.judgement() == EvidenceJudgement::Intact,
         "about": verdict.about, "entities": verdict.entities,
         "entries": audit.entries, "hidden": verdict.hidden, "payloadsDropped": audit.redacted,
         "artifacts": verdict.artifacts, "absentArtifacts": verdict.absent,

@@ -66,7 +66,7 @@ fn read(data: &DataArgs, out: &mut Out) -> Result<(), CliError> {
     let upto = head.chain.seq;
     let stands = head.at.max(ProjectClock::noted_in(&data.data));
     let clock = stands.filter(|_| ProjectClock::is_manual_in(&data.data));
-    out.line(&export_lines::about(ProjectClock::System.now(), upto, true, clock).to_string())?;
+    out.line(&export_lines::header_line(ProjectClock::System.now(), upto, true, clock).to_string())?;
     for it in reader.definitions()? {
         out.line(&export_lines::definition(&it).to_string())?;
     }

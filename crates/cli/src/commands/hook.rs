@@ -183,8 +183,6 @@ fn answer(act: &Act, decision: Decision, why: &str, allow: bool) -> Option<Json>
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test says where it fails")]
-
     use super::*;
 
     #[test]

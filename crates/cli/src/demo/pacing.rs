@@ -41,8 +41,6 @@ impl Pacing {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     #[test]

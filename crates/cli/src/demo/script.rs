@@ -276,8 +276,6 @@ fn key(text: &str) -> Result<EntityRef, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::panic, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     #[test]

@@ -134,8 +134,6 @@ fn in_quotes(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use serde_json::json;
     use trackside_protocol::TransitionBody;
 

@@ -147,8 +147,6 @@ fn only_known(found: &mut ForeignTasks) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     const ISSUES: &str = r#"{"id":"bd-1","title":"Mend the gate","description":"It squeaks","status":"open","priority":0,"issue_type":"bug","labels":["iron"],"created_at":"2026-04-18T16:19:12Z","dependency_count":1,"dependencies":[{"issue_id":"bd-1","depends_on_id":"bd-2","type":"blocks"},{"issue_id":"bd-1","depends_on_id":"bd-9","type":"blocks"},{"issue_id":"bd-1","depends_on_id":"bd-2","type":"parent-child"},{"issue_id":"bd-1","depends_on_id":"bd-2","type":"related"}],"comments":[{"author":"ann","text":"Soon"}]}

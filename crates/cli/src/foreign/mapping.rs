@@ -334,8 +334,6 @@ fn written(value: &Json) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     fn target() -> TargetLifecycle {

@@ -257,8 +257,6 @@ fn slug(title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     const PLAN: &str = "\

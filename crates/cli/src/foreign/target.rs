@@ -163,8 +163,6 @@ fn moment(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     fn target() -> TargetLifecycle {

@@ -76,8 +76,6 @@ fn movers(scene: &LiveView) -> Vec<Line<'_>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use serde_json::json;

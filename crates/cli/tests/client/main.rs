@@ -1,5 +1,5 @@
 //! The commands that need a server, as people type them: the real binary and a real server.
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

@@ -24,7 +24,7 @@ impl DecisionBuilder<'_> {
         action: AlertAction,
         request: &Request,
     ) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         if !self.may_read(&life, entity, request)? {
             return Err(unknown_entity(key).into());
         }

@@ -36,7 +36,7 @@ pub(super) fn allowed_here(
     entity: &Entity,
     request: &Request,
 ) -> Result<Vec<Name>, Stop> {
-    let around = builder.around();
+    let around = builder.surroundings();
     let scope = plain_scope(&around, life, entity, request);
     let mut allowed: Vec<Name> = Vec::new();
     // Only being created again leads out of a final state.

@@ -44,10 +44,10 @@ impl DecisionBuilder<'_> {
         if let (Some(message), None) =
             (rule.reason, request.reason.as_ref().filter(|it| !it.trim().is_empty()))
         {
-            self.hit(life, PointKind::Refusal, || format!("{}.reason", rule.label));
+            self.record_point(life, PointKind::Refusal, || format!("{}.reason", rule.label));
             unmet.push(Unmet::new(ConditionCode::Missing, message).of("reason"));
         }
-        let around = self.around();
+        let around = self.surroundings();
         let mut scope = EntityScope {
             around: &around,
             life,
@@ -91,10 +91,10 @@ impl DecisionBuilder<'_> {
         }
         unmet.extend(frozen);
         let after = EntityScope { changed: &fields, ..scope };
-        self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
-        if let Some(state) = entered(life, entity, rule, to.as_ref()) {
+        self.check_required(&after, rule.require, rule.label.as_str(), &mut unmet);
+        if let Some(state) = entered_state(life, entity, rule, to.as_ref()) {
             let label = if self.is_traced() { format!("states.{}", state.name) } else { String::new() };
-            self.required(&after, &state.require, &label, &mut unmet);
+            self.check_required(&after, &state.require, &label, &mut unmet);
             self.checks(&after, &state.checks, &label, &mut unmet)?;
         }
         if !unmet.is_empty() {
@@ -140,7 +140,7 @@ impl DecisionBuilder<'_> {
         for consequences in [Some(rule.then), chosen].into_iter().flatten() {
             self.grants(scope, consequences, &released, &mut fields, &mut grants, &mut faults)?;
         }
-        let state = entered(life, entity, rule, to);
+        let state = entered_state(life, entity, rule, to);
         if let Some(state) = state
             && changes_anything(&state.enter)
         {
@@ -157,7 +157,7 @@ impl DecisionBuilder<'_> {
             self.grants(&inside, &state.enter, &released, &mut fields, &mut grants, &mut faults)?;
         }
         let mut frozen = Vec::new();
-        self.frozen(life, entity, rule, &fields, &mut frozen);
+        self.check_frozen(life, entity, rule, &fields, &mut frozen);
         if let Some(kept) = state.and_then(|it| it.erase.as_ref()) {
             for (name, _) in entity.fields.iter().filter(|(name, _)| !kept.contains(name)) {
                 put(&mut fields, name, Value::Null);
@@ -218,8 +218,8 @@ impl DecisionBuilder<'_> {
                 true => sent.iter().find(|(it, _)| *it == take.name).map(|(_, value)| value),
                 false => taken.get(&take.name),
             };
-            if value.is_none_or(Value::is_blank) && !complained(unmet, &take.name) {
-                self.hit(life, PointKind::Refusal, || format!("{}.takes.{}", rule.label, take.name));
+            if value.is_none_or(Value::is_blank) && !has_error_for(unmet, &take.name) {
+                self.record_point(life, PointKind::Refusal, || format!("{}.takes.{}", rule.label, take.name));
                 let reason = blank(&take.name, value, message);
                 unmet.push(reason);
             }
@@ -258,7 +258,7 @@ impl DecisionBuilder<'_> {
                     format!("`{}` could not be answered: {fault}", check.guard.source()),
                 ),
             };
-            self.hit(scope.life, PointKind::Refusal, || format!("{label}.when[{n}]"));
+            self.record_point(scope.life, PointKind::Refusal, || format!("{label}.when[{n}]"));
             reason.field.clone_from(&check.field);
             reason.rule = Some(Name::new(check.guard.source()));
             reason.saw = scope.values_read(&check.guard);
@@ -267,7 +267,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    pub fn required(
+    pub fn check_required(
         &self,
         scope: &EntityScope<'_>,
         required: &[(Name, String)],
@@ -279,8 +279,8 @@ impl DecisionBuilder<'_> {
             if !value.is_blank() {
                 continue;
             }
-            self.hit(scope.life, PointKind::Refusal, || format!("{label}.require.{name}"));
-            if !complained(unmet, name) {
+            self.record_point(scope.life, PointKind::Refusal, || format!("{label}.require.{name}"));
+            if !has_error_for(unmet, name) {
                 unmet.push(blank(name, Some(&value), message));
             }
         }
@@ -369,7 +369,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    fn frozen(
+    fn check_frozen(
         &self,
         life: &Lifecycle,
         entity: &Entity,
@@ -383,7 +383,9 @@ impl DecisionBuilder<'_> {
         let Some(state) = life.state(&entity.state) else { return };
         for name in &state.frozen {
             if fields.iter().any(|(it, value)| it == name && *value != entity.fields.value(name)) {
-                self.hit(life, PointKind::Refusal, || format!("states.{}.frozen.{name}", state.name));
+                self.record_point(life, PointKind::Refusal, || {
+                    format!("states.{}.frozen.{name}", state.name)
+                });
                 unmet.push(
                     Unmet::new(Code::Frozen, format!("{name} cannot change while {}", state.name)).of(name),
                 );
@@ -393,7 +395,7 @@ impl DecisionBuilder<'_> {
 }
 
 /// The state that a rule enters, if it enters any.
-fn entered<'l>(
+fn entered_state<'l>(
     life: &'l Lifecycle,
     entity: &Entity,
     rule: &Rule<'_>,
@@ -426,7 +428,7 @@ pub(super) fn put(fields: &mut Vec<(Name, Value)>, name: &Name, value: Value) {
     }
 }
 
-fn complained(unmet: &[Unmet], field: &Name) -> bool {
+fn has_error_for(unmet: &[Unmet], field: &Name) -> bool {
     unmet.iter().filter_map(|it| it.field.as_ref()).any(|it| {
         it == field || it.strip_prefix(field.as_str()).is_some_and(|rest| rest.starts_with(['.', '[']))
     })

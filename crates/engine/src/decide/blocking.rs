@@ -28,7 +28,7 @@ pub struct BlockingEntity {
     /// The gate's message.
     pub says: String,
     /// Transitions of other entities that would open the gate.
-    pub openers: Vec<UnblockOption>,
+    pub unblock_options: Vec<UnblockOption>,
 }
 
 /// A rule of another entity that would open a gate.
@@ -56,7 +56,7 @@ pub fn blocking_entities(
     let lookup = Lookup::new(view);
     let builder = DecisionBuilder::new(law, &lookup, now, false);
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
-    let around = builder.around();
+    let around = builder.surroundings();
     let scope = plain_scope(&around, life, entity, &request);
     let mut all: Vec<BlockingEntity> = Vec::new();
     for gate in life.gates.iter().filter(|it| !it.reads_request) {
@@ -68,9 +68,9 @@ pub fn blocking_entities(
         looked_at(&scope, &gate.open, &mut others);
         for key in others.into_iter().filter(|it| *it != entity.key) {
             // A check that needs more data is repeated once the data is loaded.
-            if let Ok(Some(openers)) = builder.openers(life, entity, gate, &key, &request) {
+            if let Ok(Some(unblock_options)) = builder.unblock_options(life, entity, gate, &key, &request) {
                 let says = gate.says.render(&scope).unwrap_or_else(|_| gate.says.source().to_owned());
-                all.push(BlockingEntity { entity: key, says, openers });
+                all.push(BlockingEntity { entity: key, says, unblock_options });
             }
         }
     }
@@ -82,7 +82,7 @@ fn looked_at(scope: &EntityScope<'_>, guard: &Guard, all: &mut BTreeSet<EntityKe
     for read in guard.reads() {
         match scope.life.reads.get(read.slot.0 as usize) {
             Some(Read::Relation(guard) | Read::Computed(guard)) => looked_at(scope, guard, all),
-            Some(read) => all.extend(scope.referred(read)),
+            Some(read) => all.extend(scope.referenced_entity(read)),
             None => {}
         }
     }
@@ -91,7 +91,7 @@ fn looked_at(scope: &EntityScope<'_>, guard: &Guard, all: &mut BTreeSet<EntityKe
 impl DecisionBuilder<'_> {
     /// Transitions of another entity that would open a gate. Empty if that entity does not exist or the
     /// caller may not see it.
-    fn openers(
+    fn unblock_options(
         &self,
         life: &Lifecycle,
         entity: &Entity,
@@ -109,22 +109,27 @@ impl DecisionBuilder<'_> {
             return Ok(None);
         }
         let ended = there.state(&other.state).is_some_and(|it| it.last);
-        let mut openers: Vec<UnblockOption> = Vec::new();
+        let mut unblock_options: Vec<UnblockOption> = Vec::new();
         for arm in there.arms().filter(|it| !ended && it.from.has(&other.state)) {
-            let way = self.way(there, other, arm, request)?;
-            if way.who == "engine" || !way.is_open_to_others() {
+            let transition = self.transition_option(there, other, arm, request)?;
+            if transition.who == "engine" || !transition.is_open_to_others() {
                 continue;
             }
             let rule = Rule::arm(arm, false);
-            let opener =
-                UnblockOption { event: way.event.clone(), who: way.who.clone(), permitted: way.permitted };
-            let around = self.around();
+            let option = UnblockOption {
+                event: transition.event.clone(),
+                who: transition.who.clone(),
+                permitted: transition.permitted,
+            };
+            let around = self.surroundings();
             let scope = plain_scope(&around, there, other, request);
-            if !openers.contains(&opener) && self.opens((life, entity, gate), &scope, &rule, &way)? {
-                openers.push(opener);
+            if !unblock_options.contains(&option)
+                && self.opens((life, entity, gate), &scope, &rule, &transition)?
+            {
+                unblock_options.push(option);
             }
         }
-        Ok(Some(openers))
+        Ok(Some(unblock_options))
     }
 
     /// Whether a gate would be open after an entity it reads has taken a rule.
@@ -133,12 +138,12 @@ impl DecisionBuilder<'_> {
         (life, entity, gate): (&Lifecycle, &Entity, &Gate),
         there: &EntityScope<'_>,
         rule: &Rule<'_>,
-        way: &TransitionOption,
+        transition: &TransitionOption,
     ) -> Result<bool, Stop> {
         let other = there.entity;
         let aimed = match self.aim(there, rule)? {
             Ok(aimed) => vec![aimed],
-            Err(_) => way.to.iter().map(|it| (None, Some(it.clone()))).collect(),
+            Err(_) => transition.to.iter().map(|it| (None, Some(it.clone()))).collect(),
         };
         for (choice, to) in aimed {
             let fields = self.outcome(there, rule, choice, to.as_ref())?.fields;
@@ -150,7 +155,7 @@ impl DecisionBuilder<'_> {
             };
             let mut then = DecisionBuilder::new(self.law, self.draft.base(), self.now, false);
             then.record(&other.key, there.request, &rule.trigger, event);
-            let around = then.around();
+            let around = then.surroundings();
             if !then.shut(&plain_scope(&around, life, entity, there.request), gate)? {
                 return Ok(true);
             }

@@ -1,7 +1,7 @@
 //! Conditions on the caller alone, for any entity.
 
-use trackside_lifecycle::guard::{Guard, Outline, Scope as _};
-use trackside_lifecycle::model::{Gate, Lifecycle, Read};
+use trackside_lifecycle::guard::{Guard, Scope as _, VarSlot};
+use trackside_lifecycle::model::{Gate, KnownReads, Lifecycle, Partial, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -20,26 +20,24 @@ impl DecisionBuilder<'_> {
         trigger: &Name,
         request: &Request,
     ) -> Result<Vec<Unmet>, Stop> {
-        let nobody = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
-        self.gates_of(life, &nobody, trigger, request, &|gate| is_about_caller(life, gate))
+        let any_entity = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
+        self.gates_of(life, &any_entity, trigger, request, &|gate| is_about_caller(life, gate))
     }
 
     /// Whether an event could admit this caller for some entity. Conditions of `by` on the entity count as
     /// true.
     pub fn may_admit(&self, life: &Lifecycle, event: &Name, request: &Request) -> bool {
-        let nobody = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
-        let around = self.around();
-        let scope = plain_scope(&around, life, &nobody, request);
+        let any_entity = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
+        let around = self.surroundings();
+        let scope = plain_scope(&around, life, &any_entity, request);
         let mut arms = life.transition(event).into_iter().flat_map(|it| &it.arms);
-        let known = |slot| is_not_of(life, slot);
-        arms.any(|arm| whichever(&scope, &arm.by.outline(), &known) != Some(Value::Bool(false)))
+        arms.any(|arm| !is_refused(&scope, &arm.by, |_, slot| is_not_of(life, slot)))
     }
 }
 
 /// Whether a rule could admit some caller to this entity. Conditions of `by` on the caller count as true.
-pub(super) fn may_admit_somebody(scope: &EntityScope<'_>, by: &Guard) -> bool {
-    let known = |slot: u32| scope.life.reads.get(slot as usize).is_some_and(is_of_entity_alone);
-    whichever(scope, &by.outline(), &known) != Some(Value::Bool(false))
+pub(super) fn may_admit_anyone(scope: &EntityScope<'_>, by: &Guard) -> bool {
+    !is_refused(scope, by, |read, _| is_of_entity_alone(read))
 }
 
 /// Whether a value is the same for every caller and request.
@@ -47,44 +45,23 @@ fn is_of_entity_alone(read: &Read) -> bool {
     !read.is_of_caller() && !matches!(read, Read::Taken(_) | Read::Reason | Read::Fence | Read::Setting(_))
 }
 
-/// The value of an expression if only some of its reads are `known`; none if it depends on the rest, or its form does
-/// not show it.
-fn whichever(scope: &EntityScope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Option<Value> {
-    match it {
-        Outline::Constant(value) => Some(value.clone()),
-        Outline::Read(slot, members) if members.is_empty() => match scope.life.reads.get(slot.0 as usize)? {
-            Read::Relation(guard) | Read::Computed(guard) => whichever(scope, &guard.outline(), known),
-            _ => known(slot.0).then(|| scope.read(*slot).ok()).flatten(),
-        },
-        Outline::Not(it) => match whichever(scope, it, known)? {
-            Value::Bool(is) => Some(Value::Bool(!is)),
-            _ => None,
-        },
-        Outline::All(parts) => settled(scope, parts, false, known),
-        Outline::Any(parts) => settled(scope, parts, true, known),
-        Outline::Equal(sides) => same(scope, sides, known).map(Value::Bool),
-        Outline::Differ(sides) => same(scope, sides, known).map(|it| Value::Bool(!it)),
-        _ => None,
+/// The reads of a scope that are known; the others count as open.
+struct KnownSlots<'s, F> {
+    scope: &'s EntityScope<'s>,
+    is_known: F,
+}
+
+impl<F: Fn(&Read, u32) -> bool> KnownReads for KnownSlots<'_, F> {
+    fn value(&self, slot: VarSlot, read: &Read) -> Option<Value> {
+        let is_made_of_reads = matches!(read, Read::Relation(_) | Read::Computed(_));
+        (!is_made_of_reads && (self.is_known)(read, slot.0)).then(|| self.scope.read(slot).ok())?
     }
 }
 
-/// The value of a conjunction or disjunction: one `decisive` part settles it.
-fn settled(
-    scope: &EntityScope<'_>,
-    parts: &[Outline],
-    decisive: bool,
-    known: &dyn Fn(u32) -> bool,
-) -> Option<Value> {
-    let all: Vec<Option<Value>> = parts.iter().map(|it| whichever(scope, it, known)).collect();
-    let is = |wanted: bool| Some(Value::Bool(wanted));
-    if all.contains(&is(decisive)) {
-        return is(decisive);
-    }
-    all.iter().all(|it| *it == is(!decisive)).then_some(Value::Bool(!decisive))
-}
-
-fn same(scope: &EntityScope<'_>, [left, right]: &[Outline; 2], known: &dyn Fn(u32) -> bool) -> Option<bool> {
-    Some(whichever(scope, left, known)? == whichever(scope, right, known)?)
+/// Whether a condition is false whatever the unknown reads are.
+fn is_refused(scope: &EntityScope<'_>, by: &Guard, is_known: impl Fn(&Read, u32) -> bool) -> bool {
+    let partial = Partial::new(&scope.life.reads, KnownSlots { scope, is_known });
+    partial.part_value(&by.outline()) == Some(Value::Bool(false))
 }
 
 /// Whether a gate reads nothing of the entity, so that it is open or closed for all of them.

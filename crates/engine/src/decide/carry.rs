@@ -7,7 +7,7 @@ use trackside_lifecycle::model::{Consequences, Lifecycle, Notification, NotifyOn
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::count::counted;
+use super::count::count_change;
 use super::fire::plain_scope;
 use super::plan::{Aims, CountedChange, Rule, RulePlan};
 use super::request::Request;
@@ -40,9 +40,12 @@ impl DecisionBuilder<'_> {
         plan: RulePlan<'l>,
         request: &mut Request,
     ) -> Result<(MoveResult<'l>, Vec<&'l Consequences>), Stop> {
-        self.moved()?;
+        self.count_move()?;
         let choice = rule.choice(&plan).map(|it| &it.then);
-        let left = plan.to.as_ref().and(born.is_none().then(|| self.here(key).map(|it| it.1.state.clone())));
+        let left = plan
+            .to
+            .as_ref()
+            .and(born.is_none().then(|| self.existing_entity(key).map(|it| it.1.state.clone())));
         let left = left.transpose()?;
         if request.reason.is_none() && !rule.about.is_empty() {
             request.reason = Some(Arc::from(rule.about));
@@ -50,7 +53,7 @@ impl DecisionBuilder<'_> {
         let (event, outcome, mut counted_all, was) = {
             let before = match &born {
                 Some(_) => None,
-                None => Some(self.here(key)?.1),
+                None => Some(self.existing_entity(key)?.1),
             };
             let Some(present) = born.as_ref().or(before) else { return Err(Stop::NotLoaded) };
             self.hit_edge(life, rule, &plan, &present.state);
@@ -69,7 +72,7 @@ impl DecisionBuilder<'_> {
             let (_, after) = changes.fields.iter().find(|(it, _)| it == field)?;
             let before = was.value(field);
             // A slot that stays free is not worth an entry.
-            let news = before != *after && !(is_nobody(&before) && is_nobody(after));
+            let news = before != *after && !(names_no_actor(&before) && names_no_actor(after));
             news.then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
         });
         for event in counted_here.iter().filter_map(CountedChange::failure) {
@@ -84,7 +87,7 @@ impl DecisionBuilder<'_> {
         if let Some(event) = assigned {
             self.record(key, request, trigger, event);
         }
-        let state = self.here(key)?.1.state.clone();
+        let state = self.existing_entity(key)?.1.state.clone();
         let enter = life.state(&state).filter(|_| entered).map(|it| &it.enter);
         let exit = left.as_ref().and_then(|it| life.state(it)).map(|it| &it.exit);
         let parts: Vec<&'l Consequences> =
@@ -100,7 +103,7 @@ impl DecisionBuilder<'_> {
         if entered && life.state(&state).is_some_and(|it| it.erase.is_some()) {
             let held: Vec<Name> = life.slots.iter().map(|it| it.name.clone()).collect();
             self.lease_events(key, request, trigger, &[], &held)?;
-            let kept = self.here(key)?.1.fields.clone();
+            let kept = self.existing_entity(key)?.1.fields.clone();
             self.record(key, request, trigger, Event::Erased { kept });
         }
         Ok((moved, parts))
@@ -139,14 +142,14 @@ impl DecisionBuilder<'_> {
         }
         evolve(&mut next, &event, self.now, present.version + 1);
         let mut late = Changes::default();
-        let around = self.around();
+        let around = self.surroundings();
         let mut moves = Vec::new();
         if plan.to.is_some() || rule.creating {
             let scope =
                 EntityScope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
             if !rule.creating {
                 for counter in life.counters.iter().filter(|it| it.on_moves) {
-                    moves.extend(counted(self, &scope, counter)?);
+                    moves.extend(count_change(self, &scope, counter)?);
                 }
             }
         }
@@ -193,7 +196,7 @@ impl DecisionBuilder<'_> {
                 match &counter.tally {
                     // Resets only the tallies that the request names; an unnamed part matches all.
                     TallyBy::ByKey(parts) => {
-                        let around = self.around();
+                        let around = self.surroundings();
                         let mut scope = plain_scope(&around, life, present, request);
                         scope.taken = &plan.taken;
                         scope.base = &plan.sent;
@@ -235,13 +238,13 @@ impl DecisionBuilder<'_> {
         }
         let mut events = Vec::new();
         {
-            let (_, entity) = self.here(key)?;
-            let around = self.around();
+            let (_, entity) = self.existing_entity(key)?;
+            let around = self.surroundings();
             let scope = moved.scope(&around, life, entity, request);
             for post in &from.post {
                 for it in self.elements(&scope, post.each.as_ref())? {
                     let scope = EntityScope { it: it.as_ref(), ..scope };
-                    if self.met(&scope, post.when.as_ref())? {
+                    if self.condition_holds(&scope, post.when.as_ref())? {
                         let text = self.render(&scope, &post.text)?;
                         let to = match &post.to {
                             Some(to) => Some(ids_in(Some(&self.value(&scope, to)?))),
@@ -256,10 +259,10 @@ impl DecisionBuilder<'_> {
                 }
             }
             for tell in &from.notify {
-                events.extend(self.told(&scope, tell)?);
+                events.extend(self.notification_events(&scope, tell)?);
             }
             for alert in &from.alert {
-                if self.met(&scope, alert.when.as_ref())? {
+                if self.condition_holds(&scope, alert.when.as_ref())? {
                     let message = self.render(&scope, &alert.message)?;
                     events.push(Event::AlertRaised {
                         kind: alert.kind.clone(),
@@ -269,7 +272,7 @@ impl DecisionBuilder<'_> {
                 }
             }
             for call in &from.effects {
-                if !self.met(&scope, call.when.as_ref())? {
+                if !self.condition_holds(&scope, call.when.as_ref())? {
                     continue;
                 }
                 let declared = life.effect(&call.effect).map(|it| it.with.as_slice()).unwrap_or_default();
@@ -303,8 +306,8 @@ impl DecisionBuilder<'_> {
         }
         let mut events = Vec::new();
         {
-            let (_, entity) = self.here(key)?;
-            let around = self.around();
+            let (_, entity) = self.existing_entity(key)?;
+            let around = self.surroundings();
             let scope = moved.scope(&around, life, entity, request);
             for rule in &life.notify {
                 let applies = match &rule.on {
@@ -313,7 +316,7 @@ impl DecisionBuilder<'_> {
                 };
                 let here = rule.within.as_ref().is_none_or(|it| it.has(&entity.state));
                 if applies && here {
-                    events.extend(self.told(&scope, &rule.notification)?);
+                    events.extend(self.notification_events(&scope, &rule.notification)?);
                 }
             }
         }
@@ -323,11 +326,11 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    fn told(&self, scope: &EntityScope<'_>, tell: &Notification) -> Result<Vec<Event>, Stop> {
+    fn notification_events(&self, scope: &EntityScope<'_>, tell: &Notification) -> Result<Vec<Event>, Stop> {
         let mut events = Vec::new();
         for it in self.elements(scope, tell.each.as_ref())? {
             let scope = EntityScope { it: it.as_ref(), ..*scope };
-            if !self.met(&scope, tell.when.as_ref())? {
+            if !self.condition_holds(&scope, tell.when.as_ref())? {
                 continue;
             }
             let to = match &tell.to {
@@ -369,17 +372,17 @@ impl DecisionBuilder<'_> {
             return;
         }
         if rule.creating {
-            self.hit(life, PointKind::Transition, || "create".to_owned());
+            self.record_point(life, PointKind::Transition, || "create".to_owned());
             return;
         }
         let kind = PointKind::Transition;
         if let Aims::Choices(_) = rule.aims
             && let Some(choice) = plan.choice
         {
-            self.hit(life, kind, || format!("{}.to[{choice}]", rule.label));
+            self.record_point(life, kind, || format!("{}.to[{choice}]", rule.label));
         }
         if rule.trigger != "always" {
-            self.hit(life, kind, || format!("{} from {from}", rule.label));
+            self.record_point(life, kind, || format!("{} from {from}", rule.label));
         }
     }
 }
@@ -410,7 +413,7 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
         // The single entity of a lifecycle is referred to by all.
         let ids = |entity: &Entity| match &reference.by {
             // An id that is listed twice is referred to once.
-            Some(field) => once(entity.ids(field)),
+            Some(field) => without_duplicates(entity.ids(field)),
             None => vec![super::scope::kind_of(&reference.to)],
         };
         let old = before.map(ids).unwrap_or_default();
@@ -437,8 +440,8 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
     shifts
 }
 
-/// Whether a value names no entity.
-fn is_nobody(value: &Value) -> bool {
+/// Whether a value names no actor.
+fn names_no_actor(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::List(all) => all.is_empty(),
@@ -448,7 +451,7 @@ fn is_nobody(value: &Value) -> bool {
 }
 
 /// Removes duplicates, and keeps the order.
-fn once(ids: Vec<Name>) -> Vec<Name> {
+fn without_duplicates(ids: Vec<Name>) -> Vec<Name> {
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
         if !all.contains(&id) {

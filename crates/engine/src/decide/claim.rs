@@ -7,7 +7,7 @@ use super::draft::DecisionDraft;
 use super::fire::who_may;
 use super::request::Request;
 use super::{DecisionBuilder, Stop, unknown_lifecycle};
-use crate::command::{Claim, What};
+use crate::command::{Claim, TransitionRef};
 use crate::key::EntityKey;
 use crate::ranking::RankingKey;
 use crate::refusal::{Code, Refusal, Unmet};
@@ -102,10 +102,12 @@ impl DecisionBuilder<'_> {
                 break;
             }
             let mark = self.hits.borrow().open.len();
-            let done = self.fire(&key, &What::Event(event.clone()), request.clone());
+            let done = self.fire(&key, &TransitionRef::Event(event.clone()), request.clone());
             match done.and_then(|()| self.conclude()) {
                 Ok(()) => {
-                    self.hit(life, PointKind::Transition, || format!("rankings.{}.claims", ranking.name));
+                    self.record_point(life, PointKind::Transition, || {
+                        format!("rankings.{}.claims", ranking.name)
+                    });
                     return Ok(true);
                 }
                 Err(Stop::Refused(refusal)) => {

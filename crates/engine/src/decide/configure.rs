@@ -9,7 +9,7 @@ use crate::command::Install;
 use crate::event::Event;
 use crate::project::{ProjectChange, SettingChange, is_known_zone, project_key};
 use crate::refusal::{Code, ConditionCode, Refusal, Unmet};
-use crate::settings::fitting;
+use crate::settings::setting_value;
 
 impl DecisionBuilder<'_> {
     /// Changes the project: for people with role admin, and for the server when it learns of a new person. Values
@@ -82,7 +82,7 @@ impl DecisionBuilder<'_> {
         if it.value.is_null() {
             return Ok(it.clone());
         }
-        match fitting(setting, &it.value) {
+        match setting_value(setting, &it.value) {
             Ok(value) => Ok(SettingChange { value, ..it.clone() }),
             Err(message) => Err(Unmet::new(Code::InvalidSetting, message).of(&path)),
         }

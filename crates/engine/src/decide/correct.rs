@@ -1,4 +1,4 @@
-//! The loud override, and entities put in place as they are.
+//! The administrator's override of an entity, and entities created in a given state.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
 impl DecisionBuilder<'_> {
-    /// Sets an entity right outside its edges: only people with role admin, and always with a reason.
+    /// Sets the state or fields of an entity without a transition. Needs role admin and a reason, and raises an alert.
     pub fn correct(&mut self, key: &EntityKey, to: Option<&Name>, request: Request) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         let mut refusal =
             Refusal::new(Code::NotPermitted, "Only a person with role admin may correct an entity");
         let permitted =
@@ -40,7 +40,7 @@ impl DecisionBuilder<'_> {
                 .errors
                 .push(Unmet::new(ConditionCode::Missing, "A correction needs a reason").of("reason"));
         }
-        let fields = fitting(&life, &request.fields, &mut refusal.errors);
+        let fields = valid_fields(&life, &request.fields, &mut refusal.errors);
         if let Some(to) = to.filter(|it| life.state(it).is_none()) {
             refusal.errors.push(unknown_state(&life, to, "to"));
         }
@@ -70,7 +70,7 @@ impl DecisionBuilder<'_> {
         }
         let to = to.unwrap_or(&entity.state).clone();
         let before = entity.clone();
-        self.put_right(
+        self.write_correction(
             &life,
             key,
             &before,
@@ -90,7 +90,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// Puts an entity into a state as it is, clocks started.
+    /// Creates an entity in a state, with its timers started.
     pub fn seed(&mut self, seed: &Seed, request: Request) -> Result<(), Stop> {
         let (key, state, tallies) = (&seed.entity, seed.state.as_ref(), &seed.tallies);
         let Some(life) = self.law.newest(&key.lifecycle) else {
@@ -98,7 +98,7 @@ impl DecisionBuilder<'_> {
         };
         let life: Arc<Lifecycle> = life.clone();
         let mut unmet = Vec::new();
-        let sent = fitting(&life, &request.fields, &mut unmet);
+        let sent = valid_fields(&life, &request.fields, &mut unmet);
         if !unmet.is_empty() {
             return Err(Refusal::with(Code::InvalidField, unmet).into());
         }
@@ -123,13 +123,13 @@ impl DecisionBuilder<'_> {
             };
             fields.extend(decl.holder.iter().map(|it| (it.clone(), Value::from(holder))));
         }
-        let tallies = self.counted(&life, tallies);
-        self.put_right(&life, key, &before, from, &to, fields, tallies, &request, "given")?;
-        self.given_leases(key, &seed.leases, &request, "given")
+        let tallies = self.tally_changes(&life, tallies);
+        self.write_correction(&life, key, &before, from, &to, fields, tallies, &request, "given")?;
+        self.grant_leases(key, &seed.leases, &request, "given")
     }
 
     /// Grants leases to their holders, as of now.
-    pub(super) fn given_leases(
+    pub(super) fn grant_leases(
         &mut self,
         key: &EntityKey,
         leases: &[(Name, Name)],
@@ -140,7 +140,7 @@ impl DecisionBuilder<'_> {
         self.lease_events(key, request, &trigger, leases, &[])?;
         // The field that shows the end of a lease is written by a heartbeat; here by hand.
         for (slot, _) in leases {
-            let (life, entity) = self.here(key)?;
+            let (life, entity) = self.existing_entity(key)?;
             let (Some(field), Some(lease)) =
                 (life.slot(slot).and_then(|it| it.until.clone()), entity.lease(slot))
             else {
@@ -154,7 +154,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Counters at these values.
-    pub(super) fn counted(&self, life: &Lifecycle, tallies: &[(Name, Name, f64)]) -> Vec<TallyChange> {
+    pub(super) fn tally_changes(&self, life: &Lifecycle, tallies: &[(Name, Name, f64)]) -> Vec<TallyChange> {
         let tallies = tallies.iter().map(|(counter, key, value)| {
             let window = life.counter(counter).is_some_and(|it| it.within.is_some() || it.last.is_some());
             let marks = if window { vec![(self.now, *value)] } else { Vec::new() };
@@ -165,7 +165,7 @@ impl DecisionBuilder<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "everything a correction sets")]
-    pub(super) fn put_right(
+    pub(super) fn write_correction(
         &mut self,
         life: &Arc<Lifecycle>,
         key: &EntityKey,
@@ -189,7 +189,7 @@ impl DecisionBuilder<'_> {
         evolve(&mut next, &make(changes.clone()), self.now, before.version + 1);
         let entered = from.as_ref() != Some(to);
         {
-            let around = self.around();
+            let around = self.surroundings();
             let scope = EntityScope { was: &before.fields, ..plain_scope(&around, life, &next, request) };
             let known = from.as_ref().map(|_| before);
             changes.timers = self.timer_changes(&scope, known, &trigger, entered)?;
@@ -204,7 +204,7 @@ impl DecisionBuilder<'_> {
 }
 
 /// The fields of the correction that fit, including those that only the engine writes.
-pub(super) fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -> Vec<(Name, Value)> {
+pub(super) fn valid_fields(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -> Vec<(Name, Value)> {
     let mut fields = Vec::new();
     for (name, value) in sent.iter() {
         match life.field(name).filter(|it| it.is.is_none()) {

@@ -23,19 +23,19 @@ impl DecisionBuilder<'_> {
     ) -> Result<Vec<CountedChange<'l>>, Stop> {
         let mut all = Vec::new();
         for counter in names.iter().filter_map(|it| life.counter(it)) {
-            all.extend(counted(self, scope, counter)?);
+            all.extend(count_change(self, scope, counter)?);
         }
         Ok(all)
     }
 }
 
 /// One count of one counter; none if its condition does not hold.
-pub(super) fn counted<'l>(
+pub(super) fn count_change<'l>(
     builder: &DecisionBuilder<'_>,
     scope: &EntityScope<'_>,
     counter: &'l Counter,
 ) -> Result<Option<CountedChange<'l>>, Stop> {
-    let counts = builder.met(scope, counter.only_if.as_ref())?;
+    let counts = builder.condition_holds(scope, counter.only_if.as_ref())?;
     if !counts && counter.last.is_none() {
         return Ok(None);
     }
@@ -74,7 +74,7 @@ pub(super) fn counted<'l>(
     };
     // After a limit was raised, warnings for steps ahead are given again.
     let anew = counter.within.is_none() && counter.last.is_none();
-    let told = if anew { passed(counter, tally.value, limit) } else { usize::MAX };
+    let told = if anew { warnings_reached(counter, tally.value, limit) } else { usize::MAX };
     let first = told.min(tally.warned as usize);
     if let Some(within) = &counter.within {
         let within = scope
@@ -94,7 +94,7 @@ pub(super) fn counted<'l>(
     }
     let surplus = tally.marks.len().saturating_sub(MARKS);
     tally.marks.drain(..surplus);
-    let warned = first..passed(counter, tally.value, limit).max(first);
+    let warned = first..warnings_reached(counter, tally.value, limit).max(first);
     tally.warned = u32::try_from(warned.end).unwrap_or(u32::MAX);
     let reached = counts && limit.is_some_and(|limit| tally.value >= limit);
     let change = TallyChange { counter: counter.name.clone(), key, tally: Some(tally) };
@@ -102,7 +102,7 @@ pub(super) fn counted<'l>(
 }
 
 /// The number of warnings that a value has reached.
-fn passed(counter: &Counter, value: f64, limit: Option<f64>) -> usize {
+fn warnings_reached(counter: &Counter, value: f64, limit: Option<f64>) -> usize {
     let due = |percent: u32| limit.is_some_and(|limit| value * 100.0 >= limit * f64::from(percent));
     counter.warn.iter().take_while(|it| due(it.percent)).count()
 }

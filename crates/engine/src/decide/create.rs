@@ -9,9 +9,9 @@ use super::fire::{code_of, describe_guard};
 use super::plan::Rule;
 use super::request::Request;
 use super::{DecisionBuilder, Stop, unknown_lifecycle};
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::Entity;
-use crate::event::Same;
+use crate::event::UniqueClaim;
 use crate::key::{EntityKey, is_valid_id};
 use crate::refusal::{Code, Refusal, Unmet};
 use crate::trace::PointKind;
@@ -31,7 +31,7 @@ impl DecisionBuilder<'_> {
             return Err(Refusal::one(Code::InvalidId, message).into());
         }
         match self.draft.entity(key) {
-            Found::Here(_) => return self.again(&life, key, request),
+            Found::Here(_) => return self.create_existing(&life, key, request),
             Found::Unknown => return Err(Stop::NotLoaded),
             Found::Absent => {}
         }
@@ -41,15 +41,15 @@ impl DecisionBuilder<'_> {
         let rule = Rule::create(&life.create);
         // Fields are set before `by` is evaluated: who may create an entity can depend on them.
         let permitted = {
-            let around = self.around();
+            let around = self.surroundings();
             let plain = super::fire::plain_scope(&around, &life, &blank, &request);
             let sent: Vec<_> = request.fields.iter().map(|(name, it)| (name.clone(), it.clone())).collect();
             let scope = super::scope::EntityScope { taken: &request.fields, base: &sent, ..plain };
             // A lifecycle with a single entity is set up by the engine alone.
-            (life.one && request.engine) || self.met(&scope, Some(&life.create.by))?
+            (life.one && request.engine) || self.condition_holds(&scope, Some(&life.create.by))?
         };
         if !permitted {
-            self.hit(&life, PointKind::Refusal, || "create.by".to_owned());
+            self.record_point(&life, PointKind::Refusal, || "create.by".to_owned());
             let who = describe_guard(life.create.by.source());
             let message = format!("{} may not create a {}. Who may: {who}", request.subject_id(), life.name);
             let refusal = refusal.get_or_insert(Refusal::new(Code::NotPermitted, message.clone()));
@@ -72,7 +72,7 @@ impl DecisionBuilder<'_> {
             (None, None) => return Err(Stop::NotLoaded),
         };
         if let Some(twin) = self.twin(&life, &blank, &plan, &request)? {
-            return self.again(&life, &twin, request);
+            return self.create_existing(&life, &twin, request);
         }
         let (moved, parts) = self.carry(&life, key, Some(blank), &rule, plan, &mut request)?;
         self.follow_up(&life, key, &parts, &rule.trigger, &request, &moved)
@@ -86,7 +86,7 @@ impl DecisionBuilder<'_> {
         plan: &super::plan::RulePlan<'_>,
         request: &Request,
     ) -> Result<Option<EntityKey>, Stop> {
-        let around = self.around();
+        let around = self.surroundings();
         let plain = super::fire::plain_scope(&around, life, blank, request);
         let scope = super::scope::EntityScope { taken: &plan.taken, base: &plan.fields, ..plain };
         let value = self.same_value(&scope)?;
@@ -114,18 +114,18 @@ impl DecisionBuilder<'_> {
         &self,
         scope: &super::scope::EntityScope<'_>,
         before: Option<&Name>,
-    ) -> Result<Option<Same>, Stop> {
+    ) -> Result<Option<UniqueClaim>, Stop> {
         let value =
             self.same_value(scope)?.filter(|it| match self.draft.unique_holder(&scope.life.name, it) {
                 Found::Here(holder) => holder == scope.entity.key,
                 Found::Absent | Found::Unknown => true,
             });
-        Ok((value.as_ref() != before).then(|| Same::new(value)))
+        Ok((value.as_ref() != before).then(|| UniqueClaim::new(value)))
     }
 
     /// Handles an existing id: some lifecycles declare a transition for it, others refuse.
-    fn again(&mut self, life: &Lifecycle, key: &EntityKey, request: Request) -> Result<(), Stop> {
-        let (_, entity) = self.here(key)?;
+    fn create_existing(&mut self, life: &Lifecycle, key: &EntityKey, request: Request) -> Result<(), Stop> {
+        let (_, entity) = self.existing_entity(key)?;
         if !self.may_read(life, entity, &request)? {
             let message = format!("{key} exists already. Choose another id.");
             return Err(Refusal::one(Code::AlreadyExists, message).into());
@@ -139,7 +139,7 @@ impl DecisionBuilder<'_> {
                 .is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
             if leaves {
                 let request = Request { again: true, ..request };
-                match self.fire(key, &What::Event(again.clone()), request) {
+                match self.fire(key, &TransitionRef::Event(again.clone()), request) {
                     Err(Stop::Refused(why)) => refusal.errors.extend(why.errors),
                     done => return done,
                 }

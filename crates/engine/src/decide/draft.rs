@@ -114,7 +114,7 @@ impl<'a> DecisionDraft<'a> {
         most: usize,
         wanted: impl Fn(&Name) -> bool,
     ) -> Found<Vec<EntityKey>> {
-        let known = match self.base.listed(group) {
+        let known = match self.base.group_with_members(group) {
             Found::Here(it) => Some(it),
             Found::Absent => None,
             Found::Unknown => return Found::Unknown,
@@ -191,7 +191,7 @@ impl<'a> DecisionDraft<'a> {
     }
 
     /// Owners of the groups whose counts changed.
-    pub fn counted(&self) -> Vec<EntityKey> {
+    pub fn owners_of_changed_groups(&self) -> Vec<EntityKey> {
         let mut owners: Vec<EntityKey> = self.counts.keys().map(|it| it.of.clone()).collect();
         owners.dedup();
         owners

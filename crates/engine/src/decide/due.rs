@@ -11,7 +11,7 @@ use super::request::Request;
 use super::timers::{TimerStep, advanced, fixed, next_occurrence, steps};
 use super::{DecisionBuilder, Stop};
 use crate::actor::ActorKind;
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::{Lease, TimerState};
 use crate::event::{Changes, Event, TallyChange};
 use crate::fields::Fields;
@@ -21,7 +21,7 @@ use crate::trace::PointKind;
 
 impl DecisionBuilder<'_> {
     pub fn due(&mut self, key: &EntityKey, name: &Name) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         let state = match entity.timer(name) {
             Some(state) if state.due.is_some_and(|it| it <= self.now) => *state,
             _ => {
@@ -74,8 +74,8 @@ impl DecisionBuilder<'_> {
         match step {
             TimerStep::Warn(n) => {
                 let Some(warn) = timer.warn.get(n) else { return Ok(()) };
-                self.hit(life, PointKind::Deadline, || format!("timers.{name}.warn.{percent}%"));
-                let moved = MoveResult::nothing(self.here(key)?.1);
+                self.record_point(life, PointKind::Deadline, || format!("timers.{name}.warn.{percent}%"));
+                let moved = MoveResult::nothing(self.existing_entity(key)?.1);
                 let mut changes = self.warned_changes(life, key, warn, &request, &moved)?;
                 changes.timers.retain(|(it, _)| it != name);
                 changes.timers.extend(timers);
@@ -84,7 +84,7 @@ impl DecisionBuilder<'_> {
                 self.root.get_or_insert(seq);
                 request.cause = self.root;
                 if let Some(severity) = warn.severity {
-                    let (_, entity) = self.here(key)?;
+                    let (_, entity) = self.existing_entity(key)?;
                     let passed = Span(self.now.since(state.started_at).0);
                     let message = format!(
                         "{key} has been {} for {passed}: {percent}% of {}",
@@ -92,23 +92,23 @@ impl DecisionBuilder<'_> {
                     );
                     self.record(key, &request, name, alert("timeout", severity, message));
                 }
-                self.softly(key, name, |it| {
+                self.try_or_alert(key, name, |it| {
                     it.tell_people(life, key, name, &warn.then, &request, &moved)?;
                     it.follow_up(life, key, &[&warn.then], name, &request, &moved)
                 })?;
                 Ok(())
             }
             TimerStep::Then => {
-                self.hit(life, PointKind::Deadline, || format!("timers.{name}.then"));
+                self.record_point(life, PointKind::Deadline, || format!("timers.{name}.then"));
                 let changes = Changes { timers, ..Changes::default() };
                 let seq =
                     self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
                 self.root.get_or_insert(seq);
                 request.cause = self.root;
                 let Some(then) = &timer.then else { return Ok(()) };
-                let moved = MoveResult::nothing(self.here(key)?.1);
-                self.softly(key, name, |it| {
-                    it.then(life, key, then, name, &request, &moved, ActorKind::Timeout).map(|_| ())
+                let moved = MoveResult::nothing(self.existing_entity(key)?.1);
+                self.try_or_alert(key, name, |it| {
+                    it.fire_follow_up(life, key, then, name, &request, &moved, ActorKind::Timeout).map(|_| ())
                 })?;
                 Ok(())
             }
@@ -117,7 +117,7 @@ impl DecisionBuilder<'_> {
 
     /// A step that cannot be taken is passed over, with an alert: a clock is never stuck on it.
     pub fn pass_over(&mut self, key: &EntityKey, name: &Name, refusal: &Refusal) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         let Some(state) = entity.timer(name).copied() else { return Ok(()) };
         let next = life.timer(name).map(|timer| match &timer.kind {
             TimerKind::Every(every) => {
@@ -143,7 +143,7 @@ impl DecisionBuilder<'_> {
         slot: &Name,
         mut request: Request,
     ) -> Result<(), Stop> {
-        let (_, entity) = self.here(key)?;
+        let (_, entity) = self.existing_entity(key)?;
         let Some(lease) = entity.lease(slot).cloned() else {
             let name = Name::from(format!("lease.{slot}"));
             let changes = Changes { timers: vec![(name.clone(), None)], ..Changes::default() };
@@ -160,13 +160,13 @@ impl DecisionBuilder<'_> {
             holder: lease.holder,
             changes: Changes::default(),
         };
-        self.hit(life, PointKind::Deadline, || format!("slots.{slot}.lost"));
+        self.record_point(life, PointKind::Deadline, || format!("slots.{slot}.lost"));
         let seq = self.record(key, &request, &Name::from(format!("lease.{slot}")), event);
         self.root.get_or_insert(seq);
         request.cause = self.root;
         if let Some(fire) = life.slot(slot).and_then(|it| it.lost.clone()) {
             let condition = Name::from(format!("slots.{slot}.lost"));
-            self.softly(key, &condition, |it| it.fire(key, &What::Event(fire), request))?;
+            self.try_or_alert(key, &condition, |it| it.fire(key, &TransitionRef::Event(fire), request))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::carry::alert;
 use super::request::Request;
 use super::{DecisionBuilder, Stop};
 use crate::actor::ActorKind;
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
@@ -17,7 +17,7 @@ use crate::refusal::{Code, Refusal};
 impl DecisionBuilder<'_> {
     /// Records the result and fires the transition that the effect declares for it.
     pub fn effect_result(&mut self, key: &EntityKey, id: u64, ok: bool, fields: &Fields) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         let Some(open) = entity.effects.iter().find(|it| it.id == id).cloned() else {
             let message =
                 format!("{key} has no open effect {id}: it was answered before, or never asked for");
@@ -30,7 +30,7 @@ impl DecisionBuilder<'_> {
         self.root.get_or_insert(seq);
         request.cause = self.root;
         let Some(effect) = life.effect(&open.effect) else { return Ok(()) };
-        let last = life.state(&self.here(key)?.1.state).is_some_and(|it| it.last);
+        let last = life.state(&self.existing_entity(key)?.1.state).is_some_and(|it| it.last);
         let Some(fire) = (if ok { &effect.ok } else { &effect.failed }).clone().filter(|_| !last) else {
             if !ok {
                 let said =
@@ -45,7 +45,7 @@ impl DecisionBuilder<'_> {
         let taken = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));
         request.fields =
             fields.iter().filter(|(name, _)| taken(name)).map(|(a, b)| (a.clone(), b.clone())).collect();
-        self.softly(key, &condition, |it| it.fire(key, &What::Event(fire), request))?;
+        self.try_or_alert(key, &condition, |it| it.fire(key, &TransitionRef::Event(fire), request))?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::DecisionBuilder;
 use super::allowed::targets;
 use super::fire::plain_scope;
 use super::request::Request;
-use crate::command::{Ask, Command, What};
+use crate::command::{Ask, Command, TransitionRef};
 use crate::entity::Entity;
 use crate::event::{Entry, Event};
 use crate::fields::Fields;
@@ -57,9 +57,9 @@ pub(super) fn of(
         return None;
     }
     let event = match &fire.what {
-        What::Event(name) => name.clone(),
-        What::To(state) => {
-            let around = builder.around();
+        TransitionRef::Event(name) => name.clone(),
+        TransitionRef::To(state) => {
+            let around = builder.surroundings();
             let scope = plain_scope(&around, life, entity, &request);
             // Prefers the arms that this actor could have meant in the present state.
             let meant = builder.candidates(life, entity, &fire.what, &request).unwrap_or_default();
@@ -81,7 +81,7 @@ pub(super) fn of(
     }
     let kept = Event::EvidenceKept {
         code: refusal.code.as_str().into(),
-        sent: told(&fire.fields),
+        sent: fields_text(&fire.fields),
         fence: fire.fence,
         admitted: Some(admitted),
     };
@@ -111,7 +111,7 @@ fn works_here(life: &Lifecycle, entity: &Entity, request: &Request) -> bool {
 }
 
 /// The sent fields as text: unchecked values are not stored as values.
-fn told(fields: &Fields) -> Arc<str> {
+fn fields_text(fields: &Fields) -> Arc<str> {
     let map = fields.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
     let mut text = serde_json::Value::Object(map).to_string();
     if text.len() > LONGEST {
@@ -134,7 +134,7 @@ mod tests {
         let sent = |text: &str| {
             let mut fields = Fields::default();
             fields.put(&Name::new("text"), Value::text(text));
-            told(&fields)
+            fields_text(&fields)
         };
         assert_eq!(&*sent("short"), r#"{"text":"short"}"#);
         for shift in 0..4 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::allowed::targets;
-use super::caller::{may_admit_somebody, reads_caller};
+use super::caller::{may_admit_anyone, reads_caller};
 use super::fire::{describe_guard, plain_scope};
 use super::lease::not_holding;
 use super::plan::Rule;
@@ -16,7 +16,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::actor::Actor;
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::Entity;
 use crate::event::TallyChange;
 use crate::fields::Fields;
@@ -37,9 +37,9 @@ pub struct TransitionOption {
     /// Whether the actor is one of them.
     pub permitted: bool,
     /// Whether no gate is closed to the actor.
-    pub heard: bool,
+    pub gates_open: bool,
     /// Whether no actor can be admitted to the entity in its present state.
-    pub for_nobody: bool,
+    pub for_no_actor: bool,
     /// The fields that a request may send, and whether each is required.
     pub takes: Vec<(Name, bool)>,
     /// Whether a request must give a reason.
@@ -59,7 +59,7 @@ impl TransitionOption {
     /// Whether every condition that does not depend on the caller passes, apart from the fields that a
     /// request must send.
     pub fn is_open_to_others(&self) -> bool {
-        !self.for_nobody && self.checks.iter().all(|it| it.passed || it.of_caller)
+        !self.for_no_actor && self.checks.iter().all(|it| it.passed || it.of_caller)
     }
 
     /// Whether a request must send a field, a reason or a target.
@@ -91,8 +91,8 @@ impl Checked {
     }
 }
 
-/// All ways from where an entity is, in declared order.
-pub fn ways(
+/// All options from where an entity is, in declared order.
+pub fn transition_options(
     law: &Law,
     view: &View,
     entity: &Entity,
@@ -109,22 +109,22 @@ pub fn ways(
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
     let arms = life.arms().filter(|it| it.from.has(&entity.state));
     // A check that needs more data is repeated once the data is loaded.
-    let mut ways: Vec<TransitionOption> =
-        arms.filter_map(|arm| builder.way(life, entity, arm, &request).ok()).collect();
+    let mut options: Vec<TransitionOption> =
+        arms.filter_map(|arm| builder.transition_option(life, entity, arm, &request).ok()).collect();
     let mut tried: Vec<Name> = Vec::new();
-    for way in &mut ways {
-        if !way.is_open() || tried.contains(&way.event) {
+    for option in &mut options {
+        if !option.is_open() || tried.contains(&option.event) {
             continue;
         }
-        tried.push(way.event.clone());
+        tried.push(option.event.clone());
         // Consequences and invariants are checked by making the move.
-        if !way.needs_anything()
-            && let Some(refusal) = refused_later(law, &lookup, entity, &way.event, &request, now)
+        if !option.needs_anything()
+            && let Some(refusal) = refused_later(law, &lookup, entity, &option.event, &request, now)
         {
-            way.checks.extend(refusal.errors.into_iter().map(Checked::of));
+            option.checks.extend(refusal.errors.into_iter().map(Checked::of));
         }
     }
-    lookup.finish(ways)
+    lookup.finish(options)
 }
 
 /// The refusal by a later stage of a move whose own conditions pass.
@@ -137,7 +137,7 @@ fn refused_later(
     now: Timestamp,
 ) -> Option<Box<Refusal>> {
     let mut builder = DecisionBuilder::new(law, lookup, now, false);
-    let made = builder.fire(&entity.key, &What::Event(event.clone()), request.clone());
+    let made = builder.fire(&entity.key, &TransitionRef::Event(event.clone()), request.clone());
     match made.and_then(|()| builder.conclude()) {
         Err(Stop::Refused(refusal)) => Some(refusal),
         Ok(()) | Err(Stop::NotLoaded) => None,
@@ -145,14 +145,14 @@ fn refused_later(
 }
 
 impl DecisionBuilder<'_> {
-    pub(super) fn way(
+    pub(super) fn transition_option(
         &self,
         life: &Lifecycle,
         entity: &Entity,
         arm: &Arm,
         request: &Request,
     ) -> Result<TransitionOption, Stop> {
-        let around = self.around();
+        let around = self.surroundings();
         let scope = plain_scope(&around, life, entity, request);
         let to = targets(&scope, arm);
         let mut checks: Vec<Checked> = Vec::new();
@@ -162,18 +162,18 @@ impl DecisionBuilder<'_> {
                 rule: Name::new(gate.open.source()),
                 passed: !shut,
                 of_caller: gate.applies.iter().chain([&gate.open]).any(|it| reads_caller(life, it)),
-                message: shut.then(|| said(&gate.says, &scope)),
+                message: shut.then(|| render_or_source(&gate.says, &scope)),
                 saw: scope.values_read(&gate.open),
             });
         }
-        let heard = checks.iter().all(|it| it.passed);
+        let gates_open = checks.iter().all(|it| it.passed);
         if let Some(slot) = &arm.holding {
             let unheld = not_holding(entity, slot, request);
             let (passed, message) = (unheld.is_none(), unheld.map(|it| it.message));
             let (rule, saw) = (slot.clone(), BTreeMap::new());
             checks.push(Checked { rule, passed, of_caller: true, message, saw });
         }
-        self.tried(&scope, &arm.checks, &mut checks)?;
+        self.add_checks(&scope, &arm.checks, &mut checks)?;
         let rule = Rule::arm(arm, false);
         let counts = self.count(life, &scope, rule.count).or_else(|stop| match stop {
             Stop::Refused(_) => Ok(Vec::new()),
@@ -204,7 +204,7 @@ impl DecisionBuilder<'_> {
                 let saw = BTreeMap::from([(name.clone(), value.clone())]);
                 checks.push(Checked { rule: name.clone(), passed, of_caller: false, message, saw });
             }
-            self.tried(&after, &state.checks, &mut checks)?;
+            self.add_checks(&after, &state.checks, &mut checks)?;
         }
         // Other unmet conditions, apart from the fields that a request would send.
         if let Err(unmet) = self.assess(life, entity, &rule, request)? {
@@ -234,8 +234,8 @@ impl DecisionBuilder<'_> {
             to,
             who: describe_guard(arm.by.source()),
             permitted: self.permits(life, entity, &arm.by, request)?,
-            heard,
-            for_nobody: !may_admit_somebody(&scope, &arm.by),
+            gates_open,
+            for_no_actor: !may_admit_anyone(&scope, &arm.by),
             takes: arm.takes.iter().map(|it| (it.name.clone(), it.required.is_some())).collect(),
             needs_reason: arm.reason.is_some(),
             needs_target,
@@ -243,11 +243,16 @@ impl DecisionBuilder<'_> {
         })
     }
 
-    fn tried(&self, scope: &EntityScope<'_>, from: &[Check], checks: &mut Vec<Checked>) -> Result<(), Stop> {
+    fn add_checks(
+        &self,
+        scope: &EntityScope<'_>,
+        from: &[Check],
+        checks: &mut Vec<Checked>,
+    ) -> Result<(), Stop> {
         for check in from {
             let (passed, message) = match self.test(scope, &check.guard)? {
                 Ok(true) => (true, None),
-                Ok(false) => (false, Some(said(&check.says, scope))),
+                Ok(false) => (false, Some(render_or_source(&check.says, scope))),
                 Err(fault) => (false, Some(format!("it cannot be answered: {fault}"))),
             };
             let rule = Name::new(check.guard.source());
@@ -258,6 +263,6 @@ impl DecisionBuilder<'_> {
     }
 }
 
-fn said(says: &trackside_lifecycle::guard::Template, scope: &EntityScope<'_>) -> String {
+fn render_or_source(says: &trackside_lifecycle::guard::Template, scope: &EntityScope<'_>) -> String {
     says.render(scope).unwrap_or_else(|_| says.source().to_owned())
 }

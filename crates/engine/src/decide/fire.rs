@@ -9,19 +9,19 @@ use super::plan::{Rule, RulePlan, arm_label};
 use super::request::{Request, names};
 use super::scope::EntityScope;
 use super::{DecisionBuilder, Stop, unknown_entity};
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::Entity;
 use crate::key::EntityKey;
 use crate::refusal::{Code, Refusal, Stage, Unmet};
 use crate::trace::PointKind;
 
 impl DecisionBuilder<'_> {
-    pub fn fire(&mut self, key: &EntityKey, what: &What, mut request: Request) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+    pub fn fire(&mut self, key: &EntityKey, what: &TransitionRef, mut request: Request) -> Result<(), Stop> {
+        let (life, entity) = self.existing_entity(key)?;
         if !self.may_read(&life, entity, &request)? {
             return Err(unknown_entity(key).into());
         }
-        if let What::To(state) = what {
+        if let TransitionRef::To(state) = what {
             request.asked = Some(state.clone());
         }
         let (arm, plan) = self.choose(&life, entity, what, &request)?;
@@ -35,7 +35,7 @@ impl DecisionBuilder<'_> {
             // A refusal by another entity is passed on to the caller, with the transitions allowed instead.
             Err(Stop::Refused(mut refusal)) => {
                 let untouched = DecisionBuilder::new(self.law, self.draft.base(), self.now, false);
-                if let Ok((life, entity)) = untouched.here(key) {
+                if let Ok((life, entity)) = untouched.existing_entity(key) {
                     refusal.allowed = allowed_here(&untouched, &life, entity, &asked).unwrap_or_default();
                 }
                 refusal.who = Some(describe_guard(arm.by.source()));
@@ -73,8 +73,8 @@ impl DecisionBuilder<'_> {
         if request.engine {
             return Ok(true);
         }
-        let around = self.around();
-        self.met(&plain_scope(&around, life, entity, request), life.read.as_ref())
+        let around = self.surroundings();
+        self.condition_holds(&plain_scope(&around, life, entity, request), life.read.as_ref())
     }
 
     /// The arm to take and its plan, or a refusal with every unmet condition.
@@ -82,7 +82,7 @@ impl DecisionBuilder<'_> {
         &self,
         life: &'l Lifecycle,
         entity: &Entity,
-        what: &What,
+        what: &TransitionRef,
         request: &Request,
     ) -> Result<(&'l Arm, RulePlan<'l>), Stop> {
         let candidates = self.candidates(life, entity, what, request)?;
@@ -103,9 +103,9 @@ impl DecisionBuilder<'_> {
         let mut permitted = Vec::new();
         let mut faults = Vec::new();
         for arm in &candidates {
-            match self.answered(life, entity, &arm.by, request)? {
+            match self.admits_caller(life, entity, &arm.by, request)? {
                 Ok(true) => permitted.push(*arm),
-                Ok(false) => self.hit(life, PointKind::Refusal, || {
+                Ok(false) => self.record_point(life, PointKind::Refusal, || {
                     format!("{}.by", arm_label(&arm.transition, arm.index))
                 }),
                 Err(fault) => {
@@ -164,17 +164,17 @@ impl DecisionBuilder<'_> {
         &self,
         life: &'l Lifecycle,
         entity: &Entity,
-        what: &What,
+        what: &TransitionRef,
         request: &Request,
     ) -> Result<Vec<&'l Arm>, Stop> {
         let ended = life.state(&entity.state).is_some_and(|it| it.last) && !request.again;
         let leaving = |arm: &&'l Arm| arm.from.has(&entity.state) && !ended;
         match what {
-            What::Event(name) => {
+            TransitionRef::Event(name) => {
                 Ok(life.transition(name).into_iter().flat_map(|it| &it.arms).filter(leaving).collect())
             }
-            What::To(state) => {
-                let around = self.around();
+            TransitionRef::To(state) => {
+                let around = self.surroundings();
                 let scope = plain_scope(&around, life, entity, request);
                 let arms = life.transitions.iter().flat_map(|it| &it.arms).filter(leaving);
                 let there = arms.filter(|arm| targets(&scope, arm).contains(state));
@@ -192,14 +192,14 @@ impl DecisionBuilder<'_> {
     }
 
     /// Whether `by` admits the caller.
-    fn answered(
+    fn admits_caller(
         &self,
         life: &Lifecycle,
         entity: &Entity,
         by: &Guard,
         request: &Request,
     ) -> Result<Result<bool, String>, Stop> {
-        let around = self.around();
+        let around = self.surroundings();
         self.test(&plain_scope(&around, life, entity, request), by)
     }
 
@@ -210,7 +210,7 @@ impl DecisionBuilder<'_> {
         by: &Guard,
         request: &Request,
     ) -> Result<bool, Stop> {
-        Ok(self.answered(life, entity, by, request)?.unwrap_or(false))
+        Ok(self.admits_caller(life, entity, by, request)?.unwrap_or(false))
     }
 
     /// Gates that are closed to this request.
@@ -237,13 +237,13 @@ impl DecisionBuilder<'_> {
         if request.engine {
             return Ok(closed);
         }
-        let around = self.around();
+        let around = self.surroundings();
         let scope = EntityScope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
         for gate in &life.gates {
             if !gate.binds(trigger) || !is_meant(gate) || !self.shut(&scope, gate)? {
                 continue;
             }
-            self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));
+            self.record_point(life, PointKind::Refusal, || format!("gates.{}", gate.name));
             let mut reason = Unmet::new(Code::GateClosed, self.render(&scope, &gate.says)?.to_string());
             reason.rule = Some(Name::new(gate.open.source()));
             reason.saw = scope.values_read(&gate.open);
@@ -266,13 +266,13 @@ impl DecisionBuilder<'_> {
         &self,
         life: &Lifecycle,
         entity: &Entity,
-        what: &What,
+        what: &TransitionRef,
         request: &Request,
     ) -> Result<Refusal, Stop> {
         let state = &entity.state;
         let ended = life.state(state).is_some_and(|it| it.last);
         let (code, message) = match what {
-            What::Event(name) if life.transition(name).is_none() => {
+            TransitionRef::Event(name) if life.transition(name).is_none() => {
                 let known: Vec<&str> = life.transitions.iter().map(|it| it.name.as_str()).collect();
                 let hint = match nearest(name, known.iter().copied()) {
                     Some(near) => format!("Did you mean {near}?"),
@@ -280,7 +280,7 @@ impl DecisionBuilder<'_> {
                 };
                 (Code::UnknownEvent, format!("{} knows no event {name}. {hint}", life.name))
             }
-            What::To(to) if life.state(to).is_none() => {
+            TransitionRef::To(to) if life.state(to).is_none() => {
                 let known: Vec<&str> = life.states.iter().map(|it| it.name.as_str()).collect();
                 let hint = match nearest(to, known.iter().copied()) {
                     Some(near) => format!("Did you mean {near}?"),
@@ -289,11 +289,13 @@ impl DecisionBuilder<'_> {
                 (Code::UnknownState, format!("{} has no state {to}. {hint}", life.name))
             }
             _ if ended => (Code::FinalState, format!("{} is {state}, which is final", entity.key)),
-            What::To(to) if to == state => (Code::NoSuchEdge, format!("{} is already {state}", entity.key)),
-            What::Event(name) => {
+            TransitionRef::To(to) if to == state => {
+                (Code::NoSuchEdge, format!("{} is already {state}", entity.key))
+            }
+            TransitionRef::Event(name) => {
                 (Code::NoSuchEdge, format!("{name} does not leave {state}, where {} is", entity.key))
             }
-            What::To(to) => (Code::NoSuchEdge, format!("No transition leads from {state} to {to}")),
+            TransitionRef::To(to) => (Code::NoSuchEdge, format!("No transition leads from {state} to {to}")),
         };
         let mut refusal = Refusal::one(code, message);
         refusal.allowed = allowed_here(self, life, entity, request)?;
@@ -337,10 +339,10 @@ pub(super) fn code_of(unmet: &[Unmet]) -> Code {
     order.into_iter().find(implied).unwrap_or(Code::InvalidField)
 }
 
-fn words_for(what: &What) -> String {
+fn words_for(what: &TransitionRef) -> String {
     match what {
-        What::Event(name) => name.to_string(),
-        What::To(state) => format!("move it to {state}"),
+        TransitionRef::Event(name) => name.to_string(),
+        TransitionRef::To(state) => format!("move it to {state}"),
     }
 }
 

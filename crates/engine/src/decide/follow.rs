@@ -15,7 +15,7 @@ use super::scope::{EntityScope, kind_of};
 use super::{DecisionBuilder, EACH, REACTIONS, Stop};
 use crate::actor::ActorKind;
 use crate::apply::evolve;
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::ids_in;
 use crate::event::{Changes, Event};
 use crate::fields::Fields;
@@ -38,7 +38,7 @@ impl DecisionBuilder<'_> {
     ) -> Result<(), Stop> {
         for part in parts {
             for then in &part.then {
-                self.then(life, key, then, trigger, request, moved, ActorKind::System)?;
+                self.fire_follow_up(life, key, then, trigger, request, moved, ActorKind::System)?;
             }
         }
         if moved.entered {
@@ -46,10 +46,10 @@ impl DecisionBuilder<'_> {
         }
         for part in parts {
             for also in &part.also {
-                self.also(life, key, also, trigger, request, moved)?;
+                self.move_others(life, key, also, trigger, request, moved)?;
             }
             for birth in &part.create {
-                self.birth(life, key, birth, trigger, request, moved)?;
+                self.create_child(life, key, birth, trigger, request, moved)?;
             }
         }
         self.limits(life, key, request, moved)
@@ -57,7 +57,7 @@ impl DecisionBuilder<'_> {
 
     /// A further move of the same entity.
     #[expect(clippy::too_many_arguments, reason = "a move, its cause and who asks")]
-    pub fn then(
+    pub fn fire_follow_up(
         &mut self,
         life: &Lifecycle,
         key: &EntityKey,
@@ -68,17 +68,17 @@ impl DecisionBuilder<'_> {
         kind: ActorKind,
     ) -> Result<bool, Stop> {
         let fields = {
-            let (_, entity) = self.here(key)?;
-            let around = self.around();
+            let (_, entity) = self.existing_entity(key)?;
+            let around = self.surroundings();
             let scope = moved.scope(&around, life, entity, request);
-            if !self.met(&scope, then.when.as_ref())? {
+            if !self.condition_holds(&scope, then.when.as_ref())? {
                 return Ok(false);
             }
             self.fields_from(&scope, &then.with)?
         };
         let mut next = Request::engine(kind, fields, condition.clone(), self.root);
         next.reason.clone_from(&request.reason);
-        self.fire(key, &What::Event(then.fire.clone()), next)?;
+        self.fire(key, &TransitionRef::Event(then.fire.clone()), next)?;
         Ok(true)
     }
 
@@ -99,7 +99,7 @@ impl DecisionBuilder<'_> {
 
     /// A state that moves on by itself.
     fn always(&mut self, life: &Lifecycle, key: &EntityKey, request: &Request) -> Result<(), Stop> {
-        let (_, entity) = self.here(key)?;
+        let (_, entity) = self.existing_entity(key)?;
         let Some(state) = life.state(&entity.state).filter(|it| !it.always.is_empty()) else { return Ok(()) };
         let none = Consequences::default();
         let rule = Rule::always(state, &none);
@@ -123,7 +123,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Moves of others.
-    fn also(
+    fn move_others(
         &mut self,
         life: &Lifecycle,
         key: &EntityKey,
@@ -133,10 +133,10 @@ impl DecisionBuilder<'_> {
         moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         let (targets, fields) = {
-            let (_, entity) = self.here(key)?;
-            let around = self.around();
+            let (_, entity) = self.existing_entity(key)?;
+            let around = self.surroundings();
             let scope = moved.scope(&around, life, entity, request);
-            if !self.met(&scope, also.when.as_ref())? {
+            if !self.condition_holds(&scope, also.when.as_ref())? {
                 return Ok(());
             }
             let targets: Vec<EntityKey> = match life.reference(&also.on) {
@@ -178,12 +178,12 @@ impl DecisionBuilder<'_> {
             }
             let mut next = Request::engine(ActorKind::System, fields.clone(), trigger.clone(), self.root);
             next.reason.clone_from(&request.reason);
-            let what = What::Event(also.fire.clone());
+            let what = TransitionRef::Event(also.fire.clone());
             if also.willing && !self.willing(&target, &what, &next)? {
                 continue;
             }
             if also.soft {
-                self.softly(&target, trigger, |it| it.fire(&target, &what, next))?;
+                self.try_or_alert(&target, trigger, |it| it.fire(&target, &what, next))?;
             } else {
                 self.fire(&target, &what, next).map_err(|stop| because_of(stop, &target, &also.fire))?;
             }
@@ -192,8 +192,8 @@ impl DecisionBuilder<'_> {
     }
 
     /// Whether the checks of the target allow the move.
-    fn willing(&self, target: &EntityKey, what: &What, request: &Request) -> Result<bool, Stop> {
-        let (life, entity) = self.here(target)?;
+    fn willing(&self, target: &EntityKey, what: &TransitionRef, request: &Request) -> Result<bool, Stop> {
+        let (life, entity) = self.existing_entity(target)?;
         let mark = self.hits.borrow().open.len();
         match self.choose(&life, entity, what, request) {
             Ok(_) => {
@@ -253,29 +253,29 @@ impl DecisionBuilder<'_> {
     }
 
     /// Tries a move. If it is refused, nothing of it stays but an alert.
-    pub fn softly(
+    pub fn try_or_alert(
         &mut self,
         key: &EntityKey,
         condition: &Name,
         work: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<bool, Stop> {
-        let Some(refusal) = self.attempted(work)? else { return Ok(true) };
+        let Some(refusal) = self.try_or_rollback(work)? else { return Ok(true) };
         self.drop_with_alert(key, condition, &refusal);
         Ok(false)
     }
 
     /// Tries a move. If it is refused, nothing of it stays, and the refusal is returned.
-    pub fn attempted(
+    pub fn try_or_rollback(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<Option<Box<Refusal>>, Stop> {
-        let bad = self.broken()?;
+        let bad = self.broken_invariants()?;
         let mark = self.hits.borrow().open.len();
         let before = self.draft.clone();
         let (root, touched, depth) = (self.root, self.touched.clone(), self.depth);
         let mut done = work(self);
         if done.is_ok()
-            && let Some(reason) = self.broken()?.into_iter().find(|it| !bad.contains(it))
+            && let Some(reason) = self.broken_invariants()?.into_iter().find(|it| !bad.contains(it))
         {
             // A reaction that would refuse the whole command is dropped instead.
             done = Err(Refusal::one(Code::InvariantViolated, reason.message).into());
@@ -294,7 +294,7 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    fn birth(
+    fn create_child(
         &mut self,
         life: &Lifecycle,
         key: &EntityKey,
@@ -304,10 +304,10 @@ impl DecisionBuilder<'_> {
         moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         let (id, fields) = {
-            let (_, entity) = self.here(key)?;
-            let around = self.around();
+            let (_, entity) = self.existing_entity(key)?;
+            let around = self.surroundings();
             let scope = moved.scope(&around, life, entity, request);
-            if !self.met(&scope, birth.when.as_ref())? {
+            if !self.condition_holds(&scope, birth.when.as_ref())? {
                 return Ok(());
             }
             (self.value(&scope, &birth.id)?, self.fields_from(&scope, &birth.fields)?)
@@ -326,7 +326,7 @@ impl DecisionBuilder<'_> {
         next.reason.clone_from(&request.reason);
         let target = EntityKey { lifecycle: birth.lifecycle.clone(), id: Name::from(id) };
         if birth.soft {
-            return self.softly(key, trigger, |it| it.create(&target, next)).map(|_| ());
+            return self.try_or_alert(key, trigger, |it| it.create(&target, next)).map(|_| ());
         }
         self.create(&target, next).map_err(|stop| because_of(stop, &target, &Name::new("create")))
     }
@@ -342,7 +342,9 @@ impl DecisionBuilder<'_> {
         for it in &moved.counted {
             let name = &it.counter.name;
             for warn in it.counter.warn.get(it.warned.clone()).unwrap_or_default() {
-                self.hit(life, PointKind::Counter, || format!("counters.{name}.warn.{}%", warn.percent));
+                self.record_point(life, PointKind::Counter, || {
+                    format!("counters.{name}.warn.{}%", warn.percent)
+                });
                 let changes = self.warned_changes(life, key, warn, request, moved)?;
                 let engine = Request::engine(ActorKind::System, Fields::default(), name.clone(), self.root);
                 let event = Event::LimitWarned { counter: name.clone(), percent: warn.percent, changes };
@@ -355,9 +357,9 @@ impl DecisionBuilder<'_> {
                 self.follow_up(life, key, &[&warn.then], name, request, &moved.calm())?;
             }
             if it.reached {
-                self.hit(life, PointKind::Counter, || format!("counters.{name}.limit"));
+                self.record_point(life, PointKind::Counter, || format!("counters.{name}.limit"));
                 if let Some(then) = &it.counter.then {
-                    self.then(life, key, then, name, request, moved, ActorKind::System)?;
+                    self.fire_follow_up(life, key, then, name, request, moved, ActorKind::System)?;
                 }
             }
         }
@@ -374,8 +376,8 @@ impl DecisionBuilder<'_> {
         request: &Request,
         moved: &MoveResult<'_>,
     ) -> Result<Changes, Stop> {
-        let (_, entity) = self.here(key)?;
-        let around = self.around();
+        let (_, entity) = self.existing_entity(key)?;
+        let around = self.surroundings();
         let scope = moved.scope(&around, life, entity, request);
         let mut fields: Vec<(Name, Value)> = Vec::new();
         for assign in &warn.then.set {
@@ -424,14 +426,14 @@ impl DecisionBuilder<'_> {
                         continue;
                     }
                     let ready = {
-                        let (_, entity) = self.here(&key)?;
+                        let (_, entity) = self.existing_entity(&key)?;
                         let leaves = life
                             .transition(&reaction.fire)
                             .is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
                         if !leaves || reaction.within.as_ref().is_some_and(|it| !it.has(&entity.state)) {
                             None
                         } else {
-                            let around = self.around();
+                            let around = self.surroundings();
                             let request = Request::engine(
                                 ActorKind::System,
                                 Fields::default(),
@@ -449,10 +451,10 @@ impl DecisionBuilder<'_> {
                     };
                     let Some(fields) = ready else { continue };
                     let condition = Name::from(format!("reactions.{}", reaction.name));
-                    self.hit(&life, PointKind::Reaction, || format!("reactions.{}", reaction.name));
+                    self.record_point(&life, PointKind::Reaction, || format!("reactions.{}", reaction.name));
                     let request = Request::engine(ActorKind::System, fields, condition.clone(), self.root);
-                    let what = What::Event(reaction.fire.clone());
-                    if self.softly(&key, &condition, |it| it.fire(&key, &what, request))? {
+                    let what = TransitionRef::Event(reaction.fire.clone());
+                    if self.try_or_alert(&key, &condition, |it| it.fire(&key, &what, request))? {
                         quiet = false;
                         fired += 1;
                         if fired > REACTIONS {

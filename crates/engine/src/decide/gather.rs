@@ -13,7 +13,7 @@ use crate::law::Law;
 use crate::view::{Ledger, View};
 
 /// A view of entities without a journal: counts and rankings are computed.
-pub fn gathered(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
+pub fn view_of_entities(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
     let mut view = View::default();
     for entity in entities {
         let life = law.definition(&entity.key.lifecycle, entity.definition);
@@ -40,7 +40,7 @@ pub fn answer(
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else {
         return Err(Fault::Failed(format!("there is no lifecycle {}", entity.key.lifecycle)));
     };
-    let nobody = Actor::engine();
-    sample_scope(law, view, life, entity, &nobody, now, None, |scope| guard.eval(scope))
+    let engine = Actor::engine();
+    sample_scope(law, view, life, entity, &engine, now, None, |scope| guard.eval(scope))
         .unwrap_or(Err(Fault::NotLoaded))
 }

@@ -14,7 +14,7 @@ use crate::refusal::{Code, ConditionCode, Refusal, Unmet};
 
 impl DecisionBuilder<'_> {
     pub fn heartbeat(&mut self, key: &EntityKey, slot: &Name, request: &Request) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         // A caller who may not see the entity gets unknown-entity, unless they hold its lease.
         if not_holding(entity, slot, request).is_some() && !self.may_read(&life, entity, request)? {
             return Err(unknown_entity(key).into());

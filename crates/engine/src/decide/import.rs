@@ -12,7 +12,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::configure::not_admin;
-use super::correct::fitting;
+use super::correct::valid_fields;
 use super::create::invalid_id;
 use super::fire::plain_scope;
 use super::request::Request;
@@ -30,9 +30,9 @@ impl DecisionBuilder<'_> {
         }
         let (mut unmet, mut missing) = (Vec::new(), false);
         for it in entities {
-            self.moved()?;
+            self.count_move()?;
             match self.import_one(it, request) {
-                Ok(wrong) => unmet.extend(wrong.into_iter().map(|wrong| placed(it, wrong))),
+                Ok(wrong) => unmet.extend(wrong.into_iter().map(|wrong| with_position(it, wrong))),
                 // Keeps checking the others, so that one round loads the missing data of all of them.
                 Err(Stop::NotLoaded) => missing = true,
                 Err(stop) => return Err(stop),
@@ -46,7 +46,7 @@ impl DecisionBuilder<'_> {
                 entities.iter().map(|it| (&it.entity, it)).collect();
             for (key, broken) in self.broken_of()? {
                 unmet.push(match places.get(&key) {
-                    Some(it) => placed(it, broken),
+                    Some(it) => with_position(it, broken),
                     None => Unmet { message: format!("{key}: {}", broken.message), ..broken },
                 });
             }
@@ -89,7 +89,7 @@ impl DecisionBuilder<'_> {
             unmet.push(unknown_state(&life, to, "state"));
         }
         let mut misfits = Vec::new();
-        let sent = fitting(&life, &it.fields, &mut misfits);
+        let sent = valid_fields(&life, &it.fields, &mut misfits);
         unmet.extend(misfits.into_iter().map(|it| {
             let path = it.field.as_ref().map_or_else(|| "fields".to_owned(), |name| format!("fields.{name}"));
             it.of(&path)
@@ -118,16 +118,16 @@ impl DecisionBuilder<'_> {
         }
         let request = Request { reason: Some(Arc::from(it.origin.reason())), ..request.clone() };
         let with_origin = Request { origin: Some(Arc::new(it.origin.clone())), ..request.clone() };
-        let tallies = self.counted(&life, &it.tallies);
-        self.put_right(&life, key, &blank, None, to, fields, tallies, &with_origin, "import")?;
-        self.given_leases(key, &it.leases, &request, "import")?;
+        let tallies = self.tally_changes(&life, &it.tallies);
+        self.write_correction(&life, key, &blank, None, to, fields, tallies, &with_origin, "import")?;
+        self.grant_leases(key, &it.leases, &request, "import")?;
         self.twin_of(key, &request)
     }
 
     /// Refuses the import if another open entity already has this entity's unique value.
     fn twin_of(&self, key: &EntityKey, request: &Request) -> Result<Vec<Unmet>, Stop> {
-        let (life, entity) = self.here(key)?;
-        let around = self.around();
+        let (life, entity) = self.existing_entity(key)?;
+        let around = self.surroundings();
         let scope = plain_scope(&around, &life, entity, request);
         let Some(value) = self.same_value(&scope)?.filter(|it| entity.same.as_ref() != Some(it)) else {
             return Ok(Vec::new());
@@ -154,7 +154,7 @@ pub(super) fn unknown_state(life: &Lifecycle, state: &Name, field: &str) -> Unme
 }
 
 /// The entity's position, before the field name.
-fn placed(it: &ImportedEntity, unmet: Unmet) -> Unmet {
+fn with_position(it: &ImportedEntity, unmet: Unmet) -> Unmet {
     let path = match &unmet.field {
         Some(field) => format!("entities.{}.{field}", it.place),
         None => format!("entities.{}", it.place),

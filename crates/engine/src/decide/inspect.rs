@@ -9,7 +9,7 @@ use super::plan::sample_scope;
 use super::request::Request;
 use super::{DecisionBuilder, Stop};
 use crate::actor::{Actor, ActorKind};
-use crate::command::What;
+use crate::command::TransitionRef;
 use crate::entity::Entity;
 use crate::event::{Changes, Event, EventKind};
 use crate::fields::Fields;
@@ -33,22 +33,22 @@ pub fn is_repair(kind: EventKind, condition: &str) -> bool {
 
 impl DecisionBuilder<'_> {
     pub fn inspect(&mut self, key: &EntityKey) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         if life.state(&entity.state).is_none() {
             return self.revert(key);
         }
         let known = entity.broken.clone();
         for invariant in &life.invariants {
-            let fine = self.holds(&life, self.here(key)?.1, invariant)?;
+            let fine = self.holds(&life, self.existing_entity(key)?.1, invariant)?;
             let was_known = known.contains(&invariant.name);
             if fine && was_known {
-                self.mended(key, &invariant.name);
+                self.record_repaired_invariant(key, &invariant.name);
             }
             if fine {
                 continue;
             }
-            self.hit(&life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
-            let (message, evidence) = self.finding(&life, self.here(key)?.1, invariant)?;
+            self.record_point(&life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
+            let (message, evidence) = self.finding(&life, self.existing_entity(key)?.1, invariant)?;
             let why = std::sync::Arc::from(format!("Repair: {message}"));
             if !was_known {
                 self.violation(key, &invariant.name, invariant.severity, message, evidence);
@@ -58,10 +58,12 @@ impl DecisionBuilder<'_> {
             let mut request =
                 Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
             request.reason = Some(why);
-            let what = What::Event(repair.clone());
-            match self.attempted(|it| it.fire(key, &what, request))? {
+            let what = TransitionRef::Event(repair.clone());
+            match self.try_or_rollback(|it| it.fire(key, &what, request))? {
                 None => {
-                    self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
+                    self.record_point(&life, PointKind::Invariant, || {
+                        format!("invariants.{}.repair", invariant.name)
+                    });
                 }
                 Some(refusal) if !was_known => self.drop_with_alert(key, &condition, &refusal),
                 // Every sweep retries the repair; only the first failure raises an alert.
@@ -75,7 +77,7 @@ impl DecisionBuilder<'_> {
     /// the changes.
     fn find_its_places(&mut self, key: &EntityKey) -> Result<(), Stop> {
         let own = std::slice::from_ref(key);
-        if !self.draft.entries.is_empty() || self.reranked(own, own)?.is_empty() {
+        if !self.draft.entries.is_empty() || self.ranking_changes(own, own)?.is_empty() {
             return Ok(());
         }
         let condition = Name::new("rankings");
@@ -91,28 +93,28 @@ impl DecisionBuilder<'_> {
         &mut self,
         key: &EntityKey,
         found: &str,
-        without: &[(Name, EntityKey)],
+        ghost_places: &[(Name, EntityKey)],
         asked: &Request,
     ) -> Result<(), Stop> {
         if !(asked.is_admin() || asked.is_own()) {
             return Err(super::configure::not_admin("repair a record").into());
         }
-        let (_, entity) = self.here(key)?;
+        let (_, entity) = self.existing_entity(key)?;
         let state = entity.state.clone();
         let message = format!("The stored rows of {key} differed from the journal");
         let evidence: Fields = [("found", Value::text(found))].into_iter().collect();
         let rule = Name::new(RECORD);
         self.violation(key, &rule, Severity::Error, message, evidence);
         self.correct_for(key, rule, &state, "Repair: rebuilt from the journal")?;
-        self.remade.push(key.clone());
-        self.without.extend(without.iter().cloned());
+        self.to_rebuild.push(key.clone());
+        self.ghost_places.extend(ghost_places.iter().cloned());
         Ok(())
     }
 
     /// A state unknown to its definition: back to the last valid one. The entity must be in the journal: rows without
     /// entries are repaired.
     fn revert(&mut self, key: &EntityKey) -> Result<(), Stop> {
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         let back = entity.previous_state.clone().filter(|it| life.state(it).is_some());
         let back = back.unwrap_or_else(|| life.initial.clone());
         let message = format!("{} has no state {}", life.name, entity.state);
@@ -127,7 +129,7 @@ impl DecisionBuilder<'_> {
         let mut request = Request::engine(ActorKind::System, Fields::default(), rule.clone(), self.root);
         request.reason = Some(why.into());
         self.correct(key, Some(to), request)?;
-        self.mended(key, &rule);
+        self.record_repaired_invariant(key, &rule);
         Ok(())
     }
 }
@@ -141,13 +143,13 @@ pub fn fields_of(
     now: Timestamp,
 ) -> Result<Vec<(Name, Value)>, Needs> {
     let own = entity.fields.iter().map(|(name, value)| (name.clone(), value.clone()));
-    let mut fields: Vec<(Name, Value)> = own.chain(computed(law, view, entity, actor, now)?).collect();
+    let mut fields: Vec<(Name, Value)> = own.chain(computed_fields(law, view, entity, actor, now)?).collect();
     fields.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(fields)
 }
 
 /// Its computed fields, as a reader sees them.
-pub fn computed(
+pub fn computed_fields(
     law: &Law,
     view: &View,
     entity: &Entity,

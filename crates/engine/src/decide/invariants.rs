@@ -24,7 +24,7 @@ use crate::view::Found;
 impl DecisionBuilder<'_> {
     /// Refuses a decision that would newly break an invariant; journals soft violations that begin or end.
     pub fn invariants(&mut self) -> Result<(), Stop> {
-        let broken = self.broken()?;
+        let broken = self.broken_invariants()?;
         if !broken.is_empty() {
             return Err(Refusal::with(Code::InvariantViolated, broken).into());
         }
@@ -40,7 +40,9 @@ impl DecisionBuilder<'_> {
                 match (self.holds(life, after, invariant)?, known) {
                     (true, true) => mended.push((key.clone(), invariant.name.clone())),
                     (false, false) if !self.was_broken(life, &key, invariant)? => {
-                        self.hit(life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
+                        self.record_point(life, PointKind::Invariant, || {
+                            format!("invariants.{}", invariant.name)
+                        });
                         let (message, saw) = self.evidence(life, after, invariant)?;
                         bent.push((key.clone(), invariant.name.clone(), message, saw));
                     }
@@ -52,13 +54,13 @@ impl DecisionBuilder<'_> {
             self.violation(&key, &rule, Severity::Warning, message, evidence);
         }
         for (key, rule) in mended {
-            self.mended(&key, &rule);
+            self.record_repaired_invariant(&key, &rule);
         }
         Ok(())
     }
 
     /// Journals that a broken invariant holds again.
-    pub fn mended(&mut self, key: &EntityKey, rule: &Name) {
+    pub fn record_repaired_invariant(&mut self, key: &EntityKey, rule: &Name) {
         let condition = Name::from(format!("invariants.{rule}"));
         let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
         self.record(key, &request, &condition, Event::ViolationCleared { rule: rule.clone() });
@@ -67,7 +69,7 @@ impl DecisionBuilder<'_> {
     /// The entities that the decision moved, and those whose counts it changed.
     fn looked_at(&self) -> Vec<EntityKey> {
         let mut keys = self.touched.clone();
-        for owner in self.draft.counted() {
+        for owner in self.draft.owners_of_changed_groups() {
             if !keys.contains(&owner) {
                 keys.push(owner);
             }
@@ -76,7 +78,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Error-level invariants that hold no more and did before.
-    pub fn broken(&self) -> Result<Vec<Unmet>, Stop> {
+    pub fn broken_invariants(&self) -> Result<Vec<Unmet>, Stop> {
         Ok(self.broken_of()?.into_iter().map(|(_, it)| it).collect())
     }
 
@@ -92,7 +94,7 @@ impl DecisionBuilder<'_> {
                 if self.holds(life, after, invariant)? || self.was_broken(life, &key, invariant)? {
                     continue;
                 }
-                self.hit(life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
+                self.record_point(life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
                 let (message, saw) = self.evidence(life, after, invariant)?;
                 let mut reason = Unmet::new(Code::InvariantViolated, message);
                 reason.rule = Some(Name::new(invariant.holds.source()));
@@ -130,22 +132,24 @@ impl DecisionBuilder<'_> {
         if invariant.within.as_ref().is_some_and(|it| !it.has(&entity.state)) {
             return Ok(true);
         }
-        let around = self.around();
-        Ok(self.test(&plain_scope(&around, life, entity, onlooker()), &invariant.holds)?.unwrap_or(false))
+        let around = self.surroundings();
+        Ok(self
+            .test(&plain_scope(&around, life, entity, engine_request()), &invariant.holds)?
+            .unwrap_or(false))
     }
 
     /// Refuses a command after which an invariant of an entity can no longer be evaluated.
     pub fn still_answered(&self, life: &Lifecycle, before: &Entity) -> Result<(), Stop> {
-        let (_, after) = self.here(&before.key)?;
+        let (_, after) = self.existing_entity(&before.key)?;
         let untouched = DecisionDraft::new(self.draft.base());
-        let (then, around) = (Surroundings { draft: &untouched, ..self.around() }, self.around());
+        let (then, around) = (Surroundings { draft: &untouched, ..self.surroundings() }, self.surroundings());
         for invariant in &life.invariants {
             if invariant.within.as_ref().is_some_and(|it| !it.has(&after.state)) {
                 continue;
             }
-            let now = self.test(&plain_scope(&around, life, after, onlooker()), &invariant.holds)?;
+            let now = self.test(&plain_scope(&around, life, after, engine_request()), &invariant.holds)?;
             let Err(fault) = now else { continue };
-            if self.test(&plain_scope(&then, life, before, onlooker()), &invariant.holds)?.is_ok() {
+            if self.test(&plain_scope(&then, life, before, engine_request()), &invariant.holds)?.is_ok() {
                 return Err(unanswered(invariant.holds.source(), &fault));
             }
         }
@@ -160,8 +164,10 @@ impl DecisionBuilder<'_> {
             return Ok(false);
         }
         let untouched = DecisionDraft::new(base);
-        let around = Surroundings { draft: &untouched, ..self.around() };
-        Ok(!self.test(&plain_scope(&around, life, before, onlooker()), &invariant.holds)?.unwrap_or(false))
+        let around = Surroundings { draft: &untouched, ..self.surroundings() };
+        Ok(!self
+            .test(&plain_scope(&around, life, before, engine_request()), &invariant.holds)?
+            .unwrap_or(false))
     }
 
     /// The rule's message, and the values it read.
@@ -171,9 +177,9 @@ impl DecisionBuilder<'_> {
         entity: &Entity,
         invariant: &Invariant,
     ) -> Result<(String, Fields), Stop> {
-        let around = self.around();
-        let scope = plain_scope(&around, life, entity, onlooker());
-        Ok((self.render(&scope, &invariant.says)?.to_string(), saw(&scope, invariant)))
+        let around = self.surroundings();
+        let scope = plain_scope(&around, life, entity, engine_request());
+        Ok((self.render(&scope, &invariant.says)?.to_string(), values_read(&scope, invariant)))
     }
 
     /// The finding for the sweep. The sweep must not stop, so a message that cannot be rendered is
@@ -186,24 +192,24 @@ impl DecisionBuilder<'_> {
     ) -> Result<(String, Fields), Stop> {
         match self.evidence(life, entity, invariant) {
             Err(Stop::Refused(refusal)) => {
-                let around = self.around();
-                let scope = plain_scope(&around, life, entity, onlooker());
+                let around = self.surroundings();
+                let scope = plain_scope(&around, life, entity, engine_request());
                 let message = format!("{} of {}: {}", invariant.name, entity.key, refusal.detail);
-                Ok((message, saw(&scope, invariant)))
+                Ok((message, values_read(&scope, invariant)))
             }
             told => told,
         }
     }
 }
 
-fn saw(scope: &EntityScope<'_>, invariant: &Invariant) -> Fields {
+fn values_read(scope: &EntityScope<'_>, invariant: &Invariant) -> Fields {
     let saw = scope.values_read(&invariant.holds);
     // Evidence is stored in its JSON form: times and spans as text.
     saw.iter().map(|(name, value)| (name.clone(), Value::from_json(&value.to_json()))).collect()
 }
 
 /// The engine as reader.
-fn onlooker() -> &'static Request {
+fn engine_request() -> &'static Request {
     static ONLOOKER: LazyLock<Request> =
         LazyLock::new(|| Request::engine(ActorKind::System, Fields::default(), Name::new(ENGINE), None));
     &ONLOOKER

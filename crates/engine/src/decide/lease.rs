@@ -33,7 +33,7 @@ impl DecisionBuilder<'_> {
             return;
         }
         if let Some(reason) = not_holding(entity, slot, request) {
-            self.hit(life, PointKind::Refusal, || format!("{}.holding", rule.label));
+            self.record_point(life, PointKind::Refusal, || format!("{}.holding", rule.label));
             unmet.push(reason);
         }
     }
@@ -126,14 +126,14 @@ impl DecisionBuilder<'_> {
         releases: &[Name],
     ) -> Result<(), Stop> {
         for slot in releases {
-            let (_, entity) = self.here(key)?;
+            let (_, entity) = self.existing_entity(key)?;
             let Some(lease) = entity.lease(slot).filter(|it| it.holder.is_some()) else { continue };
             let lease = Lease { holder: None, fence: lease.fence, expires_at: self.now };
             self.record(key, request, trigger, Event::LeaseReleased { slot: slot.clone(), lease });
         }
         for (slot, holder) in grants {
             let (lasts, grace) = self.lease_spans(key, request, slot)?;
-            let (_, entity) = self.here(key)?;
+            let (_, entity) = self.existing_entity(key)?;
             let fence = entity.lease(slot).map_or(0, |it| it.fence) + 1;
             let lease = Lease { holder: Some(holder.clone()), fence, expires_at: self.now.plus(lasts) };
             let timer = lost_timer(lease.expires_at, grace, self.now);
@@ -144,8 +144,8 @@ impl DecisionBuilder<'_> {
 
     /// The length of a lease of this slot, and its grace.
     pub fn lease_spans(&self, key: &EntityKey, request: &Request, slot: &Name) -> Result<(Span, Span), Stop> {
-        let (life, entity) = self.here(key)?;
-        let around = self.around();
+        let (life, entity) = self.existing_entity(key)?;
+        let around = self.surroundings();
         let scope = EntityScope { taken: &request.fields, ..plain_scope(&around, &life, entity, request) };
         let Some(slot) = life.slot(slot) else { return Ok((Span(0), Span(0))) };
         let lasts = scope.span(&slot.lasts).unwrap_or_default();

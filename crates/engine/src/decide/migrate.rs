@@ -11,14 +11,14 @@ use trackside_lifecycle::value::Value;
 
 use super::configure::not_admin;
 use super::fire::plain_scope;
-use super::regroup::{back, regrouped};
+use super::regroup::{back, group_shifts};
 use super::request::Request;
 use super::scope::EntityScope;
 use super::{DecisionBuilder, Stop};
 use crate::apply::evolve;
 use crate::command::Migrate;
 use crate::entity::Entity;
-use crate::event::{Changes, Entry, Event, Same, TallyChange};
+use crate::event::{Changes, Entry, Event, TallyChange, UniqueClaim};
 use crate::key::EntityKey;
 use crate::ranking::{RankingKey, Reranked};
 use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
@@ -29,7 +29,7 @@ impl DecisionBuilder<'_> {
     /// that version already is left unchanged.
     pub fn migrate(&mut self, migrate: &Migrate, request: &Request) -> Result<(), Stop> {
         let key = &migrate.entity;
-        let (old, entity) = self.here(key)?;
+        let (old, entity) = self.existing_entity(key)?;
         let before = entity.clone();
         if !(request.is_admin() || request.is_own()) {
             return Err(not_admin("move an entity to another version").into());
@@ -66,15 +66,15 @@ impl DecisionBuilder<'_> {
             return Err(cannot(key, &new, unmet).into());
         }
         {
-            let around = self.around();
+            let around = self.surroundings();
             let scope = EntityScope { was: &before.fields, ..plain_scope(&around, &new, &next, request) };
             changes.timers = self.migrated_timers(&scope, &old, &before)?;
-            changes.shifts = regrouped(&old, &new, &before, &next);
+            changes.shifts = group_shifts(&old, &new, &before, &next);
             changes.same = self.same_change(&scope, before.same.as_ref())?;
         }
         let undo = Some(Box::new(back(&before, &changes)));
         let event = make(&to, changes, undo);
-        self.migrated(&old, &new, &before, request, "migrate", event)
+        self.write_migration(&old, &new, &before, request, "migrate", event)
     }
 
     /// Undoes a migration if the entity has not changed since. `migration` is its entry.
@@ -84,7 +84,7 @@ impl DecisionBuilder<'_> {
         migration: &Entry,
         request: &Request,
     ) -> Result<(), Stop> {
-        let (present, entity) = self.here(key)?;
+        let (present, entity) = self.existing_entity(key)?;
         let before = entity.clone();
         if !(request.is_admin() || request.is_own()) {
             return Err(not_admin("take a migration back").into());
@@ -108,7 +108,7 @@ impl DecisionBuilder<'_> {
             unmet.push(Unmet::new(Code::VersionMismatch, message));
         }
         self.still_open(&earlier, &before, &mut unmet);
-        if let Some(Same::Taken(value)) = &undo.same
+        if let Some(UniqueClaim::Taken(value)) = &undo.same
             && let Found::Here(other) = self.draft.unique_holder(&key.lifecycle, value)
             && other != *key
         {
@@ -126,11 +126,11 @@ impl DecisionBuilder<'_> {
             changes: Changes::clone(undo),
             undo: Some(Box::new(changes.clone())),
         };
-        self.migrated(&present, &earlier, &before, request, "undo", event)
+        self.write_migration(&present, &earlier, &before, request, "undo", event)
     }
 
     /// Writes the move, and removes the entity from rankings that the new version does not have.
-    fn migrated(
+    fn write_migration(
         &mut self,
         old: &Lifecycle,
         new: &Lifecycle,
@@ -139,7 +139,7 @@ impl DecisionBuilder<'_> {
         trigger: &str,
         event: Event,
     ) -> Result<(), Stop> {
-        self.moved()?;
+        self.count_move()?;
         let mut left = Vec::new();
         for ranking in old.rankings.iter().filter(|it| new.ranking(&it.name).is_none()) {
             let index = RankingKey { lifecycle: old.name.clone(), name: ranking.name.clone() };
@@ -153,7 +153,7 @@ impl DecisionBuilder<'_> {
             }
         }
         for rule in before.broken.iter().filter(|it| !new.invariants.iter().any(|known| known.name == **it)) {
-            self.mended(&before.key, rule);
+            self.record_repaired_invariant(&before.key, rule);
         }
         let seq = self.record(&before.key, request, &Name::new(trigger), event);
         if let Some(entry) = self.draft.entries.last_mut() {
@@ -205,11 +205,11 @@ impl DecisionBuilder<'_> {
     ) -> Result<(), Stop> {
         let Some(state) = new.state(&next.state) else { return Ok(()) };
         let was = old.state(&before.state);
-        let around = self.around();
+        let around = self.surroundings();
         let scope = plain_scope(&around, new, next, request);
         let known = |name: &Name| was.is_some_and(|it| it.require.iter().any(|(known, _)| known == name));
         let require: Vec<_> = state.require.iter().filter(|(name, _)| !known(name)).cloned().collect();
-        self.required(&scope, &require, "migrate", unmet);
+        self.check_required(&scope, &require, "migrate", unmet);
         let known =
             |source: &str| was.is_some_and(|it| it.checks.iter().any(|it| it.guard.source() == source));
         let checks: Vec<_> = state.checks.iter().filter(|it| !known(it.guard.source())).cloned().collect();

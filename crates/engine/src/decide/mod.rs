@@ -49,9 +49,9 @@ use trackside_lifecycle::value::Value;
 pub use allowed::allowed;
 pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub use carry::groups_of;
-pub use explain::{Checked, TransitionOption, ways};
-pub use gather::{answer, gathered};
-pub use inspect::{computed, fields_of, is_repair};
+pub use explain::{Checked, TransitionOption, transition_options};
+pub use gather::{answer, view_of_entities};
+pub use inspect::{computed_fields, fields_of, is_repair};
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
 pub use rerank::reindex;
 
@@ -224,9 +224,9 @@ struct DecisionBuilder<'a> {
     /// Entities whose places are written even if unchanged.
     restated: Vec<EntityKey>,
     /// Entities being rebuilt: their ranking rows are written even when empty, and whether each order is open.
-    remade: Vec<EntityKey>,
+    to_rebuild: Vec<EntityKey>,
     /// Places of entities that do not exist, by ranking.
-    without: Vec<(Name, EntityKey)>,
+    ghost_places: Vec<(Name, EntityKey)>,
     /// Fields that the decision must leave as they are.
     kept: Vec<(EntityKey, Name)>,
     ignored: Vec<Name>,
@@ -245,8 +245,8 @@ impl<'a> DecisionBuilder<'a> {
             root: None,
             touched: Vec::new(),
             restated: Vec::new(),
-            remade: Vec::new(),
-            without: Vec::new(),
+            to_rebuild: Vec::new(),
+            ghost_places: Vec::new(),
             kept: Vec::new(),
             ignored: Vec::new(),
         }
@@ -281,8 +281,8 @@ impl<'a> DecisionBuilder<'a> {
             }
             Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
             Ask::Inspect { entity } => self.inspect(entity)?,
-            Ask::Repair { entity, found, without } => {
-                self.repair(entity, found, without, &request(&Fields::default()))?;
+            Ask::Repair { entity, found, ghost_places } => {
+                self.repair(entity, found, ghost_places, &request(&Fields::default()))?;
             }
             Ask::HandleAlert { entity, alert, action } => {
                 return self.handle_alert(entity, *alert, *action, &request(&Fields::default()));
@@ -345,12 +345,12 @@ impl<'a> DecisionBuilder<'a> {
         Decision::Accepted(Accepted { entries, root, ignored: self.ignored })
     }
 
-    fn around(&self) -> Surroundings<'_> {
+    fn surroundings(&self) -> Surroundings<'_> {
         Surroundings { law: self.law, draft: &self.draft, project: &self.draft.base().project, now: self.now }
     }
 
     /// The definition of an entity that is here, and the entity.
-    fn here(&self, key: &EntityKey) -> Result<(Arc<Lifecycle>, &Entity), Stop> {
+    fn existing_entity(&self, key: &EntityKey) -> Result<(Arc<Lifecycle>, &Entity), Stop> {
         match self.draft.entity(key) {
             Found::Here(entity) => match self.law.definition(&key.lifecycle, entity.definition) {
                 Some(life) => Ok((life.clone(), entity)),
@@ -427,7 +427,7 @@ impl<'a> DecisionBuilder<'a> {
         }
     }
 
-    fn hit(&self, life: &Lifecycle, kind: PointKind, what: impl FnOnce() -> String) {
+    fn record_point(&self, life: &Lifecycle, kind: PointKind, what: impl FnOnce() -> String) {
         if self.traced {
             let point = Point { lifecycle: life.name.clone(), kind, what: what() };
             self.hits.borrow_mut().open.push(point);
@@ -452,14 +452,14 @@ impl<'a> DecisionBuilder<'a> {
     }
 
     /// A condition in a consequence. If it cannot be evaluated, the whole command is refused.
-    fn met(&self, scope: &EntityScope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
+    fn condition_holds(&self, scope: &EntityScope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
         match guard {
             None => Ok(true),
             Some(guard) => self.test(scope, guard)?.map_err(|fault| unanswered(guard.source(), &fault)),
         }
     }
 
-    fn moved(&mut self) -> Result<(), Stop> {
+    fn count_move(&mut self) -> Result<(), Stop> {
         self.moves += 1;
         if self.moves > MOVES {
             let message = format!("One command may entail at most {MOVES} moves; the rules ask for more");

@@ -199,7 +199,7 @@ pub(crate) fn sample_scope<T>(
 
 /// Like `sample_scope`, with the fields as they were before.
 pub(crate) fn sample_scope_after<T>(
-    looking: &crate::look::Looking<'_>,
+    looking: &crate::condition::ConditionScope<'_>,
     life: &Lifecycle,
     look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
 ) -> Result<T, Needs> {

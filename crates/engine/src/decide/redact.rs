@@ -16,9 +16,9 @@ use super::{DecisionBuilder, Stop};
 use crate::apply::evolve;
 use crate::command::{Ask, Command, Redact};
 use crate::entity::Entity;
-use crate::event::{Changes, Entry, Event, Same};
+use crate::event::{Changes, Entry, Event, UniqueClaim};
 use crate::law::Law;
-use crate::redact::{cleared, recounted, replayed};
+use crate::redact::{fields_to_clear, replay_without, tallies_to_correct};
 use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Lookup;
 
@@ -26,7 +26,7 @@ impl DecisionBuilder<'_> {
     /// Only people with role admin, and always with a reason.
     pub fn redact(&mut self, redact: &Redact, request: &Request) -> Result<(), Stop> {
         let key = &redact.entity;
-        let (life, entity) = self.here(key)?;
+        let (life, entity) = self.existing_entity(key)?;
         let before = entity.clone();
         if !request.is_admin() {
             return Err(not_admin("redact the journal").into());
@@ -49,14 +49,14 @@ impl DecisionBuilder<'_> {
             );
         }
         let whole = redact.history.iter().all(|it| it.entity == *key)
-            && replayed(&redact.history, &BTreeSet::new()).as_ref() == Some(&before);
-        let left = replayed(&redact.history, &left_out(redact));
+            && replay_without(&redact.history, &BTreeSet::new()).as_ref() == Some(&before);
+        let left = replay_without(&redact.history, &left_out(redact));
         let (Some(left), true) = (left, whole) else {
             let message = format!("The entries given are not the whole history of {key}: load it again");
             return Err(Refusal::one(Code::VersionMismatch, message).into());
         };
-        let mut fields = cleared(&before, &left);
-        replaced(&life, &before, redact, &mut fields, &mut unmet);
+        let mut fields = fields_to_clear(&before, &left);
+        check_replacements(&life, &before, redact, &mut fields, &mut unmet);
         let gone = Gone::of(redact, &dropped);
         // A replay may start from a stored entity that still has the dropped values: everything a dropped entry set
         // is written again.
@@ -68,7 +68,7 @@ impl DecisionBuilder<'_> {
         let keyed = |name: &Name| life.counter(name).is_some_and(|it| matches!(it.tally, TallyBy::ByKey(_)));
         let mut changes = Changes {
             fields,
-            tallies: recounted(&before, &left, &gone.counters, keyed),
+            tallies: tallies_to_correct(&before, &left, &gone.counters, keyed),
             ..Changes::default()
         };
         let make = |changes: Changes| Event::Redacted { entries: dropped.iter().copied().collect(), changes };
@@ -87,16 +87,16 @@ impl DecisionBuilder<'_> {
             return Err(Refusal::with(Code::CannotRedact, unmet).into());
         }
         {
-            let around = self.around();
+            let around = self.surroundings();
             let scope = EntityScope { was: &before.fields, ..plain_scope(&around, &life, &next, request) };
             changes.timers = self.timer_changes(&scope, Some(&before), &Name::new("redact"), false)?;
             changes.shifts = shifts(&life, Some(&before), &next);
             changes.same = self.same_change(&scope, before.same.as_ref())?;
             if changes.same.is_none() && (gone.same || left.same != before.same) {
-                changes.same = Some(Same::new(before.same.clone()));
+                changes.same = Some(UniqueClaim::new(before.same.clone()));
             }
         }
-        self.moved()?;
+        self.count_move()?;
         let seq = self.record(key, request, &Name::new("redact"), make(changes));
         // The dropped entry may be the one that set its place.
         self.restated.push(key.clone());
@@ -158,11 +158,11 @@ pub(super) fn needed(
     refusal: &Refusal,
 ) -> Refusal {
     let dropped: BTreeSet<u64> = redact.entries.iter().copied().collect();
-    let left = replayed(&redact.history, &left_out(redact));
+    let left = replay_without(&redact.history, &left_out(redact));
     let (Some(before), Some(left)) = (lookup.get(&redact.entity), left) else {
         return refusal.clone();
     };
-    let gone: Vec<Name> = cleared(before, &left)
+    let gone: Vec<Name> = fields_to_clear(before, &left)
         .into_iter()
         .map(|(name, _)| name)
         .filter(|it| redact.becomes.get(it).is_none() && before.fields.get(it).is_some())
@@ -206,7 +206,7 @@ pub(super) fn needed(
 
 /// The new values of cleared fields: the default, the fields that a lease sets, then those that the request
 /// names.
-fn replaced(
+fn check_replacements(
     life: &Lifecycle,
     before: &Entity,
     redact: &Redact,

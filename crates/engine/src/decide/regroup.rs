@@ -7,7 +7,7 @@ use super::scope::{EntityScope, kind_of};
 use super::timers::{due, reset_timer, steps};
 use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, TimerState};
-use crate::event::{Changes, Same, Shift, TallyChange};
+use crate::event::{Changes, Shift, TallyChange, UniqueClaim};
 use crate::key::{EntityKey, GroupKey};
 
 type TimerChanges = Vec<(Name, Option<TimerState>)>;
@@ -122,7 +122,7 @@ fn groups(life: &Lifecycle, entity: &Entity) -> Vec<GroupKey> {
 }
 
 /// The changes to the group counts of the entities it refers to when the refs themselves may change.
-pub(super) fn regrouped(old: &Lifecycle, new: &Lifecycle, before: &Entity, after: &Entity) -> Vec<Shift> {
+pub(super) fn group_shifts(old: &Lifecycle, new: &Lifecycle, before: &Entity, after: &Entity) -> Vec<Shift> {
     let (left, joined) = (groups(old, before), groups(new, after));
     let mut shifts = Vec::new();
     for group in left.iter().filter(|it| !joined.contains(it)) {
@@ -161,6 +161,6 @@ pub(super) fn back(before: &Entity, changes: &Changes) -> Changes {
         tallies,
         timers: timers.collect(),
         shifts: shifts.collect(),
-        same: changes.same.as_ref().map(|_| Same::new(before.same.clone())),
+        same: changes.same.as_ref().map(|_| UniqueClaim::new(before.same.clone())),
     }
 }

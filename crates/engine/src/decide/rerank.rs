@@ -26,9 +26,9 @@ impl DecisionBuilder<'_> {
         let moved = self.moved_ones();
         let mut keys = moved.clone();
         self.add_watchers(&moved, true, &mut keys)?;
-        let mut changes = self.reranked(&moved, &keys)?;
+        let mut changes = self.ranking_changes(&moved, &keys)?;
         let gone = |(ranking, entity): (Name, EntityKey)| Reranked::Placed { ranking, entity, place: None };
-        changes.extend(std::mem::take(&mut self.without).into_iter().map(gone));
+        changes.extend(std::mem::take(&mut self.ghost_places).into_iter().map(gone));
         if let Some(last) = self.draft.entries.last_mut() {
             last.reranked.extend(changes);
         }
@@ -36,7 +36,11 @@ impl DecisionBuilder<'_> {
     }
 
     /// The differences of the places of `keys`, and of the orders within `moved`, from the stored ones.
-    pub(super) fn reranked(&self, moved: &[EntityKey], keys: &[EntityKey]) -> Result<Vec<Reranked>, Stop> {
+    pub(super) fn ranking_changes(
+        &self,
+        moved: &[EntityKey],
+        keys: &[EntityKey],
+    ) -> Result<Vec<Reranked>, Stop> {
         let mut changes = Vec::new();
         let mut opened: Vec<(RankingKey, Within)> = Vec::new();
         for key in keys {
@@ -51,8 +55,8 @@ impl DecisionBuilder<'_> {
                 };
                 let place = self.place(life, ranking, entity)?;
                 let is_new = place.as_ref() != known.and_then(|it| it.place(&key.id));
-                let remade = self.remade.contains(key);
-                if is_new || remade || (place.is_some() && self.restated.contains(key)) {
+                let to_rebuild = self.to_rebuild.contains(key);
+                if is_new || to_rebuild || (place.is_some() && self.restated.contains(key)) {
                     let within = place.as_ref().map(|it| it.within.clone());
                     changes.push(Reranked::Placed {
                         ranking: ranking.name.clone(),
@@ -69,7 +73,9 @@ impl DecisionBuilder<'_> {
                 let index =
                     RankingKey { lifecycle: closing.lifecycle.clone(), name: closing.ranking.clone() };
                 let Found::Here(known) = self.draft.base().ranking(&index) else { continue };
-                opened.extend(known.around(closing.place, &key.id).map(|it| (index.clone(), it.clone())));
+                opened.extend(
+                    known.orders_within(closing.place, &key.id).map(|it| (index.clone(), it.clone())),
+                );
             }
         }
         opened.sort();
@@ -90,8 +96,8 @@ impl DecisionBuilder<'_> {
                 }
                 _ => false,
             });
-            let remade = self.remade.iter().any(|it| it.lifecycle == index.lifecycle);
-            if open != known.unwrap_or(true) || (filled && (!open || remade)) {
+            let to_rebuild = self.to_rebuild.iter().any(|it| it.lifecycle == index.lifecycle);
+            if open != known.unwrap_or(true) || (filled && (!open || to_rebuild)) {
                 changes.push(Reranked::Opened { ranking: index, within, open });
             }
         }
@@ -101,7 +107,7 @@ impl DecisionBuilder<'_> {
     /// All touched entities, and those whose counts changed.
     pub fn moved_ones(&self) -> Vec<EntityKey> {
         let mut keys = self.touched.clone();
-        for owner in self.draft.counted() {
+        for owner in self.draft.owners_of_changed_groups() {
             if !keys.contains(&owner) {
                 keys.push(owner);
             }
@@ -155,8 +161,8 @@ impl DecisionBuilder<'_> {
         if !ranking.within_states.has(&entity.state) {
             return Ok(None);
         }
-        let around = self.around();
-        let request = nobody();
+        let around = self.surroundings();
+        let request = ranking_request();
         let scope = plain_scope(&around, life, entity, &request);
         if let Some(when) = &ranking.when {
             // An entity whose place cannot be computed is not handed out.
@@ -191,8 +197,8 @@ impl DecisionBuilder<'_> {
                 somebody.fields.set(field, value);
             }
         }
-        let around = self.around();
-        let request = nobody();
+        let around = self.surroundings();
+        let request = ranking_request();
         let scope = plain_scope(&around, life, &somebody, &request);
         // A condition that cannot be evaluated closes it.
         Ok(self.test(&scope, open)?.unwrap_or(false))
@@ -204,11 +210,11 @@ pub fn reindex(law: &Law, view: &View, now: Timestamp) -> Vec<Reranked> {
     let lookup = Lookup::new(view);
     let builder = DecisionBuilder::new(law, &lookup, now, false);
     let all: Vec<EntityKey> = view.entities().into_iter().map(|it| it.key.clone()).collect();
-    builder.reranked(&all, &all).unwrap_or_default()
+    builder.ranking_changes(&all, &all).unwrap_or_default()
 }
 
 /// A request without a caller: rankings are the same for all actors.
-fn nobody() -> Request {
+fn ranking_request() -> Request {
     Request::engine(ActorKind::System, Fields::default(), Name::new("ranking"), None)
 }
 

@@ -33,7 +33,7 @@ impl DecisionBuilder<'_> {
         lease: &Lease,
         request: &Request,
     ) -> Result<bool, Stop> {
-        let since = self.spared_from(self.here(key)?.1, slot);
+        let since = self.spared_from(self.existing_entity(key)?.1, slot);
         let (Some(since), Some(holder)) = (since, &lease.holder) else { return Ok(false) };
         let (lasts, grace) = self.lease_spans(key, request, slot)?;
         let lease = Lease { expires_at: since.plus(lasts), ..lease.clone() };

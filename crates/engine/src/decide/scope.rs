@@ -56,7 +56,7 @@ pub(super) struct EntityScope<'a> {
 impl guard::Scope for EntityScope<'_> {
     fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         match self.life.reads.get(slot.0 as usize) {
-            Some(read) => self.look(read),
+            Some(read) => self.read_value(read),
             None => Err(Fault::Failed("a name without a meaning".to_owned())),
         }
     }
@@ -74,7 +74,7 @@ impl guard::Scope for EntityScope<'_> {
 
 impl EntityScope<'_> {
     /// The other entity that is read.
-    pub fn referred(&self, read: &Read) -> Option<EntityKey> {
+    pub fn referenced_entity(&self, read: &Read) -> Option<EntityKey> {
         match read {
             Read::Ref(name, _) => {
                 let reference = self.life.reference(name)?;
@@ -95,7 +95,7 @@ impl EntityScope<'_> {
         }
     }
 
-    fn look(&self, read: &Read) -> Result<Value, Fault> {
+    fn read_value(&self, read: &Read) -> Result<Value, Fault> {
         let entity = self.entity;
         let actor = &self.request.actor;
         let now = self.around.now;
@@ -146,8 +146,8 @@ impl EntityScope<'_> {
             Read::Counter(name) => return self.counter(name),
             Read::Counters(name) => return self.counters(name),
             Read::Slot(name, look) => self.slot(name, look),
-            Read::Ref(_, look) | Read::Me(look) => match self.referred(read) {
-                Some(key) => return self.other(&key, look),
+            Read::Ref(_, look) | Read::Me(look) => match self.referenced_entity(read) {
+                Some(key) => return self.attribute_of(&key, look),
                 None => Value::Null,
             },
             Read::Group(name, count) => return self.group(name, count),
@@ -223,7 +223,7 @@ impl EntityScope<'_> {
         }
     }
 
-    fn other(&self, key: &EntityKey, look: &EntityAttribute) -> Result<Value, Fault> {
+    fn attribute_of(&self, key: &EntityKey, look: &EntityAttribute) -> Result<Value, Fault> {
         let other = match self.around.draft.entity(key) {
             Found::Here(it) => it,
             Found::Absent => return Ok(Value::Null),
@@ -245,7 +245,7 @@ impl EntityScope<'_> {
                 let life = self.around.law.definition(&key.lifecycle, other.definition);
                 let Some(inverse) = life.and_then(|it| it.inverse(name)) else { return Ok(Value::Int(0)) };
                 let group = GroupKey { of: key.clone(), name: name.clone() };
-                return self.counted(&group, &inverse.from, count);
+                return self.group_count(&group, &inverse.from, count);
             }
             EntityAttribute::Counter(name) => {
                 let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
@@ -272,8 +272,10 @@ impl EntityScope<'_> {
             let field = reference.by.as_ref().map_or(Value::Null, |it| self.field(it));
             for id in ids_in(Some(&field)) {
                 all += 1;
-                let state =
-                    self.other(&EntityKey { lifecycle: reference.to.clone(), id }, &EntityAttribute::State)?;
+                let state = self.attribute_of(
+                    &EntityKey { lifecycle: reference.to.clone(), id },
+                    &EntityAttribute::State,
+                )?;
                 if let Value::Text(state) = state {
                     *counts.entry(state).or_default() += 1;
                 }
@@ -287,11 +289,11 @@ impl EntityScope<'_> {
         }
         let Some(inverse) = self.life.inverse(name) else { return Ok(Value::Int(0)) };
         let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
-        self.counted(&group, &inverse.from, count)
+        self.group_count(&group, &inverse.from, count)
     }
 
     /// The number of entities in a group that match `count`.
-    fn counted(&self, group: &GroupKey, of: &Name, count: &Count) -> Result<Value, Fault> {
+    fn group_count(&self, group: &GroupKey, of: &Name, count: &Count) -> Result<Value, Fault> {
         match self.around.draft.counts(group) {
             Found::Here(counts) => Ok(int(self.tally_of(of, counts, count))),
             Found::Absent => Ok(Value::Int(0)),

@@ -43,11 +43,11 @@ pub(super) fn advanced(state: &TimerState, timer: &Timer) -> TimerState {
     next
 }
 
-fn paused(state: &TimerState, now: Timestamp) -> TimerState {
+fn pause_timer(state: &TimerState, now: Timestamp) -> TimerState {
     TimerState { spent: state.elapsed(now), running_since: None, due: None, ..*state }
 }
 
-fn resumed(state: &TimerState, timer: &Timer, now: Timestamp) -> TimerState {
+fn resume_timer(state: &TimerState, timer: &Timer, now: Timestamp) -> TimerState {
     let mut next = TimerState { running_since: Some(now), ..*state };
     next.due = due(&next, timer);
     next
@@ -104,14 +104,14 @@ impl DecisionBuilder<'_> {
                 (false, _) if timer.starts == Starts::Entry || is_final(life, after) => {
                     changes.push((timer.name.clone(), None));
                 }
-                (false, true) => changes.push((timer.name.clone(), Some(paused(state, now)))),
+                (false, true) => changes.push((timer.name.clone(), Some(pause_timer(state, now)))),
                 (true, false) => {
                     let next = match &timer.kind {
                         // A recurring timer keeps to its hours.
                         TimerKind::Every(every) => {
                             fixed(next_occurrence(*every, now, &scope.around.project.zone), now)
                         }
-                        _ => resumed(state, timer, now),
+                        _ => resume_timer(state, timer, now),
                     };
                     changes.push((timer.name.clone(), Some(next)));
                 }

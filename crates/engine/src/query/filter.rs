@@ -9,12 +9,12 @@ use crate::entity::Entity;
 
 /// Whether a filter matches an entity. A filter that cannot be evaluated does not match.
 pub fn lets_through(filter: &Filter, entity: &Entity) -> bool {
-    tested(filter, entity).unwrap_or(false)
+    matches_filter(filter, entity).unwrap_or(false)
 }
 
 /// Like [`lets_through`], but returns the fault. A filter that reads an unset value, or a map or list that
 /// may lack a part, does not match; any other failed evaluation is a fault.
-pub fn tested(filter: &Filter, entity: &Entity) -> Result<bool, Fault> {
+pub fn matches_filter(filter: &Filter, entity: &Entity) -> Result<bool, Fault> {
     let scope = FilterScope { filter, entity };
     filter.guard().test(&scope).or_else(|fault| {
         let mut reads = filter.guard().reads().iter().map(|it| scope.read(it.slot));

@@ -1,7 +1,7 @@
 //! The named queries of a pack.
 //!
 //! [`ask`] answers them from a view that holds everything. Callers that store entities elsewhere make a
-//! [`QueryPlan`], evaluate each row with [`Asking::row`] and sort rows with [`sort`].
+//! [`QueryPlan`], evaluate each row with [`QueryReader::row`] and sort rows with [`sort`].
 
 mod filter;
 mod plan;
@@ -19,10 +19,10 @@ use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::view::{Found, Needs, View};
-pub use filter::{lets_through, tested};
+pub use filter::{lets_through, matches_filter};
 pub(crate) use plan::PackScope;
-pub use plan::{QueryKind, QueryPlan, named, values};
-pub use rows::{Asking, compare, sort};
+pub use plan::{QueryKind, QueryPlan, find_query, values};
+pub use rows::{QueryReader, compare, sort};
 
 /// The answer of a query.
 #[derive(Debug)]
@@ -60,11 +60,11 @@ pub fn ask<'v>(
     now: Timestamp,
 ) -> Result<QueryAnswer<'v>, QueryError> {
     let plan = QueryPlan::new(law, query, asked)?;
-    answer(&Asking { law, view, actor, shown: true, now }, view, &plan)
+    answer(&QueryReader { law, view, actor, shown: true, now }, view, &plan)
 }
 
 fn answer<'v>(
-    asking: &Asking<'_>,
+    asking: &QueryReader<'_>,
     view: &'v View,
     plan: &QueryPlan<'_>,
 ) -> Result<QueryAnswer<'v>, QueryError> {
@@ -76,7 +76,7 @@ fn answer<'v>(
             else {
                 return Err(QueryError(vec![format!("{} is a query of no pack", query.name)]));
             };
-            let Asking { law, actor, now, .. } = *asking;
+            let QueryReader { law, actor, now, .. } = *asking;
             let count =
                 |name: &Name| Ok((name.clone(), count(law, view, pack, name, Some(actor), params, now)?));
             let rows = query.counts.iter().map(count).collect::<Result<Vec<_>, QueryError>>()?;
@@ -128,9 +128,9 @@ pub fn count(
     params: &Fields,
     now: Timestamp,
 ) -> Result<usize, QueryError> {
-    let plan = QueryPlan::counted(law, named(pack, name)?, params)?;
+    let plan = QueryPlan::for_counting(law, find_query(pack, name)?, params)?;
     let own = Actor::engine();
-    let asking = Asking { law, view, actor: actor.unwrap_or(&own), shown: actor.is_some(), now };
+    let asking = QueryReader { law, view, actor: actor.unwrap_or(&own), shown: actor.is_some(), now };
     match answer(&asking, view, &plan)? {
         QueryAnswer::Entities(rows) => Ok(rows.len()),
         QueryAnswer::Values(_) | QueryAnswer::History(_) => Ok(0),

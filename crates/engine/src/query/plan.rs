@@ -68,7 +68,7 @@ impl<'q> QueryPlan<'q> {
     }
 
     /// A plan for a query whose rows another query counts. It gets those of the parameters that it takes.
-    pub fn counted(law: &Law, query: &'q Query, asked: &Fields) -> Result<Self, QueryError> {
+    pub fn for_counting(law: &Law, query: &'q Query, asked: &Fields) -> Result<Self, QueryError> {
         let mut own = Fields::default();
         for (name, value) in asked.iter().filter(|(name, _)| query.takes.iter().any(|(it, _)| it == *name)) {
             own.put(name, value.clone());
@@ -78,7 +78,7 @@ impl<'q> QueryPlan<'q> {
 }
 
 /// A query of a pack by its name.
-pub fn named<'p>(pack: &'p Pack, name: &str) -> Result<&'p Query, QueryError> {
+pub fn find_query<'p>(pack: &'p Pack, name: &str) -> Result<&'p Query, QueryError> {
     let found = pack.queries.iter().find(|it| it.name == *name);
     found.ok_or_else(|| {
         let known = pack.queries.iter().map(|it| it.name.as_str());

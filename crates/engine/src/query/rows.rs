@@ -17,7 +17,7 @@ use crate::view::{Needs, View};
 
 /// The inputs of a query.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
+pub struct QueryReader<'a> {
     pub law: &'a Law,
     /// The view in which refs are resolved.
     pub view: &'a View,
@@ -28,7 +28,7 @@ pub struct Asking<'a> {
     pub now: Timestamp,
 }
 
-impl Asking<'_> {
+impl QueryReader<'_> {
     /// Whether an entity may be shown. A condition that cannot be evaluated hides it.
     pub fn may_read(&self, entity: &Entity) -> Result<bool, Needs> {
         let Some(life) = self.law.definition(&entity.key.lifecycle, entity.definition) else {

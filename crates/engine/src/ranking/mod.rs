@@ -169,7 +169,7 @@ impl RankingIndex {
     }
 
     /// Orders kept within an entity that its `position`-th ref names.
-    pub fn around(&self, position: usize, id: &Name) -> impl Iterator<Item = &Within> {
+    pub fn orders_within(&self, position: usize, id: &Name) -> impl Iterator<Item = &Within> {
         self.around.get(&(position, id.clone())).into_iter().flatten()
     }
 
@@ -178,7 +178,7 @@ impl RankingIndex {
         let place = self.places.get(id)?;
         let ranked = Ranked::new(id, place);
         let order = self.orders.get(&place.within)?;
-        Some(order.lists.values().map(|it| it.before(&ranked)).sum::<usize>() + 1)
+        Some(order.lists.values().map(|it| it.count_before(&ranked)).sum::<usize>() + 1)
     }
 
     pub fn size(&self, within: &Within) -> usize {
@@ -372,8 +372,8 @@ mod tests {
         ranking.put(&Name::new("g"), None);
         assert_eq!(names(ranking.ascending(&vec![Name::new("x")])), ["a", "b", "c", "d", "e", "f"]);
         assert_eq!(ranking.is_open(&vec![Name::new("y")]), None, "the old place is empty");
-        assert_eq!(ranking.around(0, &Name::new("y")).count(), 0);
-        assert_eq!(ranking.around(0, &Name::new("x")).count(), 1);
+        assert_eq!(ranking.orders_within(0, &Name::new("y")).count(), 0);
+        assert_eq!(ranking.orders_within(0, &Name::new("x")).count(), 1);
         for id in ["a", "b", "c", "d", "e", "f"] {
             ranking.put(&Name::new(id), None);
         }

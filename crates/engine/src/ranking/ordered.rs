@@ -55,7 +55,7 @@ impl<T: Ord> Ordered<T> {
     }
 
     /// The number of items before this one, which need not be in the set.
-    pub fn before(&self, item: &T) -> usize {
+    pub fn count_before(&self, item: &T) -> usize {
         let at = self.block_of(item);
         let earlier: usize = self.blocks.iter().take(at).map(Vec::len).sum();
         earlier + self.blocks.get(at).map_or(0, |it| it.partition_point(|it| it < item))
@@ -104,7 +104,7 @@ mod tests {
         assert!(ours.iter().eq(theirs.iter()));
         assert!(ours.iter().rev().eq(theirs.iter().rev()));
         for it in [0, 1, 10, 500, 501, 5_000, 10_006, 20_000] {
-            assert_eq!(ours.before(&it), theirs.range(..it).count(), "before {it}");
+            assert_eq!(ours.count_before(&it), theirs.range(..it).count(), "before {it}");
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
         let mut ours = Ordered::default();
         ours.insert(1);
         ours.remove(&1);
-        assert_eq!((ours.len(), ours.before(&5), ours.iter().count()), (0, 0, 0));
+        assert_eq!((ours.len(), ours.count_before(&5), ours.iter().count()), (0, 0, 0));
         ours.insert(2);
         assert_eq!(ours.iter().collect::<Vec<_>>(), [&2]);
     }

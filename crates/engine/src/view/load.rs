@@ -161,7 +161,7 @@ impl View {
     }
 
     /// The number of unique values and of idempotency keys in memory.
-    pub fn remembered(&self) -> (usize, usize) {
+    pub fn cached_value_counts(&self) -> (usize, usize) {
         (self.unique_values.len(), self.keys.len())
     }
 

@@ -37,8 +37,8 @@ impl<'a> Lookup<'a> {
     }
 
     /// A group with its list of members.
-    pub fn listed(&self, key: &GroupKey) -> Found<&'a Group> {
-        self.note(self.view.listed(key), || Need::Members(key.clone()))
+    pub fn group_with_members(&self, key: &GroupKey) -> Found<&'a Group> {
+        self.note(self.view.group_with_members(key), || Need::Members(key.clone()))
     }
 
     pub fn ranking(&self, key: &RankingKey) -> Found<&'a RankingIndex> {

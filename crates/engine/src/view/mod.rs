@@ -169,7 +169,7 @@ impl View {
     }
 
     /// A group whose members are known.
-    pub fn listed(&self, key: &GroupKey) -> Found<&Group> {
+    pub fn group_with_members(&self, key: &GroupKey) -> Found<&Group> {
         match self.groups.get(key) {
             Some(cached) if !self.partial || cached.lists_all() => found(cached),
             None if !self.partial || self.is_whole(&key.of) => Found::Absent,

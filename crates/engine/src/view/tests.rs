@@ -32,7 +32,7 @@ fn join(view: &mut View, members: std::ops::Range<u64>) {
 /// The counted members, and the listed ones if the list is complete.
 fn known(view: &View) -> (u64, Option<usize>) {
     let counted = view.group(&group()).here().map_or(0, |it| it.counts.values().sum());
-    let listed = match view.listed(&group()) {
+    let listed = match view.group_with_members(&group()) {
         Found::Here(it) => Some(it.members.values().map(BTreeSet::len).sum()),
         Found::Absent => Some(0),
         Found::Unknown => None,
@@ -49,7 +49,7 @@ fn an_unused_member_list_is_kept_while_it_is_short() {
     join(&mut view, SHORT..SHORT + 1);
     assert_eq!(known(&view), (SHORT + 1, None));
     let lookup = Lookup::new(&view);
-    lookup.listed(&group());
+    lookup.group_with_members(&group());
     let needs = lookup.finish(()).unwrap_err();
     assert_eq!(needs.into_iter().collect::<Vec<_>>(), [Need::Members(group())]);
     let shift = Shift { group: group(), from: Some(name("NEW")), to: None };

@@ -2,7 +2,7 @@
 //!
 //! Definitions are generated as YAML and then read, compiled, decided and applied.
 
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Fire, What};
+use trackside_engine::command::{Ask, Command, Fire, TransitionRef};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::world::World;
@@ -95,7 +95,7 @@ pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Com
             }
             let fire = Fire {
                 entity: key(*id),
-                what: What::Event(verb.clone()),
+                what: TransitionRef::Event(verb.clone()),
                 fields,
                 fence: fence.map(u64::from),
                 if_version: None,
@@ -107,7 +107,7 @@ pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Com
         Step::Move { actor, id, to } => {
             let fire = Fire {
                 entity: key(*id),
-                what: What::To(state(*to)),
+                what: TransitionRef::To(state(*to)),
                 fields: Fields::default(),
                 fence: None,
                 if_version: None,
@@ -120,7 +120,7 @@ pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Com
         )),
         Step::Correct { id, to } => {
             let ask = Ask::Correct { entity: key(*id), to: Some(state(*to)), fields: Fields::default() };
-            Some(Command::new(who(0), ask).because("it was wrong"))
+            Some(Command::new(who(0), ask).with_reason("it was wrong"))
         }
         Step::Advance(_) | Step::Sweep => None,
     }

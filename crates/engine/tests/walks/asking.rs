@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{AlertAction, Ask, Claim, Command, Fire, What};
+use trackside_engine::command::{AlertAction, Ask, Claim, Command, Fire, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -115,7 +115,7 @@ impl Asking<'_> {
                 let mut command = Command::new(actor, Ask::Create { entity, fields });
                 command.on_behalf_of = subject;
                 if life.create.reason.is_some() || dice.percent(20) {
-                    command = command.because("it is needed");
+                    command = command.with_reason("it is needed");
                 }
                 match self.tried(&command) {
                     Answer::Yes => return Some(command),
@@ -243,7 +243,7 @@ impl Asking<'_> {
         let ada = Name::new("ada");
         let actor = if dice.percent(85) { self.cast.find(&ada)?.clone() } else { self.anybody(dice)?.0 };
         let ask = Ask::Correct { entity: entity.key.clone(), to, fields };
-        Some(Command::new(actor, ask).because("it was wrong"))
+        Some(Command::new(actor, ask).with_reason("it was wrong"))
     }
 
     /// An actor answers an alert: mostly a person, mostly an open alert.
@@ -351,8 +351,8 @@ impl Asking<'_> {
             _ => None,
         };
         let what = match by_target {
-            Some(state) => What::To(state.clone()),
-            None => What::Event(arm.transition.clone()),
+            Some(state) => TransitionRef::To(state.clone()),
+            None => TransitionRef::Event(arm.transition.clone()),
         };
         let held = arm.holding.as_ref().and_then(|it| entity.lease(it)).map(|it| it.fence);
         let fence = match dice.below(10) {
@@ -369,7 +369,7 @@ impl Asking<'_> {
         let mut command = Command::new(actor, Ask::Fire(fire));
         command.on_behalf_of = subject;
         if arm.reason.is_some() || dice.percent(40) {
-            command = command.because("for a reason");
+            command = command.with_reason("for a reason");
         }
         command
     }

@@ -6,7 +6,7 @@
 //! number 3, `TRACKSIDE_WALKS_TOLERANT=1` only counts the mistakes of packs, `TRACKSIDE_WALKS_PACKS=folder`
 //! walks other packs.
 
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,

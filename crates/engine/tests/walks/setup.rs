@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trackside_engine::settings::fitting;
+use trackside_engine::settings::setting_value;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_random::Random;
@@ -52,7 +52,7 @@ fn settings(ground: &Ground, dice: &mut Random) -> BTreeMap<Name, Value> {
         let setting =
             declared.iter().find(|it| it.name == **name).unwrap_or_else(|| panic!("no setting {name}"));
         let value = Value::from_json(&serde_json::from_str(json).expect("hints are JSON"));
-        let value = fitting(setting, &value).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let value = setting_value(setting, &value).unwrap_or_else(|why| panic!("{name}: {why}"));
         if !usual && dice.percent(40) && seen.insert(*name) {
             changed.insert(setting.name.clone(), value);
         }

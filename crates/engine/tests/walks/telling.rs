@@ -1,6 +1,6 @@
 //! Steps as people read them.
 
-use trackside_engine::command::{Ask, Command, What};
+use trackside_engine::command::{Ask, Command, TransitionRef};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 
@@ -15,8 +15,8 @@ pub(crate) fn asked(command: &Command) -> String {
         Ask::Create { entity, fields } => format!("create {entity}{}", shown(fields)),
         Ask::Fire(fire) => {
             let what = match &fire.what {
-                What::Event(name) => format!("{name} of {}", fire.entity),
-                What::To(state) => format!("{} to {state}", fire.entity),
+                TransitionRef::Event(name) => format!("{name} of {}", fire.entity),
+                TransitionRef::To(state) => format!("{} to {state}", fire.entity),
             };
             let fence = fire.fence.map(|it| format!(" fence {it}")).unwrap_or_default();
             let version = fire.if_version.map(|it| format!(" at version {it}")).unwrap_or_default();

@@ -51,7 +51,7 @@ impl CompileContext<'_> {
             then: self.consequences(&from.consequences()),
             takes,
             reason: from.reason.clone(),
-            by: by.unwrap_or_else(nobody),
+            by: by.unwrap_or_else(no_caller_guard),
             target: target.unwrap_or(Target::One(Aim::Stay)),
         };
         self.taken.clear();
@@ -70,7 +70,7 @@ impl CompileContext<'_> {
     pub fn create(&mut self, from: Option<&syntax::CreateDecl>, types: &Types<'_>) -> Create {
         let Some(from) = from else {
             return Create {
-                by: nobody(),
+                by: no_caller_guard(),
                 takes: self.all_takes(),
                 require: Vec::new(),
                 reason: None,
@@ -87,7 +87,7 @@ impl CompileContext<'_> {
         };
         self.open_taken(&takes);
         let create = Create {
-            by: from.by.as_ref().and_then(|it| self.guard(it, &Type::Bool)).unwrap_or_else(nobody),
+            by: from.by.as_ref().and_then(|it| self.guard(it, &Type::Bool)).unwrap_or_else(no_caller_guard),
             require: self.require(&from.require),
             reason: from.reason.clone(),
             checks: self.checks(from.when.as_ref()),
@@ -342,7 +342,7 @@ fn choice_place(from: &syntax::ChoiceDecl) -> Option<Place> {
 }
 
 /// Replaces a `by` that could not be compiled; the pack is refused anyway.
-fn nobody() -> Guard {
+fn no_caller_guard() -> Guard {
     Guard::literal("false", Value::Bool(false))
 }
 

@@ -20,7 +20,7 @@ impl CompileContext<'_> {
             lease: from.lease.as_ref().and_then(|it| self.grant(it)),
             release: from.release.iter().map(|it| self.slot(it)).collect(),
             then: from.then.iter().filter_map(|it| self.follow(it)).collect(),
-            also: from.also.iter().filter_map(|it| self.also(it)).collect(),
+            also: from.also.iter().filter_map(|it| self.compile_also(it)).collect(),
             create: from.create.iter().filter_map(|it| self.spawn(it)).collect(),
             post: from.post.iter().filter_map(|it| self.post(it)).collect(),
             notify: from
@@ -135,7 +135,7 @@ impl CompileContext<'_> {
         })
     }
 
-    fn also(&mut self, from: &syntax::AlsoDecl) -> Option<Also> {
+    fn compile_also(&mut self, from: &syntax::AlsoDecl) -> Option<Also> {
         let (name, each) = match (&from.on, &from.each) {
             (Some(name), None) => (name, false),
             (None, Some(name)) => (name, true),
@@ -164,7 +164,7 @@ impl CompileContext<'_> {
             (None, None) => {
                 let known: Vec<&str> =
                     self.shape.refs.keys().chain(self.shape.inverses.keys()).map(Name::as_str).collect();
-                self.unknown("unknown-ref", "ref", name, &known);
+                self.unknown_in(Some("`refs`"), "unknown-ref", "ref", name, &known);
                 return None;
             }
         };
@@ -215,7 +215,8 @@ impl CompileContext<'_> {
             // At creation, the engine may also set the fields that only it writes.
             if !other.create_takes.contains(&name.it) && !other.owned.contains(&name.it) {
                 let known: Vec<&str> = other.create_takes.iter().map(Name::as_str).collect();
-                self.unknown(
+                self.unknown_in(
+                    Some("its `takes`"),
                     "unknown-field",
                     &format!("field that creating {} takes called", other.name),
                     name,
@@ -234,7 +235,7 @@ impl CompileContext<'_> {
     }
 
     fn post(&mut self, from: &syntax::PostDecl) -> Option<Post> {
-        let each = self.each(from.each.as_ref());
+        let each = self.compile_each(from.each.as_ref());
         let when = self.when(&from.when);
         let to = from.to.as_ref().and_then(|it| self.guard(it, &Type::Any));
         let author = from.from.as_ref().and_then(|it| self.guard(it, &Type::Text));
@@ -253,9 +254,15 @@ impl CompileContext<'_> {
     ) -> Option<Notification> {
         if !self.pack.audiences.contains(&audience.it) {
             let known: Vec<&str> = self.pack.audiences.iter().map(Name::as_str).collect();
-            self.unknown("unknown-audience", "audience", audience, &known);
+            self.unknown_in(
+                Some("`audiences` of pack.yaml"),
+                "unknown-audience",
+                "audience",
+                audience,
+                &known,
+            );
         }
-        let each = self.each(each);
+        let each = self.compile_each(each);
         let to = to.as_ref().and_then(|it| self.guard(it, &Type::Any));
         let when = self.when(when);
         let message = self.template(message);
@@ -264,7 +271,7 @@ impl CompileContext<'_> {
     }
 
     /// The list that a message is made for each element of; from here on `it` is the element.
-    fn each(&mut self, source: Option<&Expr>) -> Option<Guard> {
+    fn compile_each(&mut self, source: Option<&Expr>) -> Option<Guard> {
         let guard = self.guard(source?, &Type::list(Type::Any))?;
         self.it = Some(match guard.ty() {
             Type::List(of) => Type::clone(of),
@@ -390,7 +397,7 @@ impl CompileContext<'_> {
         };
         if !self.shape.effects.contains(&name.it) {
             let known: Vec<&str> = self.shape.effects.iter().map(Name::as_str).collect();
-            self.unknown("unknown-effect", "effect", name, &known);
+            self.unknown_in(Some("`effects`"), "unknown-effect", "effect", name, &known);
         }
         Some(EffectCall { effect: name.it.clone(), with, when })
     }
@@ -406,7 +413,8 @@ impl CompileContext<'_> {
             for (name, _) in from.iter() {
                 if !takes.contains(&name.it) && name.it != "to" {
                     let known: Vec<&str> = takes.iter().map(Name::as_str).collect();
-                    self.unknown(
+                    self.unknown_in(
+                        Some("its `takes`"),
                         "unknown-field",
                         &format!("field that {} takes called", fire.it),
                         name,

@@ -174,12 +174,24 @@ impl CompileContext<'_> {
     }
 
     pub fn unknown(&mut self, code: &'static str, what: &str, name: &At<Name>, known: &[&str]) {
+        self.unknown_in(None, code, what, name, known);
+    }
+
+    /// Reports an unknown name, and the key under which such names are declared.
+    pub fn unknown_in(
+        &mut self,
+        declared_under: Option<&str>,
+        code: &'static str,
+        what: &str,
+        name: &At<Name>,
+        known: &[&str],
+    ) {
         let problem = self.error(code, name.at, format!("there is no {what} `{}`", name.it));
         if let Some(near) = nearest(&name.it, known.iter().copied()) {
             problem.hint(format!("did you mean `{near}`?"));
         } else if !known.is_empty() && known.len() <= 12 {
             problem.hint(format!("there is {}", known.join(", ")));
-        } else if let Some(key) = known.is_empty().then(|| declared_under(what)).flatten() {
+        } else if let Some(key) = declared_under.filter(|_| known.is_empty()) {
             problem.hint(format!("there is none yet: declare it under {key}"));
         }
     }
@@ -189,7 +201,7 @@ impl CompileContext<'_> {
         if !self.shape.fields.contains_key(&name.it) {
             let known: Vec<&str> = self.shape.fields.keys().map(Name::as_str).collect();
             let known = known.as_slice();
-            self.unknown("unknown-field", "field", name, known);
+            self.unknown_in(Some("`fields`"), "unknown-field", "field", name, known);
         }
         name.it.clone()
     }
@@ -206,7 +218,7 @@ impl CompileContext<'_> {
     pub fn counter(&mut self, name: &At<Name>) -> Name {
         if !self.shape.counters.contains_key(&name.it) {
             let known: Vec<&str> = self.shape.counters.keys().map(Name::as_str).collect();
-            self.unknown("unknown-counter", "counter", name, &known);
+            self.unknown_in(Some("`counters`"), "unknown-counter", "counter", name, &known);
         }
         name.it.clone()
     }
@@ -214,7 +226,7 @@ impl CompileContext<'_> {
     pub fn slot(&mut self, name: &At<Name>) -> Name {
         if !self.shape.slots.contains(&name.it) {
             let known: Vec<&str> = self.shape.slots.iter().map(Name::as_str).collect();
-            self.unknown("unknown-slot", "slot", name, &known);
+            self.unknown_in(Some("`slots`"), "unknown-slot", "slot", name, &known);
         }
         name.it.clone()
     }
@@ -226,7 +238,13 @@ impl CompileContext<'_> {
             && !shape.transitions.contains_key(&name.it)
         {
             let known: Vec<&str> = shape.transitions.keys().map(Name::as_str).collect();
-            self.unknown("unknown-transition", &format!("transition of {lifecycle} called"), name, &known);
+            self.unknown_in(
+                Some("`transitions`"),
+                "unknown-transition",
+                &format!("transition of {lifecycle} called"),
+                name,
+                &known,
+            );
         }
         name.it.clone()
     }
@@ -246,21 +264,6 @@ pub(super) fn needs_now(guard: &Guard, reads: &[Read]) -> bool {
     // Settings cannot depend on the time.
     depends(guard, reads, &[], |it| {
         matches!(it, Read::Now | Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue)
-    })
-}
-
-/// The key under which this kind of name is declared.
-fn declared_under(what: &str) -> Option<&'static str> {
-    Some(match what {
-        "counter" => "`counters`",
-        "slot" => "`slots`",
-        "ref" => "`refs`",
-        "field" => "`fields`",
-        "effect" => "`effects`",
-        "audience" => "`audiences` of pack.yaml",
-        _ if what.starts_with("transition of") => "`transitions`",
-        _ if what.starts_with("field that") => "its `takes`",
-        _ => return None,
     })
 }
 

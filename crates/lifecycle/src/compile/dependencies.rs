@@ -97,7 +97,13 @@ impl CompileContext<'_> {
     }
 
     /// Runs `work` and records under `key` how many reads the expressions it compiled cost.
-    pub fn priced<T>(&mut self, key: String, name: &str, at: Place, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn with_cost<T>(
+        &mut self,
+        key: String,
+        name: &str,
+        at: Place,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let before = self.table.spent;
         let result = work(self);
         let mut cost = self.table.spent.saturating_sub(before);

@@ -45,7 +45,7 @@ pub(super) fn face(
             .iter()
             .find(|it| *it.name == *usual)
             .map(|it| it.name.clone())
-            .or_else(|| only(transitions, states, outcome)),
+            .or_else(|| only_transition(transitions, states, outcome)),
     };
     face.approve = decision(context, named(|it| &it.approve), "approve", "success");
     face.deny = decision(context, named(|it| &it.deny), "deny", "failure");
@@ -64,13 +64,13 @@ fn field(
     let Some(name) = given else { return file.fields.contains(usual).then(|| Name::new(usual)) };
     if !file.fields.contains(&name.it) {
         let known: Vec<&str> = file.fields.names().map(|it| it.it.as_str()).collect();
-        context.unknown("unknown-field", "field", name, &known);
+        context.unknown_in(Some("`fields`"), "unknown-field", "field", name, &known);
     }
     Some(name.it.clone())
 }
 
 /// The only transition for others than the engine that ends with an outcome.
-fn only(transitions: &[Transition], states: &[State], outcome: &str) -> Option<Name> {
+fn only_transition(transitions: &[Transition], states: &[State], outcome: &str) -> Option<Name> {
     let ends_so = |aim: &Aim| match aim {
         Aim::State(name) => {
             states.iter().any(|it| it.name == *name && it.outcome.as_ref().is_some_and(|it| **it == *outcome))

@@ -145,7 +145,7 @@ pub(super) fn compile(
     let fields = fields(&mut context, file);
     for (name, source) in file.relations.iter() {
         let key = relation_key(&name.it);
-        let guard = context.priced(key, &name.it, name.at, |context| context.guard(source, &Type::Bool));
+        let guard = context.with_cost(key, &name.it, name.at, |context| context.guard(source, &Type::Bool));
         if let Some(guard) = guard {
             context.relations.push((name.it.clone(), guard));
         }
@@ -220,7 +220,7 @@ pub(super) fn compile(
     }
     let face = face(&mut context, file, &transitions, &states);
     let initial = initial(&mut context, file)?;
-    context.unreached(&file.states, &initial, &transitions, &states);
+    context.warn_unreached(&file.states, &initial, &transitions, &states);
     let lifecycle = Lifecycle {
         name: file.lifecycle.it.clone(),
         pack: own_pack,
@@ -312,7 +312,8 @@ fn fields(context: &mut CompileContext<'_>, file: &LifecycleFile) -> BTreeMap<Na
         }
         if let Some(source) = &decl.is {
             let key = computed_key(&name.it);
-            let guard = context.priced(key, &name.it, name.at, |context| context.guard(source, &Type::Any));
+            let guard =
+                context.with_cost(key, &name.it, name.at, |context| context.guard(source, &Type::Any));
             if let Some(guard) = guard {
                 context.computed.push((name.it.clone(), guard.clone()));
                 let fits = crate::model::FieldType::ANY;

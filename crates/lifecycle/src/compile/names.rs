@@ -217,7 +217,7 @@ impl Vocabulary<'_> {
             },
             ("me", _) if self.shape.me.is_some() => {
                 let to = self.shape.me.clone();
-                self.look(&key, to.as_ref(), rest, Read::Me)
+                self.entity_member(&key, to.as_ref(), rest, Read::Me)
             }
             (name, member) if self.shape.slots.iter().any(|it| it == name) => match member {
                 Some("held") => {
@@ -248,19 +248,19 @@ impl Vocabulary<'_> {
                         self.group(&key, name, &it.to, member)
                     } else {
                         let name = Name::new(name);
-                        self.look(&key, Some(&it.to), rest, |look| Read::Ref(name, look))
+                        self.entity_member(&key, Some(&it.to), rest, |look| Read::Ref(name, look))
                     };
                 }
                 if let Some(from) = self.shape.inverses.get(name).cloned() {
                     return self.group(&key, name, &from, member);
                 }
-                Err(unknown(name, self.every()))
+                Err(unknown(name, self.all_names()))
             }
         }
     }
 
     /// A member of another entity.
-    fn look(
+    fn entity_member(
         &mut self,
         key: &str,
         to: Option<&Name>,
@@ -324,7 +324,7 @@ impl Vocabulary<'_> {
         self.found(key, Type::Int, 2, || Read::Group(name.into(), count))
     }
 
-    fn every(&self) -> Vec<String> {
+    fn all_names(&self) -> Vec<String> {
         let shape = self.shape;
         let names = shape
             .fields

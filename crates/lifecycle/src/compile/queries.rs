@@ -188,12 +188,12 @@ impl PackCompiler<'_> {
             if !self.pack.roles.contains_key(&role.it) {
                 self.problems.error("unknown-role", role.at, format!("there is no role `{}`", role.it));
             }
-            roles.insert(role.it.clone(), self.supervised(file, role, decl, &queries));
+            roles.insert(role.it.clone(), self.compile_supervise(file, role, decl, &queries));
         }
         roles
     }
 
-    fn supervised(
+    fn compile_supervise(
         &mut self,
         file: &PackFile,
         role: &At<Name>,

@@ -44,7 +44,7 @@ impl CompileContext<'_> {
             match shape.refs.get(&it.it) {
                 None => {
                     let known: Vec<&str> = shape.refs.keys().map(Name::as_str).collect();
-                    self.unknown("unknown-ref", "ref", it, &known);
+                    self.unknown_in(Some("`refs`"), "unknown-ref", "ref", it, &known);
                 }
                 Some(one) if one.many => {
                     let message = format!("`{}` names many entities; an order is kept within one", it.it);
@@ -53,15 +53,15 @@ impl CompileContext<'_> {
                 Some(_) => {}
             }
         }
-        let when = from.when.as_ref().and_then(|it| self.kept(it, &Type::Bool));
-        let meant_for = from.r#for.as_ref().and_then(|it| self.kept(it, &Type::Text));
+        let when = from.when.as_ref().and_then(|it| self.ranking_guard(it, &Type::Bool));
+        let meant_for = from.r#for.as_ref().and_then(|it| self.ranking_guard(it, &Type::Text));
         let mut by = Vec::new();
         for source in from.by.iter().flat_map(|it| it.iter()) {
             let (descending, plain) = match source.text.strip_prefix('-') {
                 Some(rest) => (true, Expr::within(rest, source.at)),
                 None => (false, source.clone()),
             };
-            if let Some(by_what) = self.kept(&plain, &Type::Any) {
+            if let Some(by_what) = self.ranking_guard(&plain, &Type::Any) {
                 by.push(Order { by: by_what, descending });
             }
         }
@@ -95,7 +95,7 @@ impl CompileContext<'_> {
     }
 
     /// An expression whose value changes only with events that reach the entity.
-    fn kept(&mut self, source: &Expr, expected: &Type) -> Option<Guard> {
+    fn ranking_guard(&mut self, source: &Expr, expected: &Type) -> Option<Guard> {
         let guard = self.guard(source, expected)?;
         if needs_now(&guard, &self.table.reads) {
             self.timeless(&guard, source, "a ranking");

@@ -8,7 +8,7 @@ use crate::name::Name;
 use crate::source::{At, Named};
 use crate::syntax::{self, StateDecl};
 
-pub(super) fn fired(follow: &syntax::FollowUpDecl) -> &At<Name> {
+pub(super) fn fired_transition(follow: &syntax::FollowUpDecl) -> &At<Name> {
     match follow {
         syntax::FollowUpDecl::Fire(name) => name,
         syntax::FollowUpDecl::Map(map) => &map.fire,
@@ -59,7 +59,7 @@ impl CompileContext<'_> {
     }
 
     /// Warns about states that no transition leads to.
-    pub fn unreached(
+    pub fn warn_unreached(
         &mut self,
         declared: &Named<Option<StateDecl>>,
         initial: &Name,

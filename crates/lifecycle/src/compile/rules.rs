@@ -2,7 +2,7 @@
 
 use super::arms::syntax_list;
 use super::context::{CompileContext, is_id, needs_now};
-use super::reachability::fired;
+use super::reachability::fired_transition;
 use crate::guard::Type;
 use crate::model::{
     Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Read, Severity, Slot,
@@ -18,7 +18,7 @@ impl CompileContext<'_> {
     pub fn deadline(&mut self, state: &Name, from: &Deadline) -> Option<Timer> {
         let runs = StateSet(vec![state.clone()]);
         if let Some(then) = &from.then {
-            self.can_leave(fired(then), &runs, "the deadline");
+            self.can_leave(fired_transition(then), &runs, "the deadline");
         }
         Some(Timer {
             name: state.clone(),
@@ -34,7 +34,7 @@ impl CompileContext<'_> {
     /// The timer behind a state's retention.
     pub fn retain(&mut self, state: &Name, from: &Retain) -> Option<Timer> {
         let runs = StateSet(vec![state.clone()]);
-        self.can_leave(fired(&from.then), &runs, "the end of `retain`");
+        self.can_leave(fired_transition(&from.then), &runs, "the end of `retain`");
         Some(Timer {
             name: Name::from(format!("{state}.retain")),
             kind: TimerKind::After(self.some_span(&from.r#for)?),
@@ -85,7 +85,7 @@ impl CompileContext<'_> {
             },
         };
         if let Some(then) = &from.then {
-            self.can_leave(fired(then), &runs, "the timer");
+            self.can_leave(fired_transition(then), &runs, "the timer");
         }
         let timed = Timer {
             name: name.it.clone(),

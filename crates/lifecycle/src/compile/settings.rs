@@ -61,7 +61,7 @@ fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> Settin
             .error("bounds", name.at, format!("`min` and `max` are for numbers, `{}` is {ty}", name.it))
             .hint("leave them out, or give it `type: integer` or `type: number`");
     }
-    super::types::ordered(min, max, ("min", "max"), name.at, problems);
+    super::types::check_bounds_order(min, max, ("min", "max"), name.at, problems);
     if let Some(number) = value.as_float()
         && (min.is_some_and(|it| number < it) || max.is_some_and(|it| number > it))
     {
@@ -134,7 +134,7 @@ impl CompileContext<'_> {
         for (n, draft) in drafts.iter().enumerate() {
             let Some(first) = draft.from.first() else { continue };
             let name = format!("settings.{}", draft.setting.name);
-            self.priced(name.clone(), &name, first.at, |context| {
+            self.with_cost(name.clone(), &name, first.at, |context| {
                 context.setting_from(n, draft, &mut strangers)
             });
         }

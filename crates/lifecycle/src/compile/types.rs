@@ -77,7 +77,7 @@ impl<'a> Types<'a> {
                         .iter()
                         .map(|(name, it)| (name.it.clone(), self.build_at(it, name.at, depth + 1, problems)))
                         .collect(),
-                    required: self.required(decl, properties, problems),
+                    required: self.required_names(decl, properties, problems),
                 },
                 (None, Some(values)) => Fit::Map(Box::new(self.build_at(values, at, depth + 1, problems))),
                 (None, None) => Fit::Map(Box::new(FieldType::ANY)),
@@ -101,7 +101,12 @@ impl<'a> Types<'a> {
         FieldType { fit, says: decl.says.clone() }
     }
 
-    fn required(&self, decl: &TypeDecl, properties: &Named<TypeDecl>, problems: &mut Problems) -> Vec<Name> {
+    fn required_names(
+        &self,
+        decl: &TypeDecl,
+        properties: &Named<TypeDecl>,
+        problems: &mut Problems,
+    ) -> Vec<Name> {
         let Some(node) = &decl.required else { return Vec::new() };
         let NodeValue::List(items) = &node.value else {
             problems.error("not-a-list", node.at, "`required` lists the members an object must have");
@@ -150,13 +155,19 @@ fn keys_apply(decl: &TypeDecl, word: &str, at: Place, problems: &mut Problems) {
             .hint(hint);
     }
     let float = |it: Option<u32>| it.map(f64::from);
-    ordered(decl.minimum, decl.maximum, ("minimum", "maximum"), at, problems);
-    ordered(float(decl.min_length), float(decl.max_length), ("minLength", "maxLength"), at, problems);
-    ordered(float(decl.min_items), float(decl.max_items), ("minItems", "maxItems"), at, problems);
+    check_bounds_order(decl.minimum, decl.maximum, ("minimum", "maximum"), at, problems);
+    check_bounds_order(
+        float(decl.min_length),
+        float(decl.max_length),
+        ("minLength", "maxLength"),
+        at,
+        problems,
+    );
+    check_bounds_order(float(decl.min_items), float(decl.max_items), ("minItems", "maxItems"), at, problems);
 }
 
 /// Bounds in the wrong order leave no value at all.
-pub(super) fn ordered(
+pub(super) fn check_bounds_order(
     min: Option<f64>,
     max: Option<f64>,
     (least, most): (&str, &str),

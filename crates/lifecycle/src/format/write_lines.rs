@@ -140,10 +140,10 @@ impl Writer<'_> {
             None => token.block.and_then(|it| self.blocks.get(it)).map_or(STEP, |it| it.indent + STEP),
         };
         let several = token.text.contains('\n');
-        self.line.add(spaces, if several { shorn(first, &token.text) } else { first });
+        self.line.add(spaces, if several { trim_line(first, &token.text) } else { first });
         for line in lines {
             self.end_line();
-            let line = shorn(line.trim_start_matches([' ', '\t']), &token.text);
+            let line = trim_line(line.trim_start_matches([' ', '\t']), &token.text);
             if !line.is_empty() {
                 self.line.add(indent, line);
             }
@@ -233,7 +233,7 @@ fn gap(before: Option<&YamlToken>, token: &YamlToken) -> usize {
 
 /// A line of a scalar of several lines without trailing blanks, which have no meaning unless one is
 /// escaped.
-fn shorn<'a>(line: &'a str, whole: &str) -> &'a str {
+fn trim_line<'a>(line: &'a str, whole: &str) -> &'a str {
     let shorn = line.trim_end_matches([' ', '\t']);
     if whole.starts_with('"') && shorn.ends_with('\\') {
         return line.get(..shorn.len() + 1).unwrap_or(line);

@@ -232,7 +232,7 @@ impl FieldType {
             (Fit::Map(values), Value::Map(map)) => {
                 let mut kept = BTreeMap::new();
                 for (name, item) in map.iter() {
-                    reserved(path, name, out);
+                    check_reserved_name(path, name, out);
                     kept.insert(name.clone(), values.keep(&Path::Member(path, name), item, depth + 1, out));
                 }
                 Value::map(kept)
@@ -309,7 +309,7 @@ fn plain(path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> V
         }
         Value::Map(map) => {
             for (name, item) in map.iter() {
-                reserved(path, name, out);
+                check_reserved_name(path, name, out);
                 plain(path, item, depth + 1, out);
             }
         }
@@ -318,7 +318,7 @@ fn plain(path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> V
     value.clone()
 }
 
-fn reserved(path: &Path<'_>, name: &Name, out: &mut Vec<Misfit>) {
+fn check_reserved_name(path: &Path<'_>, name: &Name, out: &mut Vec<Misfit>) {
     if name.starts_with('$') {
         out.push(misfit(
             path,

@@ -4,6 +4,7 @@ mod consequence;
 mod fit;
 mod lifecycle;
 mod pack;
+mod partial;
 mod property;
 mod reach;
 mod read;
@@ -23,6 +24,7 @@ pub use pack::{
     AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Tool,
     Wait,
 };
+pub use partial::{KnownReads, Partial};
 pub use property::{Property, PropertyKind};
 pub use reach::Reach;
 pub use read::{Count, EntityAttribute, Read, SlotAttribute};

@@ -35,34 +35,34 @@ impl<'a> Reach<'a> {
             Aim::Table(table) => table.get(from).cloned().into_iter().collect(),
             Aim::Next { of: None } => life.after(from).cloned().into_iter().collect(),
             Aim::Next { of: Some(field) } => {
-                let held = self.held(field);
+                let held = self.states_with_field(field);
                 let next: Vec<&Name> = held.iter().filter_map(|it| life.after(it)).collect();
-                life.declared(|it| next.contains(&it))
+                life.in_declared_order(|it| next.contains(&it))
             }
-            Aim::Field(field) => self.held(field),
+            Aim::Field(field) => self.states_with_field(field),
             Aim::Ask { among, earlier, of } => {
                 let rank = |it: &Name| life.rank(it).unwrap_or(0);
                 let limit = match of {
-                    Some(field) => self.held(field).iter().map(rank).max().unwrap_or(0),
+                    Some(field) => self.states_with_field(field).iter().map(rank).max().unwrap_or(0),
                     None => rank(from),
                 };
                 let fits = |it: &Name| !earlier || life.rank(it).is_some_and(|it| it < limit);
-                life.declared(|it| among.has(it) && fits(it))
+                life.in_declared_order(|it| among.has(it) && fits(it))
             }
         }
     }
 
     /// The states that a field may hold, judged by the rules that write it.
-    fn held(&self, field: &Name) -> Vec<Name> {
+    fn states_with_field(&self, field: &Name) -> Vec<Name> {
         let life = self.life;
         let mut takes = life.arms().flat_map(|it| &it.takes).chain(&life.create.takes);
-        let every = || life.declared(|_| true);
+        let every = || life.in_declared_order(|_| true);
         if takes.any(|it| it.stored && it.name == *field) {
             return every();
         }
         let mut found: Vec<Name> =
             life.field(field).and_then(|it| it.default.as_str()).map(Name::new).into_iter().collect();
-        for (then, here, entered) in self.written() {
+        for (then, here, entered) in self.writing_rules() {
             for assign in
                 then.set.iter().filter(|it| matches!(&it.target, AssignTarget::Field(it) if it == field))
             {
@@ -72,12 +72,12 @@ impl<'a> Reach<'a> {
                 }
             }
         }
-        life.declared(|it| found.contains(it))
+        life.in_declared_order(|it| found.contains(it))
     }
 
     /// Every set of consequences, the states an entity can be in at that time, and the state it has just
     /// entered, if any.
-    fn written(&self) -> Vec<(&'a Consequences, Vec<Name>, Option<&'a Name>)> {
+    fn writing_rules(&self) -> Vec<(&'a Consequences, Vec<Name>, Option<&'a Name>)> {
         let life = self.life;
         let mut all = vec![(&life.create.then, vec![life.initial.clone()], None)];
         for arm in life.arms() {
@@ -97,7 +97,7 @@ impl<'a> Reach<'a> {
             all.extend(timer.warn.iter().map(|it| (&it.then, timer.runs.0.clone(), None)));
         }
         for counter in &life.counters {
-            all.extend(counter.warn.iter().map(|it| (&it.then, life.declared(|_| true), None)));
+            all.extend(counter.warn.iter().map(|it| (&it.then, life.in_declared_order(|_| true), None)));
         }
         all
     }
@@ -167,7 +167,7 @@ impl Lifecycle {
     }
 
     /// The states that `keep` selects, in declared order.
-    fn declared(&self, keep: impl Fn(&Name) -> bool) -> Vec<Name> {
+    fn in_declared_order(&self, keep: impl Fn(&Name) -> bool) -> Vec<Name> {
         self.states.iter().map(|it| &it.name).filter(|it| keep(it)).cloned().collect()
     }
 }

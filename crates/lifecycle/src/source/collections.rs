@@ -4,16 +4,15 @@ use std::ops::Deref;
 
 use super::from_node::FromNode;
 use super::node::{At, Node};
-use super::problem::{Problems, quoted};
+use super::problem::{Problems, quote};
 use crate::name::Name;
 
 /// Items that cannot be read are reported and left out.
 impl<T: FromNode> FromNode for Vec<T> {
     fn from_node(node: &Node, problems: &mut Problems) -> Option<Self> {
         let Some(items) = node.items() else {
-            let hint = node
-                .as_written()
-                .map(|it| format!("for a list of one, write {}", quoted(&format!("[{it}]"))));
+            let hint =
+                node.as_written().map(|it| format!("for a list of one, write {}", quote(&format!("[{it}]"))));
             problems.expected_with("a list", node, hint);
             return None;
         };

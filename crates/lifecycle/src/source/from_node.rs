@@ -1,7 +1,7 @@
 //! Nodes to typed values.
 
 use super::node::{At, Node, NodeValue};
-use super::problem::{Problems, quoted};
+use super::problem::{Problems, quote};
 use crate::name::Name;
 
 /// A type that is read from a node.
@@ -88,7 +88,7 @@ impl FromNode for f64 {
 
 /// Text that is refused although it would do without its quotes.
 fn unquote(node: &Node, would_do: impl Fn(&str) -> bool) -> Option<String> {
-    node.text().filter(|it| would_do(it)).map(|it| format!("write {} without quotes", quoted(it)))
+    node.text().filter(|it| would_do(it)).map(|it| format!("write {} without quotes", quote(it)))
 }
 
 impl FromNode for String {

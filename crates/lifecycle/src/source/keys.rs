@@ -2,7 +2,7 @@
 
 use super::from_node::FromNode;
 use super::node::{At, Node};
-use super::problem::{Problems, quoted};
+use super::problem::{Problems, quote};
 use crate::guard::nearest::nearest;
 use crate::name::Name;
 
@@ -117,7 +117,7 @@ impl<'a> Keys<'a> {
             let hint = match known {
                 _ if node.is_null() => Some("write `{}` for a mapping without keys".to_owned()),
                 [] => None,
-                _ => Some(format!("its keys are {}", listed(known))),
+                _ => Some(format!("its keys are {}", join_words(known))),
             };
             problems.expected_with("a mapping", node, hint);
             return None;
@@ -126,7 +126,7 @@ impl<'a> Keys<'a> {
         let left_out: Vec<&str> = known.iter().copied().filter(|it| node.get(it).is_none()).collect();
         let mut meant = Vec::new();
         for (key, value) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
-            let shown = quoted(key);
+            let shown = quote(key);
             let nearest =
                 || nearest(key, left_out.iter().copied()).or_else(|| nearest(key, known.iter().copied()));
             if let Some(hint) = slip(key, value) {
@@ -138,7 +138,7 @@ impl<'a> Keys<'a> {
                     meant.push(guess);
                 }
             } else {
-                let hint = format!("the keys are {}", listed(known));
+                let hint = format!("the keys are {}", join_words(known));
                 problems.error("unknown-key", key.at, format!("{shown} is not a key here")).hint(hint);
             }
         }
@@ -178,7 +178,7 @@ fn slip(key: &str, value: &Node) -> Option<&'static str> {
 }
 
 /// `a`, `b` and `c`.
-pub(super) fn listed(words: &[&str]) -> String {
+pub(super) fn join_words(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|it| format!("`{it}`")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),

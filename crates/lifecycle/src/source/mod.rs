@@ -34,7 +34,7 @@ pub use keys::Keys;
 pub use locate::{DefinitionPath, Locator, PathStep};
 pub use node::{At, Node, NodeValue};
 pub use place::{FileId, Place, Sources};
-pub use problem::{ProblemSeverity, Problems, SourceProblem, quoted};
+pub use problem::{ProblemSeverity, Problems, SourceProblem, quote};
 pub use read::read;
 pub use scalars::{Json, Percent, Scalar, SpanText};
 

@@ -162,7 +162,7 @@ fn order(problem: &SourceProblem) -> (Place, ProblemSeverity, &str, &str) {
 }
 
 /// A word of the text in a message: in backticks, without line breaks, never very long.
-pub fn quoted(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown: String = word.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if shown.len() < word.len() {
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_quoted_word_stays_on_its_line() {
-        assert_eq!(quoted("a\nb\u{1b}[31m"), "`a b [31m`");
-        assert_eq!(quoted(&"é".repeat(100)).chars().count(), 63);
+        assert_eq!(quote("a\nb\u{1b}[31m"), "`a b [31m`");
+        assert_eq!(quote(&"é".repeat(100)).chars().count(), 63);
     }
 }

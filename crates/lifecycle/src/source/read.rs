@@ -13,7 +13,7 @@ use super::layout::Layout;
 use super::node::{At, Node, NodeValue};
 use super::place::{BYTE_ORDER_MARK, Cursor, FileId, Place, Sources, small};
 use super::plain_scalar::plain;
-use super::problem::{Problems, quoted};
+use super::problem::{Problems, quote};
 use super::syntax::explain;
 use crate::name::Name;
 
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
             Ok(found) => (found, false),
             Err(_) => {
                 self.problems
-                    .error("number-too-large", at, format!("the number {} is too large", quoted(value)))
+                    .error("number-too-large", at, format!("the number {} is too large", quote(value)))
                     .hint("put it in quotes if it is text");
                 (NodeValue::Text(value.to_owned()), true)
             }
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
     }
 
     fn slice(&self, at: Place) -> String {
-        quoted(self.text.get(at.start..at.end).unwrap_or_default())
+        quote(self.text.get(at.start..at.end).unwrap_or_default())
     }
 }
 
@@ -318,7 +318,7 @@ fn make_key(node: Node, seen: &mut BTreeMap<Name, Place>, problems: &mut Problem
     };
     if let Some(first) = seen.get(&name) {
         problems
-            .error("duplicate-key", node.at, format!("{} is given twice", quoted(&name)))
+            .error("duplicate-key", node.at, format!("{} is given twice", quote(&name)))
             .hint(format!("it is given first in line {}; remove one of them", first.line));
         return Key::Bad;
     }

@@ -1,9 +1,9 @@
 //! Values out of a closed list of words.
 
 use super::from_node::text;
-use super::keys::listed;
+use super::keys::join_words;
 use super::node::Node;
-use super::problem::{Problems, quoted};
+use super::problem::{Problems, quote};
 use crate::guard::nearest::nearest;
 
 /// Declares an enum of words, with its reader and its JSON Schema.
@@ -83,10 +83,12 @@ pub fn word<'a>(node: &'a Node, words: &[&str], problems: &mut Problems) -> Opti
     if words.contains(&found) {
         return Some(found);
     }
-    let shown = quoted(found);
+    let shown = quote(found);
     let (message, hint) = match nearest(found, words.iter().copied()) {
         Some(guess) => (format!("{shown} is not expected here. Did you mean `{guess}`?"), None),
-        None => (format!("{shown} is not expected here"), Some(format!("the words are {}", listed(words)))),
+        None => {
+            (format!("{shown} is not expected here"), Some(format!("the words are {}", join_words(words))))
+        }
     };
     problems.error("unknown-word", node.at, message).hint = hint;
     None

@@ -58,20 +58,20 @@ macro_rules! with_consequences {
 
         impl $name {
             pub fn consequences(&self) -> $crate::syntax::ConsequencesDecl {
-                use $crate::syntax::consequence::listed;
+                use $crate::syntax::consequence::to_list;
                 $crate::syntax::ConsequencesDecl {
                     set: self.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-                    clear: listed(&self.clear),
-                    reset: listed(&self.reset),
+                    clear: to_list(&self.clear),
+                    reset: to_list(&self.reset),
                     lease: self.lease.clone(),
-                    release: listed(&self.release),
-                    then: listed(&self.then),
-                    also: listed(&self.also),
-                    create: listed(&self.create),
-                    post: listed(&self.post),
-                    notify: listed(&self.notify),
-                    alert: listed(&self.alert),
-                    effects: listed(&self.effects),
+                    release: to_list(&self.release),
+                    then: to_list(&self.then),
+                    also: to_list(&self.also),
+                    create: to_list(&self.create),
+                    post: to_list(&self.post),
+                    notify: to_list(&self.notify),
+                    alert: to_list(&self.alert),
+                    effects: to_list(&self.effects),
                 }
             }
         }
@@ -79,7 +79,7 @@ macro_rules! with_consequences {
 }
 pub(crate) use with_consequences;
 
-pub(crate) fn listed<T: Clone>(it: &Option<OneOrMany<T>>) -> Vec<T> {
+pub(crate) fn to_list<T: Clone>(it: &Option<OneOrMany<T>>) -> Vec<T> {
     it.as_ref().map(|it| it.iter().cloned().collect()).unwrap_or_default()
 }
 

@@ -161,7 +161,7 @@ impl DeciderMemory {
     }
 
     pub fn sizes(&self) -> CacheSizes {
-        let (values, keys) = self.view.remembered();
+        let (values, keys) = self.view.cached_value_counts();
         let (entities, groups) = (self.view.len(), self.view.groups());
         CacheSizes { entities, groups, values, keys, places: self.view.rankings.places() }
     }

@@ -205,7 +205,7 @@ fn load(
         }
         Need::Counts(key) => {
             let found = reader.counts(&key)?;
-            let mut group = counted(found.value);
+            let mut group = group_with_counts(found.value);
             overlay.catch_up_group(&key, &mut group, found.position);
             view.load_counts(key, group.counts, group.moved_at);
         }
@@ -258,7 +258,7 @@ fn groups(
     }
     let found = reader.groups(&entity.key)?;
     let mut groups: Vec<(Name, Group)> =
-        found.value.into_iter().map(|(name, counts)| (name, counted(counts))).collect();
+        found.value.into_iter().map(|(name, counts)| (name, group_with_counts(counts))).collect();
     for name in names {
         let key = GroupKey { of: entity.key.clone(), name: name.clone() };
         if !overlay.moves(&key) {
@@ -274,6 +274,6 @@ fn groups(
     Ok(groups)
 }
 
-fn counted(Counts { by_state, moved_at }: Counts) -> Group {
+fn group_with_counts(Counts { by_state, moved_at }: Counts) -> Group {
     Group { counts: by_state, moved_at, ..Group::default() }
 }

@@ -12,7 +12,7 @@ use trackside_lifecycle::name::Name;
 
 use super::Overlay;
 
-/// Decisions that are dropped in one turn, at least.
+/// Decisions that are dropped in one step, at least.
 const AT_ONCE: usize = 256;
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct UnflushedEntries {
 
 impl UnflushedEntries {
     pub fn push(&mut self, entries: Arc<Vec<Entry>>) {
-        for group in moved(&entries) {
+        for group in moved_groups(&entries) {
             match self.groups.get_mut(group) {
                 Some(count) => *count += 1,
                 None => {
@@ -46,7 +46,7 @@ impl UnflushedEntries {
             else {
                 break;
             };
-            for group in moved(first) {
+            for group in moved_groups(first) {
                 if let Some(count) = self.groups.get_mut(group) {
                     *count -= 1;
                     if *count == 0 {
@@ -105,7 +105,7 @@ impl Overlay for UnflushedEntries {
     }
 }
 
-fn moved(entries: &[Entry]) -> impl Iterator<Item = &GroupKey> {
+fn moved_groups(entries: &[Entry]) -> impl Iterator<Item = &GroupKey> {
     let changes = entries.iter().filter_map(|it: &Entry| Event::changes(&it.event));
     changes.flat_map(|it| &it.shifts).map(|it| &it.group)
 }

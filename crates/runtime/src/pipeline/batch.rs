@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trackside_engine::command::Command;
 use trackside_engine::{Decision, View, apply, decide};
 
-use super::decider::{Decider, decided, unavailable};
+use super::decider::{Decider, refuse_too_large, unavailable};
 use crate::answer::{BatchAnswer, BatchVerdict, CommandAnswer, Failure};
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::stages::Stages;
@@ -26,18 +26,18 @@ impl Decider {
         let mut decisions = Vec::with_capacity(commands.len());
         for (place, command) in commands.iter().enumerate() {
             let noted = stages.get(place);
-            noted.inspect(|it| it.is_taken());
+            noted.inspect(|it| it.mark_taken());
             let now = self.now();
             let decision = self.memory.answer_in(&mut trial, |law, view| decide(law, view, command, now));
-            let decision = decided(decision).map_err(unavailable)?;
-            noted.inspect(|it| it.is_decided());
+            let decision = refuse_too_large(decision).map_err(unavailable)?;
+            noted.inspect(|it| it.mark_decided());
             if let Decision::Accepted(accepted) = &decision {
                 accepted.entries.iter().for_each(|it| apply(&mut trial, it));
             }
             decisions.push(decision);
         }
         if decisions.iter().any(|it| matches!(it, Decision::Refused(_))) {
-            if is_enabled(Failpoint::HalfOfAll) {
+            if is_enabled(Failpoint::BatchPartlyApplied) {
                 let answers: Result<Vec<CommandAnswer>, Failure> =
                     commands.iter().map(|it| self.answer(it)).collect();
                 return answers.map(BatchAnswer::Done);

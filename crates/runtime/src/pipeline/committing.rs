@@ -10,7 +10,7 @@ use super::committer::{Committed, Committer, JournalEnds};
 use super::decided_batch::{BatchCounts, DecidedBatch};
 use crate::answer::Failure;
 use crate::figures::Figures;
-use crate::shared::{Shared, TroubleSource};
+use crate::shared::{ProblemSource, Shared};
 use crate::work::CommitReply;
 
 /// The committer at work. Its results are on disk and published, but not yet flushed to the projections.
@@ -28,12 +28,12 @@ impl Committing {
         Self { shared, ends: committer.ends(), committer: Some(committer) }
     }
 
-    /// Commits a turn and answers. Batches decided after a failure are rejected.
+    /// Commits a step and answers. Batches decided after a failure are rejected.
     pub fn commit(&mut self, batch: DecidedBatch) -> Option<Arc<Committed>> {
         let asked = batch.content.counts.waiting_callers();
         if self.shared.is_broken() {
             Figures::add(&self.shared.figures.failed, asked);
-            let why = self.shared.trouble_of(&[TroubleSource::Journal]).unwrap_or_default();
+            let why = self.shared.problem_of(&[ProblemSource::Journal]).unwrap_or_default();
             turn_down(batch.replies, &why);
             return None;
         }
@@ -51,7 +51,7 @@ impl Committing {
             Err(error) => {
                 Figures::add(&self.shared.figures.failed, asked);
                 let why = error.to_string();
-                self.shared.set_trouble(TroubleSource::Journal, Some(why.clone()));
+                self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
                 self.shared.set_broken(true);
                 Figures::add(&self.shared.figures.failed_commits, 1);
                 turn_down(replies, &why);
@@ -70,7 +70,7 @@ impl Committing {
 
     /// Publishes entries that are on disk already.
     pub fn publish(&self, batch: DecidedBatch) -> Option<Arc<Committed>> {
-        let (committed, replies) = batch.published();
+        let (committed, replies) = batch.into_commit();
         publish(&self.shared, committed, replies)
     }
 
@@ -115,7 +115,7 @@ fn publish(shared: &Shared, committed: Committed, replies: Vec<CommitReply>) -> 
     Figures::add(&shared.figures.commits, 1);
     Figures::add(&shared.figures.commands, committed.content.commands);
     shared.figures.largest_commit.fetch_max(committed.content.commands as u64, Ordering::Relaxed);
-    shared.figures.wrote(&committed.written);
+    shared.figures.add_commit(&committed.written);
     shared.feed.send(&committed.content.entries, &committed.content.seals);
     Some(committed)
 }
@@ -127,8 +127,8 @@ fn show(shared: &Shared, mut committed: Committed) -> Arc<Committed> {
     }
     let BatchCounts { refused, outcomes, fired } = std::mem::take(&mut committed.content.counts);
     Figures::add(&shared.figures.refused, refused.len());
-    shared.figures.answered(&outcomes);
-    fired.into_iter().for_each(|late| shared.figures.fired(late));
+    shared.figures.add_outcomes(&outcomes);
+    fired.into_iter().for_each(|late| shared.figures.add_timer_delay(late));
     shared.tally.add(committed.content.entries.iter().flat_map(|it| it.iter()), refused);
     let committed = Arc::new(committed);
     shared.keep(&committed);

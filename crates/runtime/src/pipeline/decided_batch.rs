@@ -14,7 +14,7 @@ use crate::answer::{CommandAnswer, Seals};
 use crate::tally::RefusalKind;
 use crate::work::CommitReply;
 
-/// All decisions of one turn; one commit.
+/// All decisions of one step; one commit.
 #[derive(Default)]
 pub(crate) struct DecidedBatch {
     pub content: BatchContent,
@@ -89,7 +89,7 @@ impl DecidedBatch {
     }
 
     /// The batch as a commit to publish, and the replies.
-    pub(crate) fn published(self) -> (Committed, Vec<CommitReply>) {
+    pub(crate) fn into_commit(self) -> (Committed, Vec<CommitReply>) {
         let Self { content, replies, definitions: _ } = self;
         let upto = content.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
         (Committed { content, upto, written: CommitSize::default() }, replies)

@@ -27,7 +27,7 @@ use crate::memory::{CacheSizes, DeciderMemory, Limits, LoadError, ROUNDS};
 use crate::requester::Requester;
 use crate::work::{Responder, Work};
 
-/// Most timers that one turn fires, so that callers are served in between.
+/// Most timers that one step fires, so that callers are served in between.
 const DUE: usize = 512;
 /// The number of commands that justify a commit of their own while the committer is idle.
 const WORTH_IT: usize = 32;
@@ -107,7 +107,7 @@ impl Decider {
 
     /// The number of timers in memory.
     pub fn near_timers(&self) -> usize {
-        self.timers.near()
+        self.timers.count_in_memory()
     }
 
     /// Projections are written up to an entry.
@@ -115,7 +115,7 @@ impl Decider {
         self.memory.flushed(upto);
     }
 
-    /// Whether it is moving the manual clock and needs another turn.
+    /// Whether it is moving the manual clock and needs another step.
     pub fn is_advancing(&self) -> bool {
         self.time.advancing_to().is_some()
     }
@@ -140,8 +140,8 @@ impl Decider {
     }
 
     /// Why timers wait, or which were set aside.
-    pub fn trouble(&self) -> Option<String> {
-        self.timers.trouble()
+    pub fn problem(&self) -> Option<String> {
+        self.timers.problem()
     }
 
     /// Whether the sweep found journal entries that were altered.
@@ -161,7 +161,7 @@ impl Decider {
 
     /// Fires due timers, then decides commands. `work` is only taken while the clock is not being moved. It ends
     /// early when there is enough for a commit and `is_awaited` says that the committer has nothing to do.
-    pub fn turn(
+    pub fn step(
         &mut self,
         work: &mut dyn Iterator<Item = Work>,
         is_awaited: &dyn Fn() -> bool,
@@ -169,7 +169,7 @@ impl Decider {
         // Nothing is evicted during a batch, so one snapshot of the store serves all of it.
         self.memory.reader().begin_snapshot();
         if let Some(now) = self.time.read() {
-            self.resumed(now);
+            self.grant_lease_grace(now);
         }
         self.fire_due();
         if !self.is_advancing() {
@@ -193,7 +193,7 @@ impl Decider {
     }
 
     /// The server was away until now: lease holders get a full period to come back.
-    pub fn resumed(&mut self, now: Timestamp) {
+    pub fn grant_lease_grace(&mut self, now: Timestamp) {
         if is_enabled(Failpoint::NoGrace) {
             return;
         }
@@ -263,14 +263,14 @@ impl Decider {
         match work {
             Work::Command(command, reply, options) => {
                 if let Some(stages) = &options.stages {
-                    stages.is_taken();
+                    stages.mark_taken();
                 }
                 let mut outcome = self.answer(&command);
                 if let Some(stages) = &options.stages {
-                    stages.is_decided();
+                    stages.mark_decided();
                 }
                 match &mut outcome {
-                    Ok(CommandAnswer::Refused(refusal)) => self.refused(&command, refusal.code),
+                    Ok(CommandAnswer::Refused(refusal)) => self.count_refusal(&command, refusal.code),
                     Ok(answer) => {
                         self.batch.content.counts.outcomes.note(answer);
                         if let (true, CommandAnswer::Accepted(accepted)) = (options.with_entity_view, answer)
@@ -288,7 +288,7 @@ impl Decider {
                     Ok(BatchAnswer::Refused(verdicts)) => {
                         for (command, verdict) in commands.iter().zip(verdicts) {
                             if let BatchVerdict::Refused(refusal) = verdict {
-                                self.refused(command, refusal.code);
+                                self.count_refusal(command, refusal.code);
                             }
                         }
                     }
@@ -336,7 +336,7 @@ impl Decider {
     }
 
     /// Counts a refusal.
-    fn refused(&mut self, command: &Command, code: Code) {
+    fn count_refusal(&mut self, command: &Command, code: Code) {
         let known = command.lifecycle().filter(|it| self.memory.law.newest(it).is_some());
         self.batch.content.counts.refused.push((known.cloned(), code));
     }
@@ -402,7 +402,7 @@ impl Decider {
         Ok(())
     }
 
-    /// Takes the batch that this turn decided.
+    /// Takes the batch that this step decided.
     pub fn finish(&mut self) -> DecidedBatch {
         let mut batch = std::mem::take(&mut self.batch);
         let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();
@@ -430,7 +430,7 @@ impl Decider {
     pub(super) fn decide(&mut self, command: &Command) -> Result<Decision, StoreError> {
         self.memory.prefetch(command)?;
         let now = self.time.now();
-        decided(self.memory.answer(|law, view| decide(law, view, command, now)))
+        refuse_too_large(self.memory.answer(|law, view| decide(law, view, command, now)))
     }
 
     /// Adds decided entries to the view and to the batch.
@@ -441,7 +441,7 @@ impl Decider {
         for entry in entries.iter() {
             self.follow(entry);
         }
-        if is_enabled(Failpoint::KeyLetGo) {
+        if is_enabled(Failpoint::KeyEvictedEarly) {
             let keys = entries.iter().filter_map(|it| it.key.as_ref());
             keys.for_each(|it| self.memory.view.forget_key(&it.by, &it.key));
         }
@@ -454,10 +454,14 @@ impl Decider {
         let before = self.memory.view.get(&entry.entity);
         let was = before.filter(|_| entry.event.changes().is_some()).map(StateBefore::of);
         self.batch.content.prior_states.push(PriorState {
-            prev: if is_enabled(Failpoint::NoTrail) { 0 } else { before.map_or(0, |it| it.seq) },
+            prev: if is_enabled(Failpoint::PreviousRecordMissing) {
+                0
+            } else {
+                before.map_or(0, |it| it.seq)
+            },
             was,
         });
-        self.timers.before(before, entry);
+        self.timers.remove_changed(before, entry);
         self.memory.apply(entry);
         self.timers.after(self.memory.view.get(&entry.entity), entry);
     }
@@ -475,7 +479,7 @@ pub(super) fn unavailable(error: StoreError) -> Failure {
 }
 
 /// A command that needs most of the store is refused.
-pub(super) fn decided(answer: Result<Decision, LoadError>) -> Result<Decision, StoreError> {
+pub(super) fn refuse_too_large(answer: Result<Decision, LoadError>) -> Result<Decision, StoreError> {
     match answer {
         Ok(decision) => Ok(decision),
         Err(LoadError::Store(error)) => Err(error),

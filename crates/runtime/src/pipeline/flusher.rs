@@ -64,7 +64,7 @@ impl Flusher {
     }
 
     /// The last flushed entry.
-    pub fn written(&self) -> u64 {
+    pub fn last_flushed(&self) -> u64 {
         self.written
     }
 
@@ -150,7 +150,7 @@ impl Flusher {
     }
 
     /// Marks the payloads as dropped from the journal.
-    pub fn dropped(&mut self) {
+    pub fn mark_dropped(&mut self) {
         self.to_drop.clear();
         self.to_scrub = true;
     }

@@ -36,14 +36,14 @@ pub(crate) fn catch_up(
     let (store, law) = (shared.store(), shared.law());
     let mut source = Source::of(store)?;
     let head = committer.end().seq;
-    while head.saturating_sub(flusher.written()) > STRETCH as u64 {
-        progress(flusher.written(), head);
-        let upto = flusher.written() + STRETCH as u64;
+    while head.saturating_sub(flusher.last_flushed()) > STRETCH as u64 {
+        progress(flusher.last_flushed(), head);
+        let upto = flusher.last_flushed() + STRETCH as u64;
         let clock = ProjectClock::manual(Timestamp(0));
         let reader = store.reader()?;
         let (decider, batch, _) = replay(law.clone(), reader, &mut source, clock, limits, upto)?;
         let project = decider.memory.view.project.clone();
-        let (committed, _) = batch.published();
+        let (committed, _) = batch.into_commit();
         flusher.take(&committed);
         flusher.project(project);
         write_behind(shared, flusher, &mut |seqs| committer.journal().drop_payloads(&seqs))?;

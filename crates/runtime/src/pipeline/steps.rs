@@ -17,7 +17,7 @@ use crate::answer::Failure;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::figures::Figures;
 use crate::memory::CacheSizes;
-use crate::shared::{Shared, TroubleSource};
+use crate::shared::{ProblemSource, Shared};
 use crate::work::Work;
 
 /// The workers as a store is opened.
@@ -45,11 +45,11 @@ impl Workers {
         catch_up(shared, &mut committer, &mut flusher, wiring.limits, progress)?;
         let mut reader = shared.store().reader()?;
         let head = reader.head()?;
-        let (clock, written, end) = (wiring.clock.clone(), flusher.written(), committer.end());
+        let (clock, written, end) = (wiring.clock.clone(), flusher.last_flushed(), committer.end());
         let source = &mut Source::of(shared.store())?;
         let (mut decider, unpublished) =
             recover(shared.law(), reader, source, clock, wiring.limits, written, end)?;
-        decider.resumed(wiring.clock.now());
+        decider.grant_lease_grace(wiring.clock.now());
         decider.sweep_every(wiring.sweep);
         shared.begin(head.chain.seq, written);
         // If it cannot be recorded, no effect is handed out; everything else works.
@@ -67,10 +67,10 @@ pub(crate) fn decide(
     decider: &mut Decider,
     work: &mut dyn Iterator<Item = Work>,
 ) -> DecidedBatch {
-    decider.flushed(shared.written());
+    decider.flushed(shared.last_flushed());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
-    let batch = decider.turn(&mut work, &|| shared.is_idle());
-    shared.set_trouble(TroubleSource::Timers, decider.trouble());
+    let batch = decider.step(&mut work, &|| shared.is_idle());
+    shared.set_problem(ProblemSource::Timers, decider.problem());
     shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
     let CacheSizes { entities, groups, values, keys, places } = decider.sizes();
     let figures = &shared.figures;
@@ -100,7 +100,7 @@ pub(crate) fn reload(
     // is published again.
     let installed = failed.law().packs().all(is_kept);
     let law = if installed { failed.law().clone() } else { shared.law() };
-    let (clock, known) = (wiring.clock.clone(), shared.committed());
+    let (clock, known) = (wiring.clock.clone(), shared.last_committed());
     let (mut decider, mut batch) =
         recover(law.clone(), reader, &mut Source::of(shared.store())?, clock, wiring.limits, known, end)?;
     batch.content.law = Some(law);
@@ -119,14 +119,14 @@ pub(crate) fn write_behind(
         if !is_enabled(Failpoint::ErasedKept) {
             drop_everywhere(shared, flusher.to_drop(), drop_payloads)?;
         }
-        flusher.dropped();
+        flusher.mark_dropped();
     }
     let upto = flusher.flush()?;
     // The scrub error is returned after the flushed position is published.
     let scrubbed = flusher.scrub();
     shared.caught_up(upto);
     scrubbed?;
-    shared.set_trouble(TroubleSource::Projections, None);
+    shared.set_problem(ProblemSource::Projections, None);
     Figures::add(&shared.figures.flushes, 1);
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::answer::Failure;
 use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::memory::Limits;
-use crate::shared::{Shared, TroubleSource};
+use crate::shared::{ProblemSource, Shared};
 use crate::work::Work;
 
 /// The longest a worker sleeps.
@@ -78,11 +78,11 @@ impl Threads {
         workers: Workers,
     ) -> Result<Self, StoreError> {
         let Workers { decider, unpublished, committer, flusher } = workers;
-        // A channel without a buffer: the decider works on the next turn while this one is committed, and
+        // A channel without a buffer: the decider works on the next step while this one is committed, and
         // no further.
-        let (turns, from_decider) = sync_channel(0);
+        let (to_committer, from_decider) = sync_channel(0);
         let (committed, from_committer) = channel();
-        let (dropping, for_others) = (turns.clone(), turns.clone());
+        let (dropping, for_others) = (to_committer.clone(), to_committer.clone());
         let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.to_owned())
@@ -96,7 +96,9 @@ impl Threads {
         let threads = vec![
             spawn(
                 "decider",
-                Box::new(move || Deciding { shared: one, wiring: for_decider, turns }.run(decider, &work)),
+                Box::new(move || {
+                    Deciding { shared: one, wiring: for_decider, to_committer }.run(decider, &work)
+                }),
             )?,
             spawn("committer", Box::new(move || commit(committing, unpublished, &from_decider, committed)))?,
             spawn(
@@ -125,13 +127,13 @@ impl Threads {
 struct Deciding {
     shared: Arc<Shared>,
     wiring: Wiring,
-    turns: SyncSender<ToCommitter>,
+    to_committer: SyncSender<ToCommitter>,
 }
 
 impl Deciding {
     fn run(self, decider: Decider, work: &Receiver<Work>) {
         self.decide(decider, work);
-        self.turns.send(ToCommitter::Stop).ok();
+        self.to_committer.send(ToCommitter::Stop).ok();
     }
 
     fn decide(&self, mut decider: Decider, work: &Receiver<Work>) {
@@ -148,7 +150,7 @@ impl Deciding {
                 std::thread::sleep(REST);
             }
             if self.shared.is_broken() {
-                match self.begin_again(&mut decider, first.take(), work) {
+                match self.reload_after_failure(&mut decider, first.take(), work) {
                     Some(again) => decider = again,
                     None => return,
                 }
@@ -159,7 +161,7 @@ impl Deciding {
             if is_enabled(Failpoint::AnsweredEarly) {
                 batch.replies.drain(..).for_each(|say| say(Ok(())));
             }
-            if !batch.is_empty() && self.turns.send(ToCommitter::Commit(batch)).is_err() {
+            if !batch.is_empty() && self.to_committer.send(ToCommitter::Commit(batch)).is_err() {
                 return;
             }
         }
@@ -178,7 +180,7 @@ impl Deciding {
     }
 
     /// A commit failed: memory is dropped and read again. Callers are sent away until that works.
-    fn begin_again(
+    fn reload_after_failure(
         &self,
         failed: &mut Decider,
         first: Option<Work>,
@@ -190,16 +192,16 @@ impl Deciding {
             match self.reload(failed) {
                 Ok((decider, batch)) => {
                     self.shared.set_broken(false);
-                    self.shared.set_trouble(TroubleSource::Journal, None);
-                    self.turns.send(ToCommitter::Publish(batch)).ok()?;
+                    self.shared.set_problem(ProblemSource::Journal, None);
+                    self.to_committer.send(ToCommitter::Publish(batch)).ok()?;
                     let mut decider = decider;
                     let batch = decide(&self.shared, &mut decider, &mut waiting.into_iter());
-                    self.turns.send(ToCommitter::Commit(batch)).ok()?;
+                    self.to_committer.send(ToCommitter::Commit(batch)).ok()?;
                     return Some(decider);
                 }
                 Err(error) => {
                     let why = error.to_string();
-                    self.shared.set_trouble(TroubleSource::Journal, Some(why.clone()));
+                    self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
                     for work in waiting.drain(..).chain(work.try_iter()) {
                         turn_away(&self.shared, work, &Failure::Unavailable(why.clone()));
                     }
@@ -215,7 +217,7 @@ impl Deciding {
     }
 
     fn reload(&self, failed: &mut Decider) -> Result<(Decider, DecidedBatch), StoreError> {
-        let end = have_done(&self.turns, "reopening the journal", Committing::reopen)?;
+        let end = have_done(&self.to_committer, "reopening the journal", Committing::reopen)?;
         reload(&self.shared, &self.wiring, failed, end)
     }
 }
@@ -223,7 +225,7 @@ impl Deciding {
 fn commit(
     mut committing: Committing,
     unpublished: DecidedBatch,
-    turns: &Receiver<ToCommitter>,
+    messages: &Receiver<ToCommitter>,
     flusher: Sender<Arc<Committed>>,
 ) {
     let mut flusher = Some(flusher);
@@ -233,7 +235,7 @@ fn commit(
         }
     };
     write(committing.publish(unpublished), flusher.as_ref());
-    while let Ok(message) = committing.idle(|| turns.recv()) {
+    while let Ok(message) = committing.idle(|| messages.recv()) {
         match message {
             ToCommitter::Commit(batch) => write(committing.commit(batch), flusher.as_ref()),
             ToCommitter::Publish(batch) => write(committing.publish(batch), flusher.as_ref()),
@@ -275,7 +277,7 @@ fn flush(
                 Ok(()) => since = None,
                 Err(error) => {
                     let why = format!("projections are not written: {error}");
-                    shared.set_trouble(TroubleSource::Projections, Some(why));
+                    shared.set_problem(ProblemSource::Projections, Some(why));
                     std::thread::sleep(wiring.behind.min(PATIENCE / 10));
                 }
             }
@@ -286,7 +288,7 @@ fn flush(
         if open && tidied.elapsed() >= TICK {
             let done = tidy(&mut flusher, quiet && since.is_none());
             let why = done.err().map(|error| format!("old idempotency keys are not forgotten: {error}"));
-            shared.set_trouble(TroubleSource::Keys, why);
+            shared.set_problem(ProblemSource::Keys, why);
             tidied = Instant::now();
         }
     }

@@ -42,7 +42,7 @@ impl Timers {
     }
 
     /// Removes the timers that an entry changes. `entity` is the entity before the entry.
-    pub fn before(&mut self, entity: Option<&Entity>, entry: &Entry) {
+    pub fn remove_changed(&mut self, entity: Option<&Entity>, entry: &Entry) {
         for_changed(&entry.event, |name| {
             if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)
                 && due <= self.horizon
@@ -121,7 +121,7 @@ impl Timers {
     }
 
     /// The number of timers in memory.
-    pub fn near(&self) -> usize {
+    pub fn count_in_memory(&self) -> usize {
         self.near.len()
     }
 
@@ -142,7 +142,7 @@ impl Timers {
     }
 
     /// Why timers wait, or which were set aside.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<String> {
         if let Some(why) = &self.waiting {
             return Some(format!("timers wait: {why}"));
         }
@@ -193,7 +193,7 @@ impl Timers {
         };
         self.horizon = horizon;
         self.near.extend(rows.into_iter().filter(|it| it.due <= horizon));
-        for key in unflushed.entities().filter(|_| !is_enabled(Failpoint::TimerUnheard)) {
+        for key in unflushed.entities().filter(|_| !is_enabled(Failpoint::UnflushedTimerIgnored)) {
             let Some(entity) = view.get(key) else { continue };
             for (name, timer) in &entity.timers {
                 if let Some(due) = timer.due.filter(|it| *it > from && *it <= horizon) {

@@ -34,7 +34,7 @@ impl Reads {
         let kind = if all { EventKind::AlertRaised.as_str() } else { OPEN_ALERT };
         let Noticed { records, next_cursor } = self.noticed(&[kind], after, limit)?;
         let raised = records.iter().map(|it| it.entry()).collect::<Result<Vec<_>, _>>()?;
-        let mut alerts = self.attended(raised)?;
+        let mut alerts = self.with_answers(raised)?;
         // One may have been resolved since.
         alerts.retain(|it| all || it.is_open);
         Ok((alerts, next_cursor))
@@ -43,12 +43,12 @@ impl Reads {
     /// One alert, if there is one of this number.
     pub fn alert(&self, number: u64) -> Result<Alert, ReadError> {
         let record = self.look_back(|it| it.record(number))?.ok_or(ReadError::UnknownEntry(number))?;
-        let found = self.attended(vec![record.entry()?])?.pop();
+        let found = self.with_answers(vec![record.entry()?])?.pop();
         found.ok_or(ReadError::UnknownEntry(number))
     }
 
     /// Adds people's answers to alerts, each given by the entry that raised it; other entries are left out.
-    fn attended(&self, mut raised: Vec<Entry>) -> Result<Vec<Alert>, ReadError> {
+    fn with_answers(&self, mut raised: Vec<Entry>) -> Result<Vec<Alert>, ReadError> {
         raised.retain(|it| matches!(it.event, Event::AlertRaised { .. }));
         let mut oldest: BTreeMap<EntityKey, u64> = BTreeMap::new();
         let mut said: BTreeMap<u64, (Option<Entry>, Option<Entry>)> = BTreeMap::new();

@@ -44,14 +44,14 @@ impl Reads {
             Ok(None)
         });
         match found {
-            Ok(Some(entry)) => Ok(Some(self.arrived(entry, &later)?)),
+            Ok(Some(entry)) => Ok(Some(self.to_arrival(entry, &later)?)),
             Ok(None) => Ok(None),
             Err(error) => if_here(error),
         }
     }
 
     /// `later` are the entries after it, the newest first.
-    fn arrived(&self, entry: Entry, later: &[Entry]) -> Result<Arrival, ReadError> {
+    fn to_arrival(&self, entry: Entry, later: &[Entry]) -> Result<Arrival, ReadError> {
         let root = |it: &Entry| it.cause.unwrap_or(it.seq);
         let together = later.iter().rev().filter(|it| root(it) == root(&entry));
         let changes = std::iter::once(&entry).chain(together).filter_map(|it| it.event.changes());

@@ -72,17 +72,17 @@ impl ReadError {
 
     pub(super) fn unknown_lifecycle(law: &Law, name: &Name) -> Self {
         let known = law.lifecycle_names().iter().map(Name::as_str);
-        Self::UnknownLifecycle { name: name.clone(), hint: near(name, known) }
+        Self::UnknownLifecycle { name: name.clone(), hint: spelling_hint(name, known) }
     }
 
     pub(super) fn unknown_pack(law: &Law, name: &str) -> Self {
         let known = law.packs().map(|it| it.name.as_str());
-        Self::UnknownPack { name: Name::new(name), hint: near(name, known) }
+        Self::UnknownPack { name: Name::new(name), hint: spelling_hint(name, known) }
     }
 }
 
 /// A suggestion by spelling.
-pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn spelling_hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     did_you_mean(name, known)
 }
 

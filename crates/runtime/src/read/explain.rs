@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::Command;
-use trackside_engine::decide::{BlockingEntity, TransitionOption, blocking_entities, ways};
+use trackside_engine::decide::{BlockingEntity, TransitionOption, blocking_entities, transition_options};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::query::Asking;
+use trackside_engine::query::QueryReader;
 use trackside_engine::refusal::Refusal;
 use trackside_engine::view::Needs;
 use trackside_engine::{Decision, Law, View, decide};
@@ -24,7 +24,7 @@ pub struct Explanation {
     pub entity: Arc<Entity>,
     pub now: Timestamp,
     /// Every rule that could be taken from here, with each of its conditions.
-    pub ways: Vec<TransitionOption>,
+    pub transitions: Vec<TransitionOption>,
     /// The outcome of each event now, fired by this actor without fields.
     pub trials: Vec<(Name, Trial)>,
     /// Its assignees, by the field that its lifecycle names for that.
@@ -34,7 +34,7 @@ pub struct Explanation {
     /// Events by which it can be claimed now, each with who may, as text.
     pub claimable: Vec<(Name, String)>,
     /// Other entities that keep a gate closed to this actor, and the transitions there that would open it.
-    pub kept_back_by: Vec<BlockingEntity>,
+    pub blocked_by: Vec<BlockingEntity>,
 }
 
 /// The outcome of an event.
@@ -57,7 +57,7 @@ impl Reads {
     pub fn explain(&self, key: &EntityKey, actor: &Actor) -> Result<Explanation, ReadError> {
         let (wanted, actor) = (key.clone(), actor.clone());
         let explained =
-            self.gateway.look(move |law, view, now| explained(law, view, &wanted, &actor, now))?;
+            self.gateway.evaluate(move |law, view, now| explain_entity(law, view, &wanted, &actor, now))?;
         explained.wait()?.ok_or_else(|| self.unknown(key))
     }
 
@@ -69,16 +69,16 @@ impl Reads {
             return Ok(Vec::new());
         }
         let (key, slot, actor) = (key.clone(), slot.clone(), actor.clone());
-        let stops = self.gateway.look(move |law, view, now| {
+        let stops = self.gateway.evaluate(move |law, view, now| {
             view.read(|it| it.entity(&key))?;
             let Some(entity) = view.image(&key) else { return Ok(Vec::new()) };
-            Asking { law, view, actor: &actor, shown: true, now }.stops(&entity, &slot)
+            QueryReader { law, view, actor: &actor, shown: true, now }.stops(&entity, &slot)
         })?;
         Ok(stops.wait()?)
     }
 }
 
-fn explained(
+fn explain_entity(
     law: &Law,
     view: &View,
     key: &EntityKey,
@@ -95,7 +95,7 @@ fn explained(
         let command = Command::fire(actor.clone(), key.clone(), event, Fields::default());
         Ok(trial(decide(law, view, &command, now)?).map(|it| (event.clone(), it)))
     }))?;
-    if !(Asking { law, view, actor, shown: true, now }).may_read(&entity)? {
+    if !(QueryReader { law, view, actor, shown: true, now }).may_read(&entity)? {
         return Ok(None);
     }
     let mut given_to = life.assignee.as_ref().map(|it| entity.ids(it)).unwrap_or_default();
@@ -103,11 +103,11 @@ fn explained(
     let able = Needs::collect(
         given_to.iter().map(|id| Ok(is_able(law, view, &entity, life, id, now)?.then(|| id.clone()))),
     )?;
-    let ways = ways(law, view, &entity, actor, now)?;
-    let claimable = claimable(life, &ways);
-    let kept_back_by = blocking_entities(law, view, &entity, actor, now)?;
+    let transitions = transition_options(law, view, &entity, actor, now)?;
+    let claimable = claimable(life, &transitions);
+    let blocked_by = blocking_entities(law, view, &entity, actor, now)?;
     let (trials, able) = (trials.into_iter().flatten().collect(), able.into_iter().flatten().collect());
-    Ok(Some(Explanation { entity, now, ways, trials, given_to, able, claimable, kept_back_by }))
+    Ok(Some(Explanation { entity, now, transitions, trials, given_to, able, claimable, blocked_by }))
 }
 
 fn trial(decision: Decision) -> Option<Trial> {
@@ -125,10 +125,10 @@ fn trial(decision: Decision) -> Option<Trial> {
 
 /// The events by which one of its rankings lets the admitted actors claim it, and who they are. The caller
 /// need not be one of them.
-fn claimable(life: &Lifecycle, ways: &[TransitionOption]) -> Vec<(Name, String)> {
+fn claimable(life: &Lifecycle, transitions: &[TransitionOption]) -> Vec<(Name, String)> {
     let mut all: Vec<(Name, String)> = Vec::new();
     for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {
-        let open = ways.iter().filter(|it| it.event == *event && it.is_open_to_others());
+        let open = transitions.iter().filter(|it| it.event == *event && it.is_open_to_others());
         let mut who: Vec<&str> = open.map(|it| it.who.as_str()).collect();
         who.dedup();
         if !who.is_empty() && !all.iter().any(|(it, _)| it == event) {
@@ -156,5 +156,7 @@ fn is_able(
     });
     let somebody = Actor::new(id.clone(), kind).with_roles(roles.flatten().cloned());
     let leads_on = |it: &TransitionOption| !it.to.is_empty();
-    Ok(ways(law, view, entity, &somebody, now)?.iter().any(|it| it.permitted && it.heard && leads_on(it)))
+    Ok(transition_options(law, view, entity, &somebody, now)?
+        .iter()
+        .any(|it| it.permitted && it.gates_open && leads_on(it)))
 }

@@ -6,15 +6,15 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
-use trackside_engine::query::tested;
+use trackside_engine::query::matches_filter;
 use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::guard::{Fault, GuardError, Outline};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_store::store::Listing;
 
-use super::error::near;
-use super::narrow::{Meaning, Narrow};
+use super::error::spelling_hint;
+use super::list_filter::{ConditionNames, ListFilter};
 use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads, page};
@@ -103,7 +103,7 @@ impl Reads {
         {
             if let Some(filter) = &query.filter {
                 let mut unanswered = Vec::new();
-                found.retain(|it| match tested(filter, it) {
+                found.retain(|it| match matches_filter(filter, it) {
                     Ok(wanted) => wanted,
                     Err(fault) => {
                         unanswered.push((it.clone(), fault));
@@ -117,12 +117,12 @@ impl Reads {
             if items.len() <= limit && walk.is_over(self.budget) {
                 if items.len() < limit {
                     let hint = hint(&life, indexed);
-                    return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
+                    return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
                 }
                 // There may be more: the next page shows it.
                 return Ok(Listed { next_cursor: items.last().map(cursor), items, seq });
             }
-            most = (most * 2).min(CHUNK).min(self.budget.saturating_sub(walk.looked())).max(1);
+            most = (most * 2).min(CHUNK).min(self.budget.saturating_sub(walk.entities_read())).max(1);
         }
         let more = items.len() > limit;
         items.truncate(limit);
@@ -155,7 +155,7 @@ impl Reads {
         for name in &query.states {
             let law = self.shared.law();
             if !law.definitions(&life.name).iter().any(|it| it.state(name).is_some()) {
-                let hint = near(name, life.states.iter().map(|it| it.name.as_str()));
+                let hint = spelling_hint(name, life.states.iter().map(|it| it.name.as_str()));
                 return Err(ReadError::UnknownState {
                     lifecycle: life.name.clone(),
                     name: name.clone(),
@@ -168,28 +168,28 @@ impl Reads {
             Some(id) if is_valid_id(id) => Some(EntityKey::new(query.lifecycle.clone(), id.as_str())),
             Some(other) => return Err(ReadError::Cursor(other.clone())),
         };
-        let mut narrow =
-            query.filter.as_ref().map(|it| self.narrow(it, &query.lifecycle)).unwrap_or_default();
+        let mut filtered =
+            query.filter.as_ref().map(|it| self.list_filter(it, &query.lifecycle)).unwrap_or_default();
         if !query.states.is_empty() {
             let asked = query.states.iter();
-            let known = narrow.states.take();
-            narrow.states = Some(
+            let known = filtered.states.take();
+            filtered.states = Some(
                 asked.filter(|it| known.as_ref().is_none_or(|known| known.contains(it))).cloned().collect(),
             );
         }
-        if narrow.is_empty() {
+        if filtered.is_empty() {
             return Ok(None);
         }
         let overdue_at = query.overdue.then(|| self.now());
-        let states = narrow.states.unwrap_or_default();
-        Ok(Some(Listing { lifecycle: None, states, indexed: narrow.indexed, overdue_at, after, most: 0 }))
+        let states = filtered.states.unwrap_or_default();
+        Ok(Some(Listing { lifecycle: None, states, indexed: filtered.indexed, overdue_at, after, most: 0 }))
     }
 
-    fn narrow(&self, filter: &Filter, lifecycle: &Name) -> Narrow {
+    fn list_filter(&self, filter: &Filter, lifecycle: &Name) -> ListFilter {
         let law = self.shared.law();
         let read = |slot| filter.read(slot).cloned();
-        let meaning = Meaning { law: &law, lifecycle, read: &read, params: &Fields::default() };
-        meaning.narrow(&filter.guard().outline())
+        let names = ConditionNames { law: &law, lifecycle, read: &read, params: &Fields::default() };
+        names.list_filter(&filter.guard().outline())
     }
 }
 

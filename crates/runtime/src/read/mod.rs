@@ -3,19 +3,19 @@
 //! Reads return only durable data and are monotonic: commits that are not flushed yet are laid over the projections.
 //! Only explanations and rankings wait for the decider.
 
-mod again;
 mod alerts;
 mod arrival;
 mod error;
 mod explain;
 mod history;
-mod lately;
 mod list;
-mod named;
-mod narrow;
+mod list_filter;
 mod notices;
-mod past;
+mod pack_query;
 mod read_view;
+mod recent_throughput;
+mod replayed_records;
+mod state_at;
 mod stats;
 mod survey;
 mod walk;
@@ -27,7 +27,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_engine::present::PresentedEntity;
-use trackside_engine::query::Asking;
+use trackside_engine::query::QueryReader;
 use trackside_engine::view::{Needs, Project};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
@@ -46,10 +46,10 @@ pub use error::ReadError;
 pub use explain::{Explanation, Trial};
 pub use history::{History, TimeIn};
 pub use list::{ListQuery, Listed};
-pub use named::NamedAnswer;
 pub use notices::{Noticed, Violation};
-pub use past::PastEntity;
+pub use pack_query::NamedAnswer;
 use read_view::ReadView;
+pub use state_at::PastEntity;
 pub use stats::{Lengths, Stats};
 pub use survey::{ProjectOverview, UNKNOWN};
 
@@ -82,7 +82,7 @@ impl Reads {
 
     /// The last entry on disk. Later reads are at least as new.
     pub fn seq(&self) -> u64 {
-        self.shared.committed()
+        self.shared.last_committed()
     }
 
     /// The time that reads use.
@@ -193,7 +193,7 @@ impl ReadView {
     /// For each of these entities, whether the actor may see it.
     fn may_read(&mut self, entities: &[Arc<Entity>], actor: &Actor) -> Result<Vec<bool>, ReadError> {
         self.ask(|law, view, now| {
-            let asking = Asking { law, view, actor, shown: true, now };
+            let asking = QueryReader { law, view, actor, shown: true, now };
             Needs::collect(entities.iter().map(|it| asking.may_read(it)))
         })
     }

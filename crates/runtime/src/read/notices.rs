@@ -50,7 +50,7 @@ impl Reads {
             let Entry { entity, event: Event::ViolationFound { rule, .. }, seq, .. } = record.entry()? else {
                 continue;
             };
-            let cleared_by = self.cleared(&entity, &rule, seq)?;
+            let cleared_by = self.clearing_entry(&entity, &rule, seq)?;
             found.push(Violation { record, entity, rule, cleared_by });
         }
         Ok((found, next_cursor))
@@ -76,7 +76,7 @@ impl Reads {
         let unwritten = UnflushedCommits::of(&self.shared);
         let is_open_wanted = kinds.contains(&OPEN_ALERT);
         let settled: BTreeSet<u64> = match is_open_wanted {
-            true => unwritten.after(0).filter_map(|(entry, _)| resolved(&entry.event)).collect(),
+            true => unwritten.after(0).filter_map(|(entry, _)| resolved_alert(&entry.event)).collect(),
             false => BTreeSet::new(),
         };
         let stored = self.store(|it| it.notices(kinds, after, limit + 1 + settled.len()))?;
@@ -128,7 +128,7 @@ impl Reads {
     }
 
     /// The entry by which a violation that was found at `seq` was cleared.
-    fn cleared(&self, key: &EntityKey, rule: &Name, seq: u64) -> Result<Option<u64>, ReadError> {
+    fn clearing_entry(&self, key: &EntityKey, rule: &Name, seq: u64) -> Result<Option<u64>, ReadError> {
         let Some(entity) = self.entity(key)? else { return Ok(None) };
         let mut cleared = None;
         let clears = |it: &Event| matches!(it, Event::ViolationCleared { rule: it } if it == rule);
@@ -145,7 +145,7 @@ impl Reads {
 }
 
 /// The alert that an event resolves.
-fn resolved(event: &Event) -> Option<u64> {
+fn resolved_alert(event: &Event) -> Option<u64> {
     match event {
         Event::AlertResolved { alert } => Some(*alert),
         _ => None,

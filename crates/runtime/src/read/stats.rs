@@ -63,7 +63,7 @@ impl Reads {
         for (entry, before) in
             unwritten.after(known.position).filter(|(it, _)| it.entity.lifecycle == *lifecycle)
         {
-            let Some(to) = entered(&entry.event) else { continue };
+            let Some(to) = entered_state(&entry.event) else { continue };
             if let Some(was) = &before.was {
                 let count = states.get(&was.state).copied().unwrap_or(0).saturating_sub(1);
                 states.insert(was.state.clone(), count);
@@ -81,7 +81,7 @@ impl Reads {
         for (_, state, ms) in late.build().dwell_times {
             stays.entry(state).or_default().add(ms);
         }
-        self.recall()?;
+        self.load_earlier_moves()?;
         let throughput = self.shared.tally.throughput(lifecycle, self.now());
         let refusals = self.shared.tally.refusals(Some(lifecycle));
         let started_at = self.shared.tally.began_at();
@@ -95,7 +95,7 @@ impl Reads {
 }
 
 /// The state that an event puts its entity into.
-pub(super) fn entered(event: &Event) -> Option<&Name> {
+pub(super) fn entered_state(event: &Event) -> Option<&Name> {
     match event {
         Event::Created { state, .. } => Some(state),
         Event::Transitioned { to, .. } | Event::Corrected { to, .. } | Event::Migrated { to, .. } => Some(to),

@@ -9,7 +9,7 @@ use trackside_store::StoreError;
 use trackside_store::projection_builder::OPEN_ALERT;
 use trackside_store::store::Census;
 
-use super::stats::entered;
+use super::stats::entered_state;
 use super::{MOST, ReadError, Reads};
 use crate::memory::UnflushedCommits;
 
@@ -60,7 +60,7 @@ impl Reads {
         let (mut entities, positions) = (seen.entities, seen.positions);
         let earliest = positions.values().copied().min().unwrap_or_default();
         for (entry, before) in unwritten.after(earliest) {
-            let Some(to) = entered(&entry.event) else { continue };
+            let Some(to) = entered_state(&entry.event) else { continue };
             let name = &entry.entity.lifecycle;
             // The lifecycles may have been read at different positions.
             if positions.get(name).is_none_or(|it| entry.seq <= *it) {

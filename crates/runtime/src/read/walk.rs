@@ -78,7 +78,7 @@ impl<'r> Walk<'r> {
     }
 
     /// The number of entities read so far, wanted or not.
-    pub fn looked(&self) -> usize {
+    pub fn entities_read(&self) -> usize {
         self.looked
     }
 

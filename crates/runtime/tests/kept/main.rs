@@ -4,17 +4,15 @@
 //! They are in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a
 //! server wrote, by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two
 //! versions of a pack, dropped payloads, an archived beginning, and a `state.db` of schema 1.
-#![allow(
+#![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout,
     reason = "tests stop at the first surprise"
 )]
 
 #[path = "../running/ground.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use the rest")]
+#[expect(dead_code, reason = "shared with other tests, which use the rest")]
 mod ground;
 mod story;
 
@@ -141,7 +139,7 @@ fn every_fixture_folder_starts_and_accepts_commands() {
         assert!(!found.is_empty(), "{what}");
         for before in &found {
             let ask = Ask::Seed(Seed { state: Some(before.state.clone()), ..Seed::new(before.key.clone()) });
-            accepted(&runtime, Command::new(admin.clone(), ask).because("It is looked at again"));
+            accepted(&runtime, Command::new(admin.clone(), ask).with_reason("It is looked at again"));
             let after = runtime.entity(&before.key).unwrap().unwrap();
             assert!(after.version > before.version && after.state == before.state, "{what}: {after:?}");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{AlertAction, Ask, Command, Fire, Migrate, What};
+use trackside_engine::command::{AlertAction, Ask, Command, Fire, Migrate, TransitionRef};
 use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
@@ -193,7 +193,7 @@ fn second_half(folder: &Path) {
         work.creates(&format!("kept.job/J-{n}"), job(&format!("title {n}"), "S-1"));
     }
     work.fires(bot(), "kept.job/J-4", "take");
-    let what = What::Event(Name::new("finish"));
+    let what = TransitionRef::Event(Name::new("finish"));
     let late = Fire {
         entity: key("kept.job/J-4"),
         what,
@@ -220,7 +220,7 @@ fn second_half(folder: &Path) {
     plant(&work.runtime, "kept.job/J-7", "OPEN", json!({ "title": "title 7", "watts": 200 }));
     work.sweeps();
     let ask = Ask::Correct { entity: key("kept.job/J-7"), to: None, fields: fields(json!({ "watts": 80 })) };
-    work.asks(Command::new(ada(), ask).because("It was too bright"));
+    work.asks(Command::new(ada(), ask).with_reason("It was too bright"));
     work.sweeps();
     // Left as it is: an open effect, a lease, a clock.
     work.fires(bot(), "kept.job/J-7", "take");

@@ -34,7 +34,7 @@ fn leak(runtime: &Runtime, id: &str) {
 
 fn attend(runtime: &Runtime, id: &str, alert: u64, action: AlertAction, note: &str) {
     let ask = Ask::HandleAlert { entity: key(&format!("small.pump/{id}")), alert, action };
-    runtime.gateway().unwrap().ask(Command::new(owner(), ask).because(note)).unwrap();
+    runtime.gateway().unwrap().ask(Command::new(owner(), ask).with_reason(note)).unwrap();
 }
 
 fn listed(runtime: &Runtime, all: bool) -> Vec<Alert> {

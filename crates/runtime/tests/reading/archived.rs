@@ -105,7 +105,7 @@ fn an_open_alert_is_listed_after_archiving() {
     files.put_back();
 
     let ask = Ask::HandleAlert { entity: key("small.pump/A"), alert, action: AlertAction::Resolve };
-    accepted(&runtime, Command::new(owner(), ask).because("a new seal"));
+    accepted(&runtime, Command::new(owner(), ask).with_reason("a new seal"));
     assert_eq!(open().unwrap(), [0; 0]);
     let (all, _) = reads.alerts(0, 50, true).unwrap();
     let resolved = all[0].resolved.as_ref().and_then(|it| it.reason.as_deref());

@@ -72,7 +72,7 @@ fn figures_equal_a_recount_flushed_or_not(stores: Stores) {
             }
             if n % 4 == 0 {
                 let why = json!({ "blockReason": "No disk" });
-                accepted(&runtime, fire(ada(), &text, "block", why).because("No disk"));
+                accepted(&runtime, fire(ada(), &text, "block", why).with_reason("No disk"));
                 plant(&runtime, &text, "INBOX", json!({ "title": "Anew" }));
             }
             let stats = reads.stats(&lifecycle).unwrap();
@@ -131,7 +131,7 @@ fn throughput_equals_a_recount_of_the_journal(stores: Stores) {
             accepted(&runtime, fire(ada(), &text, "start", plan()));
             if n % 3 == 0 {
                 let why = json!({ "blockReason": "No disk" });
-                accepted(&runtime, fire(ada(), &text, "block", why).because("No disk"));
+                accepted(&runtime, fire(ada(), &text, "block", why).with_reason("No disk"));
             }
             // Seconds at first, then minutes, so that both windows are left.
             let step = if n < 25 { 4_700 } else { 400_000 };

@@ -1,7 +1,6 @@
 //! Reads return only durable data, and never an older state than one that was returned before.
-#![allow(
+#![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
@@ -13,7 +12,6 @@ mod alerts;
 mod archived;
 mod figures;
 #[path = "../running/ground.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use the rest")]
 mod ground;
 mod lists;
 mod outbox;

@@ -28,7 +28,7 @@ fn wait(runtime: &Runtime, seconds: i64) {
 }
 
 fn on(runtime: &Runtime, event: &str, fields: serde_json::Value) -> AcceptedCommand {
-    accepted(runtime, fire(ada(), "mission.task/T-1", event, fields).because("so that it goes on"))
+    accepted(runtime, fire(ada(), "mission.task/T-1", event, fields).with_reason("so that it goes on"))
 }
 
 fn an_entity_is_shown_as_it_was_after_each_entry(stores: Stores) {

@@ -196,7 +196,7 @@ fn answers_alike(runtime: &Runtime, world: &World, folder: &Path, name: &str) ->
         for asked in &choices {
             for actor in &actors {
                 let expected = query::ask(&law, &world.view, query, actor, asked, world.now);
-                let found = reads.named(pack, &query.name, asked, actor);
+                let found = reads.run_query(pack, &query.name, asked, actor);
                 let what = format!("{pack}.{} of `{name}`, asked {asked:?}", query.name);
                 answers += 1;
                 match (expected, found) {

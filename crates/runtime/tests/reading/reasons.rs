@@ -29,7 +29,7 @@ fn every_transition_is_explained_with_the_values_of_its_conditions(stores: Store
     let seq = runtime.seq();
     let told = reads.explain(&key("mission.task/T-1"), &ada()).unwrap();
     assert_eq!(told.entity.state, *"ASSIGNED");
-    let way = |event: &str| told.ways.iter().find(|it| it.event == *event).unwrap();
+    let way = |event: &str| told.transitions.iter().find(|it| it.event == *event).unwrap();
     let start = way("start");
     assert!(start.permitted && start.to.iter().any(|it| it == "IN_PROGRESS"), "{start:#?}");
     assert!(start.takes.iter().any(|(name, _)| name == "workPlan"), "{start:#?}");
@@ -38,7 +38,7 @@ fn every_transition_is_explained_with_the_values_of_its_conditions(stores: Store
     assert!(start.checks.iter().any(|it| it.passed && !it.saw.is_empty()), "{start:#?}");
     let trial = |event: &str| told.trials.iter().find(|(it, _)| it == event).map(|(_, it)| it).unwrap();
     assert!(matches!(trial("start"), Trial::Refused(it) if it.code.as_str() == "requirement-missing"));
-    assert!(told.ways.iter().all(|way| told.trials.iter().any(|(it, _)| *it == way.event)));
+    assert!(told.transitions.iter().all(|way| told.trials.iter().any(|(it, _)| *it == way.event)));
     assert_eq!(runtime.seq(), seq, "nothing was written");
     let shown = reads.present(&key("mission.task/T-1"), &ada()).unwrap();
     assert!(shown.facts.allowed.contains(&Name::new("IN_PROGRESS")), "{shown:?}");

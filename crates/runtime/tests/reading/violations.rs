@@ -42,7 +42,7 @@ fn set(runtime: &Runtime, id: &str, watts: i64) {
         to: None,
         fields: fields(json!({ "watts": watts })),
     };
-    accepted(runtime, Command::new(owner(), ask).because("It was too bright"));
+    accepted(runtime, Command::new(owner(), ask).with_reason("It was too bright"));
 }
 
 /// Entity, rule, and the entry that cleared it.

@@ -21,10 +21,10 @@ fn create(runtime: &Runtime, id: &str, json: serde_json::Value) {
     accepted(runtime, Command::new(hank(), Ask::Create { entity: key(id), fields: fields(json) }));
 }
 
-/// A turn without requests: everything that may be evicted is.
+/// A step without requests: everything that may be evicted is.
 fn idle(runtime: &Runtime) {
     runtime.wait_until_written().unwrap();
-    runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();
+    runtime.gateway().unwrap().evaluate(|_, _, _| Ok(())).unwrap().wait().unwrap();
 }
 
 fn options() -> Options {
@@ -51,9 +51,9 @@ fn entities_are_evicted_under_reads_only() {
             view.entity(&task).here().and_then(|it| it.fields.value("title").as_str().map(str::to_owned))
         };
         let seen =
-            runtime.gateway().unwrap().look(move |_, view, _| view.read(&title)).unwrap().wait().unwrap();
+            runtime.gateway().unwrap().evaluate(move |_, view, _| view.read(&title)).unwrap().wait().unwrap();
         assert_eq!(seen.as_deref(), Some("Write the page"));
-        // The entities of the present turn come on top.
+        // The entities of the present step come on top.
         assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
     }
     idle(&runtime);
@@ -103,7 +103,7 @@ fn entities_are_evicted_from_a_full_cache_after_a_flush() {
         let look = runtime
             .gateway()
             .unwrap()
-            .look(move |_, view, _| view.read(|it| it.entity(&one).here().is_some()));
+            .evaluate(move |_, view, _| view.read(|it| it.entity(&one).here().is_some()));
         assert_eq!(look.unwrap().wait(), Ok(true));
         assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
         if cached() == MOST - 1 {
@@ -132,9 +132,9 @@ fn groups_are_evicted_and_counted_correctly() {
         assert!(held() <= MOST, "{} groups", held());
         for n in 0..60 {
             let group = GroupKey { of: key(&format!("store.box/B-{n}")), name: Name::new("things") };
-            let counted = runtime.gateway().unwrap().look(move |_, view, _| {
+            let counted = runtime.gateway().unwrap().evaluate(move |_, view, _| {
                 view.read(|view| {
-                    let listed = view.listed(&group).here();
+                    let listed = view.group_with_members(&group).here();
                     let listed = listed.map_or(0, |it| it.members.values().flatten().count());
                     (view.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()), listed)
                 })

@@ -53,7 +53,7 @@ fn a_new_parent_counts_the_child_created_in_the_same_command() {
     let runtime = start(&MemoryStore::new(), kin(1, CHILD));
     child(&runtime, "C-1", "P-1");
     let group = GroupKey { of: key("kin.parent/P-1"), name: Name::new("children") };
-    let counted = runtime.gateway().unwrap().look(move |_, view, _| {
+    let counted = runtime.gateway().unwrap().evaluate(move |_, view, _| {
         view.read(|it| it.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()))
     });
     assert_eq!(counted.unwrap().wait(), Ok(1));
@@ -161,7 +161,7 @@ fn evicted_values_and_keys_still_count() {
         // A write and a decision: everything that may be evicted is.
         assigned(&runtime, &format!("U-{round}"));
         runtime.wait_until_written().unwrap();
-        runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();
+        runtime.gateway().unwrap().evaluate(|_, _, _| Ok(())).unwrap().wait().unwrap();
         let figures = runtime.figures();
         let kept = [&figures.cached_values, &figures.cached_keys].map(Figures::get);
         assert!(kept.iter().all(|it| *it <= 5), "{kept:?}");

@@ -120,7 +120,7 @@ fn an_atomic_batch_is_all_or_nothing_and_answers_for_each_command() {
     assert_eq!(codes, [None, Some("requirement-missing"), None, Some("no-such-edge")]);
     assert_eq!(runtime.seq(), seq, "nothing was changed");
     let all = [start("T-1", plan()), start("T-2", plan())];
-    let answers = together(&runtime, &all).done().unwrap();
+    let answers = together(&runtime, &all).into_answers().unwrap();
     let places: Vec<_> = answers
         .iter()
         .map(|it| match it {
@@ -145,7 +145,7 @@ fn a_repeated_batch_is_answered_from_memory_and_from_the_store() {
     let start = |id: &str| keyed(fire(ada(), &format!("mission.task/{id}"), "start", plan()), id);
     let both = [start("T-1"), start("T-2")];
     let first: Vec<(u64, usize, usize)> = together(&runtime, &both)
-        .done()
+        .into_answers()
         .unwrap()
         .iter()
         .map(|it| match it {
@@ -158,13 +158,13 @@ fn a_repeated_batch_is_answered_from_memory_and_from_the_store() {
         other => panic!("it was done again: {other:?}"),
     };
     for _ in 0..2 {
-        let again: Vec<_> = together(&runtime, &both).done().unwrap().iter().map(replayed).collect();
+        let again: Vec<_> = together(&runtime, &both).into_answers().unwrap().iter().map(replayed).collect();
         assert_eq!(again, first);
         runtime.wait_until_written().unwrap();
         assigned(&runtime, "T-4");
     }
     // A new one beside a known one; and the same key twice in one batch.
-    let mixed = together(&runtime, &[start("T-2"), start("T-3"), start("T-3")]).done().unwrap();
+    let mixed = together(&runtime, &[start("T-2"), start("T-3"), start("T-3")]).into_answers().unwrap();
     assert_eq!(replayed(&mixed[0]), first[1]);
     let CommandAnswer::Accepted(new) = &mixed[1] else { panic!("{mixed:?}") };
     assert_eq!(replayed(&mixed[2]).0, new.entries[0].seq);
@@ -189,10 +189,10 @@ fn a_full_queue_rejects_callers() {
     // Keeps the decider busy, so that the queue stays full.
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
-    let _busy = gateway.look(move |_, _, _| Ok(wait.lock().unwrap().recv().ok())).unwrap();
+    let _busy = gateway.evaluate(move |_, _, _| Ok(wait.lock().unwrap().recv().ok())).unwrap();
     let mut overloaded = None;
     for _ in 0..100 {
-        if let Err(failure) = gateway.look(|_, _, _| Ok(())) {
+        if let Err(failure) = gateway.evaluate(|_, _, _| Ok(())) {
             overloaded = Some(failure);
             break;
         }
@@ -206,7 +206,7 @@ fn after_a_stop_callers_get_an_error() {
     let runtime = started(Arc::new(MemoryStore::new()), manual());
     let gateway = runtime.gateway().unwrap().clone();
     runtime.stop();
-    assert_eq!(gateway.look(|_, _, _| Ok(())).err(), Some(Failure::Stopped));
+    assert_eq!(gateway.evaluate(|_, _, _| Ok(())).err(), Some(Failure::Stopped));
 }
 
 #[test]

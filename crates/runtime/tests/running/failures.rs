@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
@@ -31,12 +31,12 @@ fn projections_written_despite_an_error_are_not_stuck() {
     team(&runtime);
     assigned(&runtime, "T-1");
     for _ in 0..2_000 {
-        if runtime.lag() == 0 && runtime.trouble().is_none() {
+        if runtime.lag() == 0 && runtime.problem().is_none() {
             return;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("{} entries behind: {:?}", runtime.lag(), runtime.trouble());
+    panic!("{} entries behind: {:?}", runtime.lag(), runtime.problem());
 }
 
 #[test]
@@ -114,9 +114,9 @@ fn keys_that_cannot_expire_are_reported() {
         _ => None,
     });
     let runtime = started(Arc::new(store), manual());
-    until("it is told", || runtime.trouble().is_some_and(|it| it.contains("old idempotency keys")));
+    until("it is told", || runtime.problem().is_some_and(|it| it.contains("old idempotency keys")));
     failing.store(false, Ordering::Relaxed);
-    until("it is over", || runtime.trouble().is_none());
+    until("it is over", || runtime.problem().is_none());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_sweep_is_answered_after_a_failed_commit() {
     });
     let runtime = started(Arc::new(store), manual());
     team(&runtime);
-    // More than one turn covers.
+    // More than one step covers.
     for number in 0..400 {
         assigned(&runtime, &format!("T-{number}"));
     }
@@ -153,9 +153,13 @@ fn a_sweep_is_answered_after_a_failed_commit() {
 #[test]
 fn timers_wait_while_projections_are_too_far_behind() {
     let failing = Arc::new(AtomicBool::new(false));
-    let fails = failing.clone();
+    let (fails, attempts) = (failing.clone(), Arc::new(AtomicUsize::new(0)));
+    let counted = attempts.clone();
     let store = MemoryStore::with_faults(move |call: Call| match call {
-        Call::Project(_) if fails.load(Ordering::Relaxed) => Some(StoreFault::Before),
+        Call::Project(_) if fails.load(Ordering::Relaxed) => {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Some(StoreFault::Before)
+        }
         _ => None,
     });
     let options =
@@ -172,7 +176,8 @@ fn timers_wait_while_projections_are_too_far_behind() {
     let later = start_of_time().plus(Span(7 * 24 * 60 * 60 * 1_000));
     let advance = runtime.gateway().unwrap().advance(later).unwrap();
     until("they begin to fire", || runtime.lag() > 100);
-    std::thread::sleep(Duration::from_millis(500));
+    let tried = attempts.load(Ordering::Relaxed);
+    until("the flusher has tried again many times", || attempts.load(Ordering::Relaxed) > tried + 200);
     let waiting = runtime.lag();
     assert!(waiting < 300, "{waiting} entries wait to be written");
     failing.store(false, Ordering::Relaxed);
@@ -181,6 +186,9 @@ fn timers_wait_while_projections_are_too_far_behind() {
     let asked = runtime.seq();
     assert!(asked > before + 500, "{before} entries, then {asked}: timers fired after all");
 }
+
+/// Failed reads to wait for, at most one in 5 ms.
+const MORE_READS: usize = 20;
 
 #[test]
 fn an_unreadable_store_is_reported_and_timers_fire_after_recovery() {
@@ -205,12 +213,11 @@ fn an_unreadable_store_is_reported_and_timers_fire_after_recovery() {
     failing.store(true, Ordering::Relaxed);
     let later = start_of_time().plus(Span(7 * 24 * 60 * 60 * 1_000));
     let advance = runtime.gateway().unwrap().advance(later).unwrap();
-    until("it is told", || runtime.trouble().is_some_and(|it| it.contains("timers wait")));
-    let before = reads.load(Ordering::Relaxed);
-    std::thread::sleep(Duration::from_millis(500));
-    let tried = reads.load(Ordering::Relaxed) - before;
-    assert!(tried < 100, "it was tried {tried} times in a while");
+    until("it is told", || runtime.problem().is_some_and(|it| it.contains("timers wait")));
+    let (before, begun) = (reads.load(Ordering::Relaxed), Instant::now());
+    until("it is tried again", || reads.load(Ordering::Relaxed) > before + MORE_READS);
+    assert!(begun.elapsed() > Duration::from_millis(MORE_READS as u64 * 5), "it is tried without pauses");
     failing.store(false, Ordering::Relaxed);
     advance.wait().unwrap();
-    until("it is over", || runtime.trouble().is_none());
+    until("it is over", || runtime.problem().is_none());
 }

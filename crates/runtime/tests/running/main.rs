@@ -1,12 +1,5 @@
 //! A project that runs: commands, commits, restarts, time.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod bounds;
 mod cold;

@@ -45,7 +45,6 @@ pub(crate) fn hash_of(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
 
     #[test]

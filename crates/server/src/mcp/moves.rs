@@ -61,7 +61,7 @@ async fn no_report(
 ) -> Refused {
     let (seen, actor) = (key.clone(), caller.actor().clone());
     let ways = match app.read(move |reads| reads.explain(&seen, &actor)).await {
-        Ok(explanation) => explanation.ways,
+        Ok(explanation) => explanation.transitions,
         Err(refused) => return refused,
     };
     let mut here: Vec<&str> = ways.iter().filter(|it| it.permitted).map(|it| it.event.as_str()).collect();

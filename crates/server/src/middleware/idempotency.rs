@@ -186,8 +186,6 @@ impl KeptAnswers {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use std::time::Duration;
 
     use super::*;

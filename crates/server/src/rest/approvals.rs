@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Ask, Fire, What};
+use trackside_engine::command::{Ask, Fire, TransitionRef};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::{Face, Lifecycle};
@@ -150,7 +150,13 @@ pub(crate) async fn decide(
         return Err(Refused::new(ProblemCode::NoSuchDecision, detail));
     };
     let fields = sent(&life, face, &event, &body);
-    let fire = Fire { entity, what: What::Event(event), fields, fence: None, if_version: headers.if_version };
+    let fire = Fire {
+        entity,
+        what: TransitionRef::Event(event),
+        fields,
+        fence: None,
+        if_version: headers.if_version,
+    };
     let command = command(&caller, &headers, Ask::Fire(fire), body.note.as_deref());
     Ok(carry_out(&app, &caller, command).await?.into_response_with(StatusCode::OK))
 }

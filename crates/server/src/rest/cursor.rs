@@ -91,8 +91,6 @@ fn not_a_cursor(text: &str) -> Refused {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     #[test]

@@ -72,9 +72,9 @@ fn explain_body(
         given_to: it.given_to.clone(),
         able_to_act: it.able.clone(),
         claimable: it.claimable.iter().map(claim).collect(),
-        kept_back_by: it.kept_back_by.iter().map(BlockingEntityBody::from).collect(),
+        kept_back_by: it.blocked_by.iter().map(BlockingEntityBody::from).collect(),
         ready,
-        transitions: it.ways.iter().map(TransitionOptionBody::from).collect(),
+        transitions: it.transitions.iter().map(TransitionOptionBody::from).collect(),
         attempts: it.trials.iter().map(|(event, trial)| attempt(event, trial)).collect(),
         waiting_for: waiting(it),
         next: next.map(PendingTimer::body),
@@ -103,7 +103,7 @@ pub(super) fn pending_timers<'a>(it: &'a Explanation, life: Option<&'a Lifecycle
             // The expiry of a lease is a timer of its slot.
             None => life.slots.iter().find(|slot| lease_timer(&slot.name) == *name)?.lost.as_ref(),
         });
-        let led = it.ways.iter().filter(|way| Some(&way.event) == then).flat_map(|it| &it.to);
+        let led = it.transitions.iter().filter(|way| Some(&way.event) == then).flat_map(|it| &it.to);
         let mut to: Vec<&Name> = led.collect();
         to.dedup();
         Some(PendingTimer { name, at: timer.due?, ends_at: timer.ends_at()?, then, to })
@@ -150,7 +150,7 @@ fn attempt(event: &Name, trial: &Trial) -> AttemptBody {
 /// The reasons why the entity is blocked, without duplicates: who must act, and which conditions fail.
 fn waiting(it: &Explanation) -> Vec<WaitingFor> {
     let mut all: Vec<WaitingFor> = Vec::new();
-    for way in &it.ways {
+    for way in &it.transitions {
         let failed = way.checks.iter().filter(|it| !it.passed);
         let unmet = failed.map(|it| it.message.clone().unwrap_or_else(|| it.rule.to_string()));
         let line = WaitingFor {
@@ -174,7 +174,7 @@ fn summary(it: &Explanation, ready: &[Name], requests: &[OpenRequest], next: Opt
     for it in requests {
         text.push_str(&format!(" {}", it.in_words));
     }
-    if it.ways.is_empty() {
+    if it.transitions.is_empty() {
         text.push_str(" It has ended: nothing moves it any more.");
     } else if ready.is_empty() {
         text.push_str(" Nothing that you could ask for now would move it.");
@@ -184,9 +184,9 @@ fn summary(it: &Explanation, ready: &[Name], requests: &[OpenRequest], next: Opt
     for (event, who) in &it.claimable {
         text.push_str(&format!(" It can be claimed ({event}) by: {who}."));
     }
-    for keeper in &it.kept_back_by {
+    for keeper in &it.blocked_by {
         text.push_str(&format!(" {} keeps it back: {}.", keeper.entity, keeper.says.trim_end_matches('.')));
-        for it in &keeper.openers {
+        for it in &keeper.unblock_options {
             text.push_str(&format!(" {} there would help, by: {}.", it.event, it.who));
         }
     }

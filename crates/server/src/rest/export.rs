@@ -39,7 +39,7 @@ fn write(app: &App, visibility: &Visibility, whole: bool, out: &mut JsonLines) -
     let (mut reader, archive) = (store.reader()?, store.archive()?);
     let now = app.reads.now();
     let clock = app.runtime.options().clock.is_manual().then_some(now);
-    out.say(&export_lines::about(now, upto, whole, clock))?;
+    out.say(&export_lines::header_line(now, upto, whole, clock))?;
     for it in reader.definitions()? {
         out.say(&export_lines::definition(&it))?;
     }

@@ -19,7 +19,7 @@ pub(crate) async fn healthz() -> Json<HealthBody> {
 #[utoipa::path(get, path = "/readyz", tag = "health", operation_id = "readyz", security(()),
     responses((status = 200, body = ReadyBody), (status = "4XX", body = Problem, content_type = "application/problem+json"), (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
-    if let Some(trouble) = app.runtime.trouble() {
+    if let Some(trouble) = app.runtime.problem() {
         let detail = format!("The store cannot be used: {trouble}");
         return Refused::new(ProblemCode::Unavailable, detail).into_response();
     }

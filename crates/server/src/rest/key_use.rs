@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Ask, Command, Said};
+use trackside_engine::command::{Ask, Command, RequestDigest};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::{Code, Refusal};
 use trackside_lifecycle::hex;
@@ -55,8 +55,8 @@ impl KeyUse {
     }
 
     /// The form in which it is journalled.
-    pub fn said(&self, place: Option<usize>) -> Said {
-        Said { digest: self.digest(), place }
+    pub fn said(&self, place: Option<usize>) -> RequestDigest {
+        RequestDigest { digest: self.digest(), place }
     }
 }
 

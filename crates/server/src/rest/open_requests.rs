@@ -68,11 +68,11 @@ fn request(reads: &Reads, law: &Law, key: &EntityKey, actor: &Actor) -> Result<O
     let life = law.definition(&key.lifecycle, it.entity.definition).map(|it| &**it);
     let face = life.and_then(|it| it.face.as_ref());
     let decisions: Vec<&Name> = face.iter().flat_map(|it| [&it.approve, &it.deny]).flatten().collect();
-    let ways = it.ways.iter().filter(|it| decisions.contains(&&it.event));
+    let ways = it.transitions.iter().filter(|it| decisions.contains(&&it.event));
     let decider = |it: &TransitionOption| EventOption {
         event: it.event.clone(),
         who: it.who.clone(),
-        permitted: it.permitted && it.heard,
+        permitted: it.permitted && it.gates_open,
     };
     let deciders = ways.clone().map(decider).collect();
     let timers = pending_timers(&it, life);

@@ -67,7 +67,7 @@ pub(crate) async fn named(
     let answer = app.blocking(move |app| {
         let reads = &app.reads;
         let asked: Fields = asked.iter().map(|(name, value)| (name.as_str(), Sent::text(value))).collect();
-        Ok(match reads.named(&pack, &name, &asked, &actor)? {
+        Ok(match reads.run_query(&pack, &name, &asked, &actor)? {
             NamedAnswer::Entities(found) => {
                 let (found, next_cursor) = cursors.part(found, &page, |it| it.key.id.to_string())?;
                 let items = QueryItems::Entities(entity_bodies(reads, &found, &actor)?);

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use trackside_engine::command::Said;
+use trackside_engine::command::RequestDigest;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
@@ -43,7 +43,7 @@ fn drop_payloads(
     app: &App,
     by: Requester,
     body: RedactBody,
-    once: Option<(Name, Said)>,
+    once: Option<(Name, RequestDigest)>,
 ) -> Result<RedactReply, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
     let records = records(app, &entity)?;

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use trackside_engine::command::{Ask, Fire, What};
+use trackside_engine::command::{Ask, Fire, TransitionRef};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Moved, Problem, TransitionBody};
@@ -57,10 +57,10 @@ pub(crate) async fn fired(
 }
 
 /// The transition by name or by target.
-pub(crate) fn what(to: Option<&str>, event: Option<&str>) -> Result<What, Refused> {
+pub(crate) fn what(to: Option<&str>, event: Option<&str>) -> Result<TransitionRef, Refused> {
     match (to, event) {
-        (Some(to), None) => Ok(What::To(Name::new(to))),
-        (None, Some(event)) => Ok(What::Event(Name::new(event))),
+        (Some(to), None) => Ok(TransitionRef::To(Name::new(to))),
+        (None, Some(event)) => Ok(TransitionRef::Event(Name::new(event))),
         (Some(_), Some(_)) => Err(Refused::shape("Send either `to` (a state) or `event`, not both")),
         (None, None) => {
             Err(Refused::shape("Send `to` (the target state) or `event` (the transition's name)"))

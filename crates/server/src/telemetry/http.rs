@@ -100,7 +100,7 @@ impl Endpoint {
         let others = [("other".to_owned(), &self.other), ("gone".to_owned(), &self.abandoned)];
         let counted = known.chain(others).map(|(name, count)| (name, count.load(Ordering::Relaxed)));
         let statuses = counted.filter(|(_, count)| *count > 0).collect();
-        Answered { route: self.route.clone(), method: self.method, statuses, took: self.took.observed() }
+        Answered { route: self.route.clone(), method: self.method, statuses, took: self.took.snapshot() }
     }
 }
 

@@ -75,16 +75,16 @@ fn commands(app: &App, page: &mut MetricsPage, is_told: &dyn Fn(&Name) -> bool) 
     };
     let alerts = ["info", "warning", "error", "critical"].map(severity);
     page.counter("trackside_alerts_raised", "Alerts that were raised, by severity.", alerts);
-    let late = [(Vec::new(), figures.lateness.observed())];
+    let late = [(Vec::new(), figures.lateness.snapshot())];
     let help = "Delay between the due time of timers and their firing.";
     page.histogram("trackside_timer_lateness_seconds", help, Unit::Seconds, late);
 }
 
 fn commits(app: &App, page: &mut MetricsPage) {
     let (runtime, figures) = (&app.runtime, app.runtime.figures());
-    let took = [(Vec::new(), figures.commit_span.observed())];
+    let took = [(Vec::new(), figures.commit_span.snapshot())];
     page.histogram("trackside_commit_duration_seconds", "Duration of durable commits.", Unit::Seconds, took);
-    let sizes = [(Vec::new(), figures.commit_size.observed())];
+    let sizes = [(Vec::new(), figures.commit_size.snapshot())];
     page.histogram("trackside_commit_commands", "Commands per commit.", Unit::One, sizes);
     let failed = unlabelled(Figures::get(&figures.failed_commits));
     page.counter("trackside_failed_commits", "Commits that failed.", failed);
@@ -105,7 +105,7 @@ fn commits(app: &App, page: &mut MetricsPage) {
     page.gauge("trackside_queue_limit", "The limit of the queue.", unlabelled(most));
     let overloaded = unlabelled(Figures::get(&figures.overloaded));
     page.counter("trackside_overloaded", "Requests rejected because the queue is full.", overloaded);
-    let available = unlabelled(u64::from(runtime.trouble().is_none()));
+    let available = unlabelled(u64::from(runtime.problem().is_none()));
     page.gauge("trackside_store_available", "1 while the store can be used, 0 while it cannot.", available);
     let cached =
         [("entities", &figures.cached), ("values", &figures.cached_values), ("keys", &figures.cached_keys)];

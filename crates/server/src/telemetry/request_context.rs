@@ -49,13 +49,14 @@ impl RequestContext {
 
     /// Records the time that a command waited, was decided and was committed, as spans.
     pub fn record_stages(&self, lifecycle: Option<&str>, stages: &Stages) {
-        let (taken, decided, answered) = (stages.taken(), stages.decided(), stages.answered());
+        let (taken, decided, answered) =
+            (stages.taken_after(), stages.decided_after(), stages.answered_after());
         let parts = [
             ("wait", Some(Duration::ZERO), taken),
             ("decide", taken, decided),
             ("commit", decided, answered),
         ];
-        let begun = SystemTime::now() - stages.begun().elapsed();
+        let begun = SystemTime::now() - stages.started_at().elapsed();
         let begun = begun.duration_since(UNIX_EPOCH).unwrap_or_default();
         let nanos = |it: Duration| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX);
         dispatcher::with_default(&self.dispatch, || {

@@ -346,7 +346,7 @@ impl Courier {
     async fn disable(&self, why: &str) -> Result<(), Stop> {
         let key = EntityKey { lifecycle: Name::new(WEBHOOK), id: self.webhook.clone() };
         let fields = [("why", Value::text(why))].into_iter().collect();
-        let command = Command::fire(Actor::engine(), key, "disable", fields).because(why);
+        let command = Command::fire(Actor::engine(), key, "disable", fields).with_reason(why);
         self.app.gateway.submit(command)?.await?;
         warn!(webhook = &*self.webhook, why, "a webhook is off");
         Ok(())

@@ -238,7 +238,6 @@ fn every_route_admits_the_right_callers() {
     let routes: BTreeSet<(&str, &str)> = ROWS.iter().map(|it| (it.method, it.path)).collect();
     assert!(wrong.is_empty(), "{} of {cells} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
     let (routes, callers, rows) = (routes.len(), CALLERS.len(), ROWS.len());
-    #[allow(clippy::print_stdout, reason = "how large it is, for whoever looks")]
     {
         println!("authorisation matrix: {routes} routes, {callers} callers, {rows} rows, {cells} cells");
     }

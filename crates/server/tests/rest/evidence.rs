@@ -41,7 +41,7 @@ fn evidence_contains_the_entity_its_approvals_and_artifacts_only() {
     };
     let verdict = verify(bytes.as_slice(), &[end]).unwrap();
     assert_eq!(
-        verdict.judged(),
+        verdict.judgement(),
         EvidenceJudgement::Intact,
         "{:#?} {:#?}",
         verdict.audit.problems,
@@ -76,7 +76,7 @@ fn evidence_with_redacted_entries_verifies() {
     assert!(!String::from_utf8_lossy(&bytes).contains("sekrit-4711"));
     let verdict = verify(bytes.as_slice(), &[]).unwrap();
     assert_eq!(
-        verdict.judged(),
+        verdict.judgement(),
         EvidenceJudgement::Intact,
         "{:#?} {:#?}",
         verdict.audit.problems,

@@ -1,6 +1,6 @@
 //! A real server on a free port, a real folder, a manual clock, and a client.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

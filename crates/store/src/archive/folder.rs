@@ -190,7 +190,9 @@ impl Archive {
             progress(auditor.at().seq.saturating_sub(from.seq), all);
         }
         let archived = base.seq.saturating_sub(from.seq);
-        audit::rest(reader, &mut auditor, head.chain, &mut |done, _| progress(archived + done, all))?;
+        audit::check_records(reader, &mut auditor, head.chain, &mut |done, _| {
+            progress(archived + done, all)
+        })?;
         let changed = rules::audit(reader, auditor.in_force(), from.seq, head.chain.seq)?;
         auditor.rules(changed);
         Ok(auditor.finish(Some(head.chain)))

@@ -62,7 +62,7 @@ pub fn verify(
 }
 
 /// Checks all records of a journal up to `head`.
-pub(crate) fn rest(
+pub(crate) fn check_records(
     reader: &mut dyn Reader,
     auditor: &mut Auditor,
     head: Chain,

@@ -1,5 +1,4 @@
 //! Records tampered with in every way, each found and named.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

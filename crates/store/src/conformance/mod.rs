@@ -1,7 +1,7 @@
 //! Tests that every store must pass.
 //!
 //! Implement [`StorePlace`] for a store and put `conformance!(|| Box::new(MyPlace::new()))` into a test module.
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,

@@ -179,7 +179,7 @@ struct Writing<'a> {
 impl Writing<'_> {
     fn does(&mut self, ask: Ask) {
         self.world.advance(Span::seconds(60));
-        let mut command = Command::new(ada(), ask).because("she wants it");
+        let mut command = Command::new(ada(), ask).with_reason("she wants it");
         command.idempotency_key = Some(name(&format!("k{}", self.press.chain.seq)));
         let entries = match self.world.submit(&command) {
             Outcome::Accepted { entries, .. } => self.world.journal[entries].to_vec(),

@@ -100,7 +100,8 @@ pub(super) fn projected(law: &Law, view: &mut View, entries: &[Entry], every: us
             builder.add(entry, view.get(&entry.entity).map(StateBefore::of).as_ref());
             apply(view, entry);
         }
-        let images: BTreeMap<_, _> = builder.touched().map(|it| (it.clone(), view.image(it))).collect();
+        let images: BTreeMap<_, _> =
+            builder.touched_entities().map(|it| (it.clone(), view.image(it))).collect();
         for entity in images.into_values().flatten() {
             let life = law.definition(&entity.key.lifecycle, entity.definition).unwrap().clone();
             builder.entity(entity, &life);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const LENGTH: usize = 64;
 
 /// Every run of exactly 64 lower-case hexadecimal digits that stands by itself.
-pub(super) fn referred(text: &str, into: &mut BTreeSet<String>) {
+pub(super) fn collect_digests(text: &str, into: &mut BTreeSet<String>) {
     let words = text.split(|it: char| !it.is_ascii_alphanumeric());
     let names = words.filter(|it| it.len() == LENGTH && it.bytes().all(is_digit));
     into.extend(names.map(str::to_owned));
@@ -25,7 +25,7 @@ mod tests {
         let name = "0123456789abcdef".repeat(4);
         let found = |text: String| {
             let mut all = BTreeSet::new();
-            referred(&text, &mut all);
+            collect_digests(&text, &mut all);
             all.into_iter().collect::<Vec<_>>()
         };
         for text in [

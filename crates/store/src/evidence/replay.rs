@@ -7,7 +7,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::{View, apply};
 
 use super::line::EntitySummary;
-use super::references::referred;
+use super::references::collect_digests;
 use crate::{Record, StoreError};
 
 /// Entities computed from the entries so far.
@@ -35,7 +35,7 @@ impl Replay {
         entry.key = None;
         apply(&mut self.view, &entry);
         if let Some(payload) = &record.payload {
-            referred(payload, &mut self.artifacts);
+            collect_digests(payload, &mut self.artifacts);
         }
         let seen = self.seen.entry(entry.entity.clone()).or_default();
         seen.entries += 1;

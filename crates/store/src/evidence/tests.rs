@@ -1,10 +1,4 @@
 //! A file tampered with in every part, each change found and named.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
 
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -99,7 +93,7 @@ fn found(change: impl FnOnce(&mut Vec<Json>)) -> Vec<String> {
     change(&mut lines);
     let verdict = judged(&lines);
     let told = told(&verdict);
-    assert_eq!(verdict.judged() == EvidenceJudgement::Broken, !told.is_empty());
+    assert_eq!(verdict.judgement() == EvidenceJudgement::Broken, !told.is_empty());
     told
 }
 
@@ -126,7 +120,7 @@ fn untouched_evidence_is_intact_and_complete() {
     let lines = file_of(written(), &wanted());
     let verdict = judged(&lines);
     assert_eq!(told(&verdict), [""; 0]);
-    assert_eq!(verdict.judged(), EvidenceJudgement::Intact);
+    assert_eq!(verdict.judgement(), EvidenceJudgement::Intact);
     assert_eq!((verdict.audit.entries, verdict.hidden), (11, 6), "from its first entry to the end");
     assert_eq!((verdict.audit.from.seq, verdict.audit.to.seq), (1, 12));
     assert_eq!(verdict.about.approvals, [REQUEST]);
@@ -276,7 +270,7 @@ fn a_forged_file_does_not_match_the_noted_end() {
     let mut story = story();
     story[8] = changed(9, OWN, "cost", Value::Float(0.25));
     let forged = file_of(Press::default().batch(&story).records, &wanted());
-    assert_eq!(judged(&forged).judged(), EvidenceJudgement::Intact, "the file itself is intact");
+    assert_eq!(judged(&forged).judgement(), EvidenceJudgement::Intact, "the file itself is intact");
     // A noted end within the range is compared, whether or not the entry is included.
     for seq in [9, 11, 12] {
         let verdict = verify(text(&forged).as_bytes(), &[noted(seq)]).unwrap();

@@ -61,7 +61,7 @@ pub enum EvidenceJudgement {
 }
 
 impl EvidenceVerdict {
-    pub fn judged(&self) -> EvidenceJudgement {
+    pub fn judgement(&self) -> EvidenceJudgement {
         match self.audit.is_clean() && self.flaws.is_empty() {
             true => EvidenceJudgement::Intact,
             false => EvidenceJudgement::Broken,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Call, Disk, MemoryStore, locked, time_of};
+use super::{Call, Disk, MemoryStore, lock_disk, time_of};
 use crate::rules::Installed;
 use crate::store::{Batch, Head, JournalWriter};
 use crate::{Chain, StoreError};
@@ -11,7 +11,7 @@ pub(super) struct MemoryJournal(pub(super) MemoryStore);
 
 impl Drop for MemoryJournal {
     fn drop(&mut self) {
-        let mut disk = locked(&self.0.disk);
+        let mut disk = lock_disk(&self.0.disk);
         if disk.process == self.0.process {
             disk.journal_taken = false;
         }
@@ -24,7 +24,7 @@ impl JournalWriter for MemoryJournal {
     }
 
     fn begin(&mut self) -> Result<u64, StoreError> {
-        let mut disk = locked(&self.0.disk);
+        let mut disk = lock_disk(&self.0.disk);
         disk.begun += 1;
         Ok(disk.begun)
     }

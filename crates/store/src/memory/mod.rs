@@ -89,7 +89,7 @@ impl MemoryStore {
     /// The store as a new process finds it after a crash: the whole journal, and the projections up to some write.
     /// Older handles return errors from then on.
     pub fn reopen(&self) -> Self {
-        let mut disk = locked(&self.disk);
+        let mut disk = lock_disk(&self.disk);
         disk.process += 1;
         (disk.journal_taken, disk.projector_taken) = (false, false);
         let Disk { safe, faults, projected, .. } = &mut *disk;
@@ -103,7 +103,7 @@ impl MemoryStore {
     }
 
     fn open(&self) -> Result<MutexGuard<'_, Disk>, StoreError> {
-        let disk = locked(&self.disk);
+        let disk = lock_disk(&self.disk);
         if disk.process != self.process {
             return Err(StoreError::io("using the store", "it was opened by a process that has ended"));
         }
@@ -129,7 +129,7 @@ impl MemoryStore {
         }
     }
 
-    fn taken(what: &str) -> StoreError {
+    fn already_open(what: &str) -> StoreError {
         StoreError::InUse { path: PathBuf::from(what), owner: "another part of this process".to_owned() }
     }
 }
@@ -138,7 +138,7 @@ impl Store for MemoryStore {
     fn journal(&self) -> Result<Box<dyn JournalWriter>, StoreError> {
         let mut disk = self.open()?;
         if std::mem::replace(&mut disk.journal_taken, true) {
-            return Err(Self::taken("the journal"));
+            return Err(Self::already_open("the journal"));
         }
         Ok(Box::new(journal::MemoryJournal(self.clone())))
     }
@@ -146,7 +146,7 @@ impl Store for MemoryStore {
     fn projector(&self) -> Result<Box<dyn Projector>, StoreError> {
         let mut disk = self.open()?;
         if std::mem::replace(&mut disk.projector_taken, true) {
-            return Err(Self::taken("the projections"));
+            return Err(Self::already_open("the projections"));
         }
         Ok(Box::new(projector::MemoryProjector(self.clone())))
     }
@@ -192,6 +192,6 @@ fn time_of(record: &Record) -> Result<Timestamp, StoreError> {
     dated.map(|it| it.at).map_err(|it| StoreError::Unreadable { seq: record.seq, what: it.to_string() })
 }
 
-fn locked(disk: &Mutex<Disk>) -> MutexGuard<'_, Disk> {
+fn lock_disk(disk: &Mutex<Disk>) -> MutexGuard<'_, Disk> {
     disk.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 use trackside_lifecycle::time::Timestamp;
 
 use super::projected::Write;
-use super::{Call, MemoryStore, locked};
+use super::{Call, MemoryStore, lock_disk};
 use crate::store::Projector;
 use crate::{Projection, StoreError};
 
@@ -11,7 +11,7 @@ pub(super) struct MemoryProjector(pub(super) MemoryStore);
 
 impl Drop for MemoryProjector {
     fn drop(&mut self) {
-        let mut disk = locked(&self.0.disk);
+        let mut disk = lock_disk(&self.0.disk);
         if disk.process == self.0.process {
             disk.projector_taken = false;
         }

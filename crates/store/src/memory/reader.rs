@@ -28,7 +28,7 @@ impl MemoryReader {
     }
 
     /// A value of the projections and their position.
-    fn seen<T>(&self, at: impl FnOnce(&Projected) -> T) -> ReadAt<T> {
+    fn with_position<T>(&self, at: impl FnOnce(&Projected) -> T) -> ReadAt<T> {
         self.read(|it| AtPosition { position: it.projected.position, value: at(&it.projected) })
     }
 }
@@ -85,18 +85,18 @@ impl Reader for MemoryReader {
     }
 
     fn counts(&mut self, group: &GroupKey) -> ReadAt<Counts> {
-        self.seen(|it| it.groups.get(group).map(|it| it.counts.clone()).unwrap_or_default())
+        self.with_position(|it| it.groups.get(group).map(|it| it.counts.clone()).unwrap_or_default())
     }
 
     fn groups(&mut self, of: &EntityKey) -> ReadAt<Vec<(Name, Counts)>> {
-        self.seen(|it| {
+        self.with_position(|it| {
             let own = it.groups.iter().filter(|(key, _)| key.of == *of);
             own.map(|(key, group)| (key.name.clone(), group.counts.clone())).collect()
         })
     }
 
     fn members(&mut self, group: &GroupKey) -> ReadAt<Members> {
-        self.seen(|all| {
+        self.with_position(|all| {
             let Some(kin) = all.groups.get(group) else { return Members::default() };
             let mut members = Members { moved_at: kin.counts.moved_at, ..Members::default() };
             for key in &kin.members {
@@ -109,7 +109,7 @@ impl Reader for MemoryReader {
     }
 
     fn ranking(&mut self, key: &RankingKey) -> ReadAt<RankingIndex> {
-        self.seen(|it| it.rankings.get(key).cloned().unwrap_or_default())
+        self.with_position(|it| it.rankings.get(key).cloned().unwrap_or_default())
     }
 
     fn unique_holder(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError> {
@@ -122,7 +122,7 @@ impl Reader for MemoryReader {
 
     fn timers(&mut self, after: Option<&DueAt>, most: usize) -> ReadAt<Vec<DueAt>> {
         let later = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
-        self.seen(|it| it.timers.range::<DueAt, _>(later).take(most).cloned().collect())
+        self.with_position(|it| it.timers.range::<DueAt, _>(later).take(most).cloned().collect())
     }
 
     fn list(&mut self, listing: &Listing) -> ReadAt<Vec<Arc<Entity>>> {
@@ -133,7 +133,7 @@ impl Reader for MemoryReader {
             (None, Some(first)) => Bound::Included(first),
             (None, None) => Bound::Unbounded,
         };
-        self.seen(|it| {
+        self.with_position(|it| {
             let later = it.entities.range::<EntityKey, _>((from, Bound::Unbounded)).map(|(_, row)| row);
             let of_it = |row: &&EntityRow| {
                 listing.lifecycle.as_ref().is_none_or(|it| *it == row.entity.key.lifecycle)
@@ -144,11 +144,11 @@ impl Reader for MemoryReader {
     }
 
     fn states(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, u64>> {
-        self.seen(|it| it.states.get(lifecycle).cloned().unwrap_or_default())
+        self.with_position(|it| it.states.get(lifecycle).cloned().unwrap_or_default())
     }
 
     fn dwell_times(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, DwellTimes>> {
-        self.seen(|it| it.dwell_times.get(lifecycle).cloned().unwrap_or_default())
+        self.with_position(|it| it.dwell_times.get(lifecycle).cloned().unwrap_or_default())
     }
 
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError> {
@@ -164,7 +164,7 @@ impl Reader for MemoryReader {
 
     fn effects(&mut self, after: u64, most: usize) -> ReadAt<Vec<OpenEffectRow>> {
         let later = (Bound::Excluded(after), Bound::Unbounded);
-        self.seen(|it| it.effects.range(later).take(most).map(|(_, it)| it.clone()).collect())
+        self.with_position(|it| it.effects.range(later).take(most).map(|(_, it)| it.clone()).collect())
     }
 
     fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
@@ -181,11 +181,13 @@ impl Reader for MemoryReader {
     }
 
     fn groups_after(&mut self, after: u64, most: usize) -> ReadAt<Vec<(u64, GroupKey)>> {
-        self.seen(|it| (1_u64..).zip(it.groups.keys().cloned()).skip(index(after)).take(most).collect())
+        self.with_position(|it| {
+            (1_u64..).zip(it.groups.keys().cloned()).skip(index(after)).take(most).collect()
+        })
     }
 
     fn members_after(&mut self, group: &GroupKey, after: u64, most: usize) -> ReadAt<Vec<MemberRow>> {
-        self.seen(|all| {
+        self.with_position(|all| {
             let kept = all.groups.get(group).into_iter().flat_map(|it| &it.members);
             let rows = (1_u64..).zip(kept).skip(index(after));
             let row = |(row, key): (u64, &EntityKey)| {
@@ -201,7 +203,7 @@ impl Reader for MemoryReader {
     }
 
     fn place(&mut self, ranking: &RankingKey, id: &Name) -> ReadAt<Option<RankPlace>> {
-        self.seen(|it| it.rankings.get(ranking).and_then(|it| it.place(id)).cloned())
+        self.with_position(|it| it.rankings.get(ranking).and_then(|it| it.place(id)).cloned())
     }
 
     fn places_after(
@@ -209,7 +211,7 @@ impl Reader for MemoryReader {
         after: Option<&(RankingKey, Name)>,
         most: usize,
     ) -> ReadAt<Vec<(RankingKey, Name)>> {
-        self.seen(|all| {
+        self.with_position(|all| {
             let of = |(key, ranking): (&RankingKey, &RankingIndex)| {
                 let ids = ranking.orders().flat_map(|it| ranking.ascending(it));
                 ids.map(|id| (key.clone(), id.clone())).collect::<Vec<_>>()
@@ -223,11 +225,11 @@ impl Reader for MemoryReader {
     }
 
     fn order(&mut self, ranking: &RankingKey, within: &Within) -> ReadAt<Option<OrderRow>> {
-        self.seen(|it| order_row(ranking, it.rankings.get(ranking)?, within))
+        self.with_position(|it| order_row(ranking, it.rankings.get(ranking)?, within))
     }
 
     fn orders_after(&mut self, after: Option<&(RankingKey, Within)>, most: usize) -> ReadAt<Vec<OrderRow>> {
-        self.seen(|all| {
+        self.with_position(|all| {
             let of = |(key, ranking): (&RankingKey, &RankingIndex)| {
                 ranking.orders().filter_map(|it| order_row(key, ranking, it)).collect::<Vec<_>>()
             };
@@ -244,7 +246,7 @@ impl Reader for MemoryReader {
     fn census(&mut self) -> ReadAt<Census> {
         let found = self.notices(&[EventKind::ViolationFound.as_str()], 0, usize::MAX)?.len() as u64;
         let cleared = self.notices(&[EventKind::ViolationCleared.as_str()], 0, usize::MAX)?.len() as u64;
-        self.seen(|it| Census {
+        self.with_position(|it| Census {
             timers: it.timers.len() as u64,
             leases: it.timers.iter().filter(|it| it.timer.starts_with("lease.")).count() as u64,
             effects: it.effects.len() as u64,

@@ -1,5 +1,4 @@
 //! Crashes and faults. The rules for every store are in the conformance suite.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::{Arc, Mutex};
 

@@ -97,7 +97,12 @@ fn size(record: &Record) -> usize {
 }
 
 /// Deletes a range except the retained entries.
-fn let_go(connection: &Connection, after: u64, upto: u64, staying: &BTreeSet<u64>) -> rusqlite::Result<()> {
+fn delete_records(
+    connection: &Connection,
+    after: u64,
+    upto: u64,
+    staying: &BTreeSet<u64>,
+) -> rusqlite::Result<()> {
     let staying = staying.range(after.saturating_add(1)..=upto.max(after.saturating_add(1)));
     let staying: Vec<String> = staying.map(u64::to_string).collect();
     let sql =
@@ -157,7 +162,7 @@ impl JournalWriter for Appender {
         };
         self.known = Some(self.write(batch, known)?);
         let pages = self.pages(batch);
-        self.shared.logs.wrote(&self.shared.logs.journal, pages);
+        self.shared.logs.record_write(&self.shared.logs.journal, pages);
         Ok(())
     }
 
@@ -186,7 +191,7 @@ impl JournalWriter for Appender {
         let log = JournalTable { connection: &transaction, path };
         let base = log.base()?;
         if upto == base {
-            let_go(&transaction, 0, base.seq, staying).map_err(&failed)?;
+            delete_records(&transaction, 0, base.seq, staying).map_err(&failed)?;
             transaction.commit().map_err(failed)?;
             return Ok(0);
         }
@@ -195,7 +200,7 @@ impl JournalWriter for Appender {
             let what = "is not an entry at which the journal can be cut".to_owned();
             return Err(StoreError::Chain { seq: upto.seq, what });
         }
-        let_go(&transaction, base.seq, upto.seq, staying).map_err(&failed)?;
+        delete_records(&transaction, base.seq, upto.seq, staying).map_err(&failed)?;
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('base_seq', ?1), ('base_hash', ?2)";
         transaction.execute(sql, (int(upto.seq), upto.hash)).map_err(&failed)?;
         transaction.commit().map_err(failed)?;

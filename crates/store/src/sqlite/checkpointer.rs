@@ -73,7 +73,7 @@ impl WalSignals {
     }
 
     /// Records that a writer wrote about this many pages.
-    pub fn wrote(&self, wal: &WalState, pages: u64) {
+    pub fn record_write(&self, wal: &WalState, pages: u64) {
         let fresh = wal.fresh.fetch_add(pages, Ordering::Relaxed) + pages;
         if fresh >= wal.size.step && fresh - pages < wal.size.step {
             self.ring(false);

@@ -126,7 +126,7 @@ pub(super) fn connect_to_still(path: &Path) -> Result<Connection, StoreError> {
     }
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(still(path), flags).map_err(failed)?;
+    let connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
@@ -139,7 +139,7 @@ pub(super) fn has_log(path: &Path) -> bool {
 }
 
 /// The URI of a file that does not change.
-fn still(path: &Path) -> String {
+fn immutable_uri(path: &Path) -> String {
     let path = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     format!("file:{path}?immutable=1")
 }

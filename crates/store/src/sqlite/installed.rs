@@ -38,7 +38,7 @@ fn count(connection: &Connection) -> rusqlite::Result<()> {
 /// Restores removed entries from the journal and the archive.
 pub(super) fn find_lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
     let kept = log.installed()?;
-    let known = noted(log)?;
+    let known = noted_count(log)?;
     let there = kept.len() as u64;
     if rules::are_all_kept(&log.definitions()?, &kept) && known <= there {
         // Earlier releases did not store the number.
@@ -48,7 +48,7 @@ pub(super) fn find_lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Resul
         };
     }
     let base = log.base()?;
-    let mut found = rules::met(base, &mut |after, most| log.records(after, most))?;
+    let mut found = rules::installations_after(base, &mut |after, most| log.records(after, most))?;
     if let Some(folder) = archive.filter(|_| base.seq > 0) {
         // Entries in missing archive files stay missing and are reported.
         found.extend(archived(folder, base).unwrap_or_default());
@@ -66,7 +66,7 @@ pub(super) fn find_lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Resul
 }
 
 /// The noted number of installations.
-fn noted(log: &JournalTable<'_>) -> Result<u64, StoreError> {
+fn noted_count(log: &JournalTable<'_>) -> Result<u64, StoreError> {
     let failed = failed(log.path, "count the entries that installed packs");
     let sql = "SELECT value FROM meta WHERE key = 'installed'";
     let noted = log.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(failed)?;
@@ -75,7 +75,7 @@ fn noted(log: &JournalTable<'_>) -> Result<u64, StoreError> {
 
 /// The number of installations that are missing.
 fn missing(log: &JournalTable<'_>) -> Result<u64, StoreError> {
-    Ok(noted(log)?.saturating_sub(log.installed()?.len() as u64))
+    Ok(noted_count(log)?.saturating_sub(log.installed()?.len() as u64))
 }
 
 /// Returns an error if entries and their texts are both missing.
@@ -84,7 +84,7 @@ pub(super) fn none_is_lost(log: &JournalTable<'_>) -> Result<(), StoreError> {
     if missing == 0 {
         return Ok(());
     }
-    let changed = vec![ChangedRules::unknown(noted(log)?, missing)];
+    let changed = vec![ChangedRules::unknown(noted_count(log)?, missing)];
     Err(StoreError::Rules { path: log.path.to_path_buf(), changed })
 }
 
@@ -141,7 +141,7 @@ impl JournalTable<'_> {
     /// Checks the rules, including installations that were found while reading the journal.
     pub fn check_rules_with(&self, met: &[Installed]) -> Result<(), StoreError> {
         let base = self.base()?.seq;
-        let kept = rules::together(self.installed()?, met);
+        let kept = rules::merge_installations(self.installed()?, met);
         let changed = rules::compare(&self.definitions()?, &kept, base, &mut |seq| self.record(seq))?;
         match changed.is_empty() {
             true => Ok(()),

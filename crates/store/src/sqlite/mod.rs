@@ -127,7 +127,7 @@ impl Sqlite {
 
     /// A read-only view of a folder, even while a server uses it. Needs no lock and changes nothing.
     pub fn open_to_read(dir: &Path, options: SqliteOptions) -> Result<Box<dyn Reader>, StoreError> {
-        Ok(Box::new(SqliteReader::beside(dir.join("journal.db"), dir.join("state.db"), &options)?))
+        Ok(Box::new(SqliteReader::open_unlocked(dir.join("journal.db"), dir.join("state.db"), &options)?))
     }
 }
 
@@ -179,7 +179,7 @@ impl Shared {
         let mut journal = connect::make(&self.journal, &self.options, ConnectionUse::Append)?;
         schema::migrate(&mut journal, &self.journal, schema::JOURNAL)?;
         let log = JournalTable { connection: &journal, path: &self.journal };
-        check_end(&log).map_err(|error| named(&self.journal, error))?;
+        check_end(&log).map_err(|error| with_file(&self.journal, error))?;
         let archive = self.archive.as_deref();
         let end = log.end()?.seq;
         installed::recall(&log, archive)?;
@@ -224,7 +224,7 @@ fn check_end(log: &JournalTable<'_>) -> Result<(), StoreError> {
 }
 
 /// Adds the file and what to do to an error about an entry.
-fn named(path: &Path, error: StoreError) -> StoreError {
+fn with_file(path: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Chain { .. } | StoreError::Unreadable { .. } => StoreError::Damaged {
             path: path.to_path_buf(),

@@ -77,8 +77,6 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use trackside_engine::event::EventKind;
 
     use super::*;

@@ -93,7 +93,7 @@ impl Change {
 }
 
 /// The changes of each lifecycle, the pack's own first, the most important first in each list.
-pub fn grouped(changes: &[Change]) -> Vec<(Option<Name>, Vec<&Change>)> {
+pub fn group_by_lifecycle(changes: &[Change]) -> Vec<(Option<Name>, Vec<&Change>)> {
     let mut groups: Vec<(Option<Name>, Vec<&Change>)> = Vec::new();
     for change in changes {
         match groups.iter_mut().find(|(name, _)| *name == change.lifecycle) {

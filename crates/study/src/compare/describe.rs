@@ -148,8 +148,8 @@ impl ChangeWriter {
                 }
             }
             (Leaf::Type(a), Leaf::Type(b)) => {
-                let (narrower, wider) = (fits::within(b, a), fits::within(a, b));
-                let shown = (fits::words(a), fits::words(b));
+                let (narrower, wider) = (fits::is_within(b, a), fits::is_within(a, b));
+                let shown = (fits::type_text(a), fits::type_text(b));
                 if shown.0 == shown.1 {
                     let sentence =
                         format!("{}: the message for an invalid value ({words}) changed", about.words);

@@ -3,7 +3,7 @@
 use trackside_lifecycle::model::{FieldType, Fit};
 
 /// Whether every value of the first fits the second. False also if that is unknown.
-pub fn within(narrow: &FieldType, wide: &FieldType) -> bool {
+pub fn is_within(narrow: &FieldType, wide: &FieldType) -> bool {
     let fits =
         |a: Option<f64>, b: Option<f64>, c: Option<f64>, d: Option<f64>| at_least(a, c) && at_most(b, d);
     let length = |it: &Option<u32>| it.map(f64::from);
@@ -24,15 +24,15 @@ pub fn within(narrow: &FieldType, wide: &FieldType) -> bool {
         (
             Fit::List { items: i, min: a, max: b, unique: u },
             Fit::List { items: j, min: c, max: d, unique: v },
-        ) => within(i, j) && (*u || !*v) && fits(length(a), length(b), length(c), length(d)),
+        ) => is_within(i, j) && (*u || !*v) && fits(length(a), length(b), length(c), length(d)),
         (Fit::Object { properties: p, required: r }, Fit::Object { properties: q, required: s }) => {
-            p.iter().all(|(name, it)| q.get(name).is_some_and(|wider| within(it, wider)))
+            p.iter().all(|(name, it)| q.get(name).is_some_and(|wider| is_within(it, wider)))
                 && s.iter().all(|it| r.contains(it))
         }
         (Fit::Object { properties, .. }, Fit::Map(values)) => {
-            properties.values().all(|it| within(it, values))
+            properties.values().all(|it| is_within(it, values))
         }
-        (Fit::Map(a), Fit::Map(b)) => within(a, b),
+        (Fit::Map(a), Fit::Map(b)) => is_within(a, b),
         _ => false,
     }
 }
@@ -46,7 +46,7 @@ fn at_most(narrow: Option<f64>, wide: Option<f64>) -> bool {
 }
 
 /// A type as text.
-pub fn words(ty: &FieldType) -> String {
+pub fn type_text(ty: &FieldType) -> String {
     let bounds = |min: Option<f64>, max: Option<f64>| match (min, max) {
         (None, None) => String::new(),
         (Some(min), None) => format!(" from {min}"),
@@ -75,15 +75,15 @@ pub fn words(ty: &FieldType) -> String {
         Fit::Span => "a span".to_owned(),
         Fit::List { items, min, max, unique } => {
             let unique = if *unique { " without repeats" } else { "" };
-            format!("a list{}{unique}, each {}", lengths(min, max, "items"), words(items))
+            format!("a list{}{unique}, each {}", lengths(min, max, "items"), type_text(items))
         }
         Fit::Object { properties, required } => {
             let members = properties.iter().map(|(name, it)| {
                 let must = if required.contains(name) { " (required)" } else { "" };
-                format!("{name}: {}{must}", words(it))
+                format!("{name}: {}{must}", type_text(it))
             });
             format!("a map of {{ {} }}", members.collect::<Vec<_>>().join(", "))
         }
-        Fit::Map(values) => format!("a map of any names, each {}", words(values)),
+        Fit::Map(values) => format!("a map of any names, each {}", type_text(values)),
     }
 }

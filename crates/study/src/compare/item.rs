@@ -195,7 +195,7 @@ impl Leaf {
             Self::Number(it) => it.to_string(),
             Self::Level(name, _) => name.to_string(),
             Self::Names(names) | Self::Order(names) => joined(names),
-            Self::Type(it) => fits::words(it),
+            Self::Type(it) => fits::type_text(it),
             Self::Edges { from, to, .. } => format!("{} → {to}", joined(from)),
         }
     }

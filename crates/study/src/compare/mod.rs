@@ -16,7 +16,7 @@ pub mod whatif;
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 
-pub use change::{Change, ChangeKind, Direction, grouped};
+pub use change::{Change, ChangeKind, Direction, group_by_lifecycle};
 
 use describe::ChangeWriter;
 
@@ -28,23 +28,23 @@ pub fn compare(old: &Pack, new: &Pack) -> Vec<Change> {
     let named = |pack: &'_ Pack, name: &Name| pack.lifecycles.iter().find(|it| it.name == *name).cloned();
     for before in &old.lifecycles {
         let Some(after) = named(new, &before.name) else {
-            changes.push(whole(ChangeKind::Removed, &before.name));
+            changes.push(lifecycle_change(ChangeKind::Removed, &before.name));
             continue;
         };
         let mut teller = ChangeWriter::new(Some(before.name.clone()));
         let (was, is) = (facts::lifecycle(before, old), facts::lifecycle(&after, new));
         teller.things(&was, &is);
         changes.extend(teller.changes);
-        changes.extend(renames::guessed(before, &after));
+        changes.extend(renames::guess_renames(before, &after));
     }
     for after in new.lifecycles.iter().filter(|it| named(old, &it.name).is_none()) {
-        changes.push(whole(ChangeKind::Added, &after.name));
+        changes.push(lifecycle_change(ChangeKind::Added, &after.name));
     }
     changes
 }
 
 /// The addition or removal of a lifecycle.
-fn whole(kind: ChangeKind, name: &Name) -> Change {
+fn lifecycle_change(kind: ChangeKind, name: &Name) -> Change {
     let gone = kind == ChangeKind::Removed;
     Change {
         kind,

@@ -8,7 +8,7 @@ use trackside_lifecycle::name::Name;
 use crate::compare::change::{Change, ChangeKind, Direction};
 
 /// States and transitions that were removed while a new one has the same edges.
-pub fn guessed(old: &Lifecycle, new: &Lifecycle) -> Vec<Change> {
+pub fn guess_renames(old: &Lifecycle, new: &Lifecycle) -> Vec<Change> {
     let mut changes = Vec::new();
     let names = |life: &Lifecycle, states: bool| -> Vec<Name> {
         if states {

@@ -80,7 +80,7 @@ impl DiagramScene {
         let mut scene = Self::default();
         for (n, node) in graph.nodes.iter().enumerate() {
             let before = (flow.place(n) + 1) * 3;
-            let around = folded.around(&node.name).map(|it| label::label(&it));
+            let around = folded.self_loops(&node.name).map(|it| label::label(&it));
             scene.boxes.push(SceneBox { before, around, ..state(node) });
         }
         let place = |name: &str| graph.nodes.iter().position(|it| it.name == *name);
@@ -104,7 +104,7 @@ impl DiagramScene {
             let near = group.others.iter().filter_map(|it| place(it)).collect();
             scene.boxes.push(SceneBox { near, ..self::several(group, graph, before) });
             let (from, to) = if group.inwards { (several, one) } else { (one, several) };
-            let label = label::gathered(&group.edges, if group.inwards { &group.others } else { &[] });
+            let label = label::combined_label(&group.edges, if group.inwards { &group.others } else { &[] });
             scene.links.push(SceneLink { from, to, kind: group.kind(), label, main: false });
         }
         scene.begin(graph);
@@ -198,7 +198,7 @@ fn in_full(node: &StateNode) -> String {
 }
 
 fn several(group: &fold::FoldedGroup, graph: &Graph, before: usize) -> SceneBox {
-    let text = group.named(graph);
+    let text = group.states_text(graph);
     let lines = metrics::wrap(&text, Style::Several.size(), TEXT - 10.0, 8);
     let rows: Vec<Row> = lines.iter().map(|it| Row::of(Style::Several, it)).collect();
     let width = rows.iter().map(Row::width).fold(0.0, f64::max) + 24.0;

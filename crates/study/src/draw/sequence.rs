@@ -1,8 +1,8 @@
 //! A sequence diagram of a run, from top to bottom.
 
-mod drawn;
 mod mermaid;
-mod written;
+mod svg;
+mod terminal;
 
 use serde::Serialize;
 

@@ -138,7 +138,7 @@ impl Drawing<'_> {
     }
 
     fn moves(&mut self, node: &StateNode, n: usize, onward: bool) {
-        let moves = self.listed(node, n);
+        let moves = self.moves_of(node, n);
         let most = |all: &mut dyn Iterator<Item = usize>, limit: usize| all.max().unwrap_or(0).min(limit);
         let narrow = self.width < 72;
         let name = most(&mut moves.iter().map(|it| columns_of(&it.entry.name)), if narrow { 16 } else { 24 });
@@ -185,7 +185,7 @@ impl Drawing<'_> {
         let targets = it.targets.join(", ");
         let lead = INDENT + 3 + name.max(columns_of(&it.entry.name)) + 3;
         let after = lead + target.max(columns_of(&targets)) + 2;
-        let words = words(&it.entry);
+        let words = label_text(&it.entry);
         let indent = " ".repeat(INDENT);
         // Beside the target if there is room, else below it.
         let beside = self.width.saturating_sub(after);
@@ -204,19 +204,19 @@ impl Drawing<'_> {
                 pen.pad(if main { Tone::Main } else { Tone::Plain }, head, target.max(columns_of(head)) + 2);
             if fits && n == 0 {
                 let said = lines.next().unwrap_or_default();
-                let _ = pen.put(about(&it.entry), &said);
+                let _ = pen.put(tone_of(&it.entry), &said);
             }
         }
         let column = if fits { after } else { lead };
         for said in lines {
             let pen = self.page.line().put(Tone::Plain, &indent);
-            let _ = pen.pad(line, rest, column - INDENT).put(about(&it.entry), &said);
+            let _ = pen.pad(line, rest, column - INDENT).put(tone_of(&it.entry), &said);
         }
     }
 
     /// The moves that leave a state: the main path first, then as declared. Moves that differ only in the
     /// target are listed as one.
-    fn listed(&self, node: &StateNode, n: usize) -> Vec<Move> {
+    fn moves_of(&self, node: &StateNode, n: usize) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
         let mut pairs: Vec<(&str, Vec<&Edge>)> = Vec::new();
         for edge in self.graph.leaving(&node.name) {
@@ -239,8 +239,9 @@ impl Drawing<'_> {
             };
             for entry in label_entries(&rules) {
                 let free = edges.iter().any(|it| it.free.is_some() && it.rule.label() == entry.name);
-                let same =
-                    |it: &&mut Move| free && it.entry.name == entry.name && words(&it.entry) == words(&entry);
+                let same = |it: &&mut Move| {
+                    free && it.entry.name == entry.name && label_text(&it.entry) == label_text(&entry)
+                };
                 match moves.iter_mut().find(same) {
                     Some(it) => it.targets.push(to.to_owned()),
                     None => moves.push(Move { entry, targets: vec![to.to_owned()], way }),
@@ -278,7 +279,7 @@ fn quiet(node: &StateNode) -> String {
     names.join(", ")
 }
 
-fn about(entry: &LabelEntry) -> Tone {
+fn tone_of(entry: &LabelEntry) -> Tone {
     match entry.kind {
         RuleKind::Asked => Tone::Plain,
         RuleKind::Timed => Tone::Time,
@@ -287,7 +288,7 @@ fn about(entry: &LabelEntry) -> Tone {
 }
 
 /// The actors, the time and the condition of a label.
-fn words(entry: &LabelEntry) -> String {
+fn label_text(entry: &LabelEntry) -> String {
     let mut parts: Vec<String> = Vec::new();
     if !entry.spans.is_empty() {
         parts.push(format!("⏱ {}", entry.spans.join(", ")));

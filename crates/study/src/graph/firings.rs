@@ -43,7 +43,7 @@ pub fn firings(life: &Lifecycle) -> Vec<Firing<'_>> {
             |it: &&Site<'_>| matches!(it.origin, Origin::Timer(other, _) if std::ptr::eq(other, timer));
         for site in sites.iter().filter(of_timer) {
             let Origin::Timer(_, percent) = site.origin else { continue };
-            for (way, then) in thens(site) {
+            for (way, then) in follow_ups(site) {
                 let rule = base(Cause::Warning(percent), &timer.name, way, &then.fire);
                 all.push(Firing { timer: Some(timer), ..then_of(rule, then, site) });
             }
@@ -63,7 +63,7 @@ pub fn firings(life: &Lifecycle) -> Vec<Firing<'_>> {
     let of_moves = sites.iter().filter(|it| it.follows_move() && !it.is_of_state());
     for site in of_moves.chain(sites.iter().filter(|it| it.is_of_state())) {
         let cause = if matches!(site.origin, Origin::Always(..)) { Cause::Always } else { Cause::Then };
-        for (way, then) in thens(site) {
+        for (way, then) in follow_ups(site) {
             all.push(then_of(base(cause, &site.name(), way, &then.fire), then, site));
         }
     }
@@ -75,7 +75,7 @@ pub fn firings(life: &Lifecycle) -> Vec<Firing<'_>> {
         }
         let of_counter = |it: &&Site<'_>| matches!(it.origin, Origin::Counter(name) if *name == counter.name);
         for site in sites.iter().filter(of_counter) {
-            for (way, then) in thens(site) {
+            for (way, then) in follow_ups(site) {
                 all.push(then_of(base(Cause::Counter, &counter.name, way, &then.fire), then, site));
             }
         }
@@ -163,7 +163,7 @@ impl Firing<'_> {
 }
 
 /// The entries of `then` at a site, each with its place.
-fn thens<'s, 'a>(site: &'s Site<'a>) -> impl Iterator<Item = (DefinitionPath, &'a FollowUp)> + 's {
+fn follow_ups<'s, 'a>(site: &'s Site<'a>) -> impl Iterator<Item = (DefinitionPath, &'a FollowUp)> + 's {
     let several = site.then.then.len() > 1;
     site.then.then.iter().enumerate().map(move |(n, then)| {
         let way = site.way.clone().key("then");

@@ -58,30 +58,25 @@ const ENVELOPE: &[&str] = &[
     "allowedTransitions",
 ];
 
-/// Whether a refusal with this code may be about an unknown name.
-fn about_names(code: &str) -> bool {
-    code.starts_with("unknown-") || code == "invalid-id"
-}
-
 impl Checker<'_> {
     pub fn file(&mut self, file: &ScenarioFile) {
         for (_, decl) in file.actors.iter() {
             for role in [&decl.human, &decl.agent, &decl.system].into_iter().flatten().flatten() {
                 let known = self.pack.roles.keys().map(Name::as_str).chain(["admin"]);
-                self.known("role", &role.it, role.at, known.collect());
+                self.check_known("role", &role.it, role.at, known.collect());
             }
         }
-        self.given(file.given.as_deref());
+        self.check_given(file.given.as_deref());
         for table in file.matrix.iter().flat_map(|it| it.iter()) {
             let Some(life) = self.law.newest(&table.of.it).cloned() else { continue };
             let states: Vec<&str> = life.states.iter().map(|it| it.name.as_str()).collect();
             for (from, row) in table.allowed.iter() {
-                self.known("state", &from.it, from.at, states.clone());
+                self.check_known("state", &from.it, from.at, states.clone());
                 for (to, who) in row.iter() {
-                    self.known("state", &to.it, to.at, states.clone());
+                    self.check_known("state", &to.it, to.at, states.clone());
                     for name in who {
                         let actors = file.actors.iter().map(|(it, _)| it.it.as_str());
-                        self.known("actor", &name.it, name.at, actors.collect());
+                        self.check_known("actor", &name.it, name.at, actors.collect());
                     }
                 }
             }
@@ -94,7 +89,7 @@ impl Checker<'_> {
                 .error("no-steps", head.scenario.at, "this scenario does nothing")
                 .hint("add `steps`: actions, their actors and the expected results");
         }
-        self.given(head.given.as_deref());
+        self.check_given(head.given.as_deref());
         for step in &head.steps {
             self.step(step, head.scenario.at);
         }
@@ -137,44 +132,44 @@ impl Checker<'_> {
             Some(Value::Map(map)) => map.get("code").and_then(Value::as_str).unwrap_or_default().to_owned(),
             _ => String::new(),
         };
-        let names_are_the_point = about_names(&code);
+        let names_are_the_point = Code::parse(&code).is_some_and(Code::is_about_name);
         let acted = [&step.of, &step.r#move, &step.create, &step.heartbeat, &step.correct];
         let mut life = None;
         for key in acted.into_iter().flatten() {
-            life = if names_are_the_point { self.quietly(&key.it) } else { self.entity(key) };
+            life = if names_are_the_point { self.find_entity(&key.it) } else { self.entity(key) };
         }
         if let (Some(name), false) = (&step.claim, names_are_the_point) {
             let law = self.law;
             let known = law.lifecycle_names().iter().map(Name::as_str).collect();
-            self.known("lifecycle", &name.it, name.at, known);
+            self.check_known("lifecycle", &name.it, name.at, known);
             life = law.newest(&name.it).cloned();
             if let (Some(life), Some(event)) = (&life, &step.event) {
                 let known =
                     life.rankings.iter().filter_map(|it| it.claims.as_ref()).map(Name::as_str).collect();
-                self.known(&format!("event that claims a {}", life.name), &event.it, event.at, known);
+                self.check_known(&format!("event that claims a {}", life.name), &event.it, event.at, known);
             }
         }
         if let Some(role) = &step.role {
             let known = self.pack.supervise.keys().map(Name::as_str).collect();
-            self.known("supervised role", &role.it, role.at, known);
+            self.check_known("supervised role", &role.it, role.at, known);
         }
         if let (Some(life), false) = (&life, names_are_the_point) {
             let states = || life.states.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
             if let Some(event) = &step.fire {
                 let known = life.transitions.iter().map(|it| it.name.as_str()).collect();
-                self.known(&format!("event of {}", life.name), &event.it, event.at, known);
+                self.check_known(&format!("event of {}", life.name), &event.it, event.at, known);
             }
             if let Some(to) = &step.to {
-                self.known(&format!("state of {}", life.name), &to.it, to.at, states());
+                self.check_known(&format!("state of {}", life.name), &to.it, to.at, states());
             }
             if let Some(slot) = &step.slot {
                 let known = life.slots.iter().map(|it| it.name.as_str()).collect();
-                self.known(&format!("slot of {}", life.name), &slot.it, slot.at, known);
+                self.check_known(&format!("slot of {}", life.name), &slot.it, slot.at, known);
             }
         }
         if let Some(query) = &step.query {
             let known = self.pack.queries.iter().map(|it| it.name.as_str()).collect();
-            self.known("query", &query.it, query.at, known);
+            self.check_known("query", &query.it, query.at, known);
         }
         if let Some(then) = &step.then {
             self.then(then, life.as_deref());
@@ -186,19 +181,19 @@ impl Checker<'_> {
         if let Some(life) = own.as_deref().or(acted) {
             if let Some(state) = &then.state {
                 let known = life.states.iter().map(|it| it.name.as_str()).collect();
-                self.known(&format!("state of {}", life.name), &state.it, state.at, known);
+                self.check_known(&format!("state of {}", life.name), &state.it, state.at, known);
             }
             if let Some(fields) = &then.fields
                 && let Value::Map(map) = &fields.it.0
             {
                 for name in map.keys() {
                     let known = life.fields.keys().map(Name::as_str).collect();
-                    self.known(&format!("field of {}", life.name), name, fields.at, known);
+                    self.check_known(&format!("field of {}", life.name), name, fields.at, known);
                 }
             }
             for (name, _) in then.ranks.iter() {
                 let known = life.rankings.iter().map(|it| it.name.as_str()).collect();
-                self.known(&format!("ranking of {}", life.name), &name.it, name.at, known);
+                self.check_known(&format!("ranking of {}", life.name), &name.it, name.at, known);
             }
             for (name, _) in then.timers.iter() {
                 let timers = life.timers.iter().map(|it| it.name.to_string());
@@ -206,7 +201,7 @@ impl Checker<'_> {
                 let resets = life.counters.iter().map(|it| format!("reset.{}", it.name));
                 let all: Vec<String> = timers.chain(leases).chain(resets).collect();
                 let known = all.iter().map(String::as_str).collect();
-                self.known(&format!("timer of {}", life.name), &name.it, name.at, known);
+                self.check_known(&format!("timer of {}", life.name), &name.it, name.at, known);
             }
         }
         for key in [&then.exists, &then.absent].into_iter().flatten().flat_map(|it| it.iter()) {
@@ -217,7 +212,7 @@ impl Checker<'_> {
             if let Value::Map(map) = &entry.it.0
                 && let Some(event) = map.get("event").and_then(Value::as_str)
             {
-                self.known(
+                self.check_known(
                     "event of the journal",
                     event,
                     entry.at,
@@ -238,7 +233,7 @@ impl Checker<'_> {
             }
         }
         if let Some(refused) = &then.refused {
-            self.refused(&refused.it.0, refused.at);
+            self.check_refusal(&refused.it.0, refused.at);
         }
         for further in then.also.iter().flatten() {
             self.then(further, acted);
@@ -249,24 +244,24 @@ impl Checker<'_> {
     fn members(&mut self, wanted: &Value, what: &str, at: Place, known: &[&str]) {
         if let Value::Map(map) = wanted {
             for name in map.keys() {
-                self.known(what, name, at, known.to_vec());
+                self.check_known(what, name, at, known.to_vec());
             }
         }
     }
 
     /// A text that looks like a code must be one.
-    fn refused(&mut self, wanted: &Value, at: Place) {
+    fn check_refusal(&mut self, wanted: &Value, at: Place) {
         let code = match wanted {
             Value::Text(text) if !text.contains(' ') && !text.starts_with('~') => Some(text.to_string()),
             Value::Map(map) => map.get("code").and_then(Value::as_str).map(str::to_owned),
             _ => None,
         };
         if let Some(code) = code {
-            self.known("refusal code", &code, at, Code::ALL.iter().map(|it| it.as_str()).collect());
+            self.check_known("refusal code", &code, at, Code::ALL.iter().map(|it| it.as_str()).collect());
         }
     }
 
-    fn given(&mut self, given: Option<&[Named<Named<AsWritten>>]>) {
+    fn check_given(&mut self, given: Option<&[Named<Named<AsWritten>>]>) {
         for (name, fields) in given.into_iter().flatten().flat_map(|it| it.iter()) {
             let text = At::new(name.it.to_string(), name.at);
             let Some(life) = self.entity(&text) else { continue };
@@ -274,18 +269,18 @@ impl Checker<'_> {
                 match (key.it.as_str(), value) {
                     ("state", Value::Text(state)) => {
                         let known = life.states.iter().map(|it| it.name.as_str()).collect();
-                        self.known(&format!("state of {}", life.name), state, key.at, known);
+                        self.check_known(&format!("state of {}", life.name), state, key.at, known);
                     }
                     ("counters", Value::Map(map)) => {
                         for counter in map.keys() {
                             let known = life.counters.iter().map(|it| it.name.as_str()).collect();
-                            self.known(&format!("counter of {}", life.name), counter, key.at, known);
+                            self.check_known(&format!("counter of {}", life.name), counter, key.at, known);
                         }
                     }
                     ("leases", Value::Map(map)) => {
                         for slot in map.keys() {
                             let known = life.slots.iter().map(|it| it.name.as_str()).collect();
-                            self.known(&format!("slot of {}", life.name), slot, key.at, known);
+                            self.check_known(&format!("slot of {}", life.name), slot, key.at, known);
                         }
                     }
                     ("age" | "corrupt", _) => {}
@@ -293,14 +288,14 @@ impl Checker<'_> {
                         let stored =
                             life.fields.values().filter(|it| it.is.is_none()).map(|it| it.name.as_str());
                         let known = stored.chain(["state", "age", "counters", "leases", "corrupt"]).collect();
-                        self.known(&format!("field of {}", life.name), &key.it, key.at, known);
+                        self.check_known(&format!("field of {}", life.name), &key.it, key.at, known);
                     }
                 }
             }
         }
     }
 
-    fn quietly(&self, key: &str) -> Option<std::sync::Arc<Lifecycle>> {
+    fn find_entity(&self, key: &str) -> Option<std::sync::Arc<Lifecycle>> {
         self.law.newest(&EntityKey::parse(key)?.lifecycle).cloned()
     }
 
@@ -312,11 +307,11 @@ impl Checker<'_> {
         };
         let law = self.law;
         let known = law.lifecycle_names().iter().map(Name::as_str).collect();
-        self.known("lifecycle", &parsed.lifecycle, key.at, known);
+        self.check_known("lifecycle", &parsed.lifecycle, key.at, known);
         law.newest(&parsed.lifecycle).cloned()
     }
 
-    fn known(&mut self, what: &str, name: &str, at: Place, known: Vec<&str>) {
+    fn check_known(&mut self, what: &str, name: &str, at: Place, known: Vec<&str>) {
         if known.contains(&name) {
             return;
         }

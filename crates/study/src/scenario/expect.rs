@@ -56,7 +56,7 @@ impl Happened<'_> {
                     "accepted",
                 ));
             }
-            (Some(expected), Some(refusal)) => self.refused(expected, refusal)?,
+            (Some(expected), Some(refusal)) => self.check_refusal(expected, refusal)?,
             _ => {}
         }
         match then {
@@ -65,7 +65,7 @@ impl Happened<'_> {
         }
     }
 
-    fn refused(
+    fn check_refusal(
         &self,
         expected: &At<trackside_lifecycle::source::Json>,
         refusal: &Refusal,

@@ -2,7 +2,7 @@
 
 use trackside_engine::actor::Actor;
 use trackside_engine::apply::apply;
-use trackside_engine::command::{Ask, Command, Fire, What};
+use trackside_engine::command::{Ask, Command, Fire, TransitionRef};
 use trackside_engine::decide::allowed;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Refusal;
@@ -111,8 +111,13 @@ fn case(
     let entity = EntityKey::new(table.of.it.clone(), SUBJECT);
     let with = table.with.get(&format!("{from} > {to}")).or_else(|| table.with.get(to));
     let fields = with.map(fields_from).unwrap_or_default();
-    let ask =
-        Fire { entity: entity.clone(), what: What::To(to.clone()), fields, fence: None, if_version: None };
+    let ask = Fire {
+        entity: entity.clone(),
+        what: TransitionRef::To(to.clone()),
+        fields,
+        fence: None,
+        if_version: None,
+    };
     let mut command = Command::new(actor.clone(), Ask::Fire(ask));
     command.reason = table.reason.as_deref().map(std::sync::Arc::from);
     let mut before = world.view.clone();

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Claim, Command, Fire, Seed, What};
+use trackside_engine::command::{Ask, Claim, Command, Fire, Seed, TransitionRef};
 use trackside_engine::decide::Decision;
 use trackside_engine::fields::Fields;
-use trackside_engine::journal::{About, Journal};
+use trackside_engine::journal::{Journal, JournalHeader};
 use trackside_engine::key::EntityKey;
 use trackside_engine::law::Law;
 use trackside_engine::policy::{self, Judgement};
 use trackside_engine::project::{ProjectChange, SettingChange, is_known_zone, project_key};
-use trackside_engine::query::{self, Asking};
+use trackside_engine::query::{self, QueryReader};
 use trackside_engine::settings;
 use trackside_engine::supervise::{Ended, after_exit};
 use trackside_engine::trace::Trace;
@@ -65,7 +65,7 @@ pub struct Played<'a> {
 impl Played<'_> {
     /// The journal of the scenario, with data that the entries do not contain.
     pub fn journal(&self) -> Journal {
-        let mut about = About::new(&self.world.view.project, self.actors, self.world.now);
+        let mut about = JournalHeader::new(&self.world.view.project, self.actors, self.world.now);
         about.scenario = Some(self.scenario.to_owned());
         Journal { about, entries: self.world.journal.clone() }
     }
@@ -222,7 +222,7 @@ impl<'a> ScenarioSetup<'a> {
             let Some(setting) = pack.settings.iter().find(|it| it.name == name.it) else {
                 return Err(format!("the pack has no setting {}", name.it));
             };
-            overrides.insert(name.it.clone(), settings::fitting(setting, value)?);
+            overrides.insert(name.it.clone(), settings::setting_value(setting, value)?);
         }
         let humans =
             self.actors.iter().filter(|(_, it)| it.kind == ActorKind::Human).map(|(_, it)| it.id.clone());
@@ -418,7 +418,7 @@ impl Play<'_> {
     /// The reasons to stop that a heartbeat would return to its sender.
     fn stops(&self, key: &EntityKey, slot: &Name, actor: &Actor) -> Vec<String> {
         let World { view, now, .. } = &self.world;
-        let asking = Asking { law: &self.stage.law, view, actor, shown: true, now: *now };
+        let asking = QueryReader { law: &self.stage.law, view, actor, shown: true, now: *now };
         view.get(key).and_then(|it| asking.stops(it, slot).ok()).unwrap_or_default()
     }
 
@@ -426,7 +426,7 @@ impl Play<'_> {
         let key = |text: &str| EntityKey::parse(text).ok_or_else(|| format!("`{text}` is not LIFECYCLE/ID"));
         let fields = fields_from(&step.with);
         let of = || step.of.as_ref().map(|it| key(&it.it)).unwrap_or_else(|| Err("say `of`".to_owned()));
-        let fire = |entity: EntityKey, what: What, fields: Fields| {
+        let fire = |entity: EntityKey, what: TransitionRef, fields: Fields| {
             let ask = Ask::Fire(Fire {
                 entity: entity.clone(),
                 what,
@@ -437,11 +437,11 @@ impl Play<'_> {
             Ok(Some((entity, ask)))
         };
         if let Some(event) = &step.fire {
-            return fire(of()?, What::Event(event.it.clone()), fields);
+            return fire(of()?, TransitionRef::Event(event.it.clone()), fields);
         }
         if let Some(entity) = &step.r#move {
             let to = step.to.as_ref().ok_or("`move` needs `to`")?;
-            return fire(key(&entity.it)?, What::To(to.it.clone()), fields);
+            return fire(key(&entity.it)?, TransitionRef::To(to.it.clone()), fields);
         }
         if let Some(entity) = &step.create {
             let entity = key(&entity.it)?;

@@ -12,13 +12,14 @@ pub(super) fn substitute(node: &Node, row: &Named<Node>) -> Node {
             {
                 return Node::new(node.at, value.value.clone());
             }
-            NodeValue::Text(replaced(text, row))
+            NodeValue::Text(substitute_row(text, row))
         }
         NodeValue::List(items) => NodeValue::List(items.iter().map(|it| substitute(it, row)).collect()),
         NodeValue::Map(entries) => {
             let entries = entries.iter();
-            let entries = entries
-                .map(|(key, it)| (At::new(Name::from(replaced(&key.it, row)), key.at), substitute(it, row)));
+            let entries = entries.map(|(key, it)| {
+                (At::new(Name::from(substitute_row(&key.it, row)), key.at), substitute(it, row))
+            });
             NodeValue::Map(entries.collect())
         }
         other => other.clone(),
@@ -26,7 +27,7 @@ pub(super) fn substitute(node: &Node, row: &Named<Node>) -> Node {
     Node::new(node.at, value)
 }
 
-fn replaced(text: &str, row: &Named<Node>) -> String {
+fn substitute_row(text: &str, row: &Named<Node>) -> String {
     let mut text = text.to_owned();
     for (name, value) in row.iter() {
         let hole = format!("<{}>", name.it);

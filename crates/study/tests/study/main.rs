@@ -1,6 +1,5 @@
 //! Tests of the four parts of the crate, in one program.
-#![allow(
-    clippy::expect_used,
+#![expect(
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,

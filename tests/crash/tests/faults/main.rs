@@ -1,8 +1,7 @@
 //! The disk is full, read-only or damaged; files are missing or owned by another user. Callers get an error that says
 //! what to do, no answered command is lost, and if possible the project resumes by itself.
-#![allow(
+#![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
@@ -91,7 +90,7 @@ impl Project {
                 Err(other) => panic!("{other}"),
             }
         }
-        panic!("it does not recover by itself: {:?}", self.runtime().trouble());
+        panic!("it does not recover by itself: {:?}", self.runtime().problem());
     }
 
     /// All that was answered is there, and shown.
@@ -105,7 +104,7 @@ impl Project {
         let journal = shown(self.runtime(), &*self.store).unwrap();
         journal.has(&self.answered).unwrap();
         assert!(self.answered.len() > 3);
-        assert_eq!(self.runtime().trouble(), None);
+        assert_eq!(self.runtime().problem(), None);
     }
 
     fn stop(mut self) -> BTreeMap<String, Written> {
@@ -150,7 +149,7 @@ fn every_disk_fault_is_reported_and_survived() {
         let why = project.until_trouble();
         println!("{fault:?}: {why}");
         says(&why, &words);
-        assert!(project.runtime().trouble().is_some(), "{fault:?}");
+        assert!(project.runtime().problem().is_some(), "{fault:?}");
         let before = project.answered.clone();
         let told = project.ask();
         assert!(matches!(told, Err(Failure::Unavailable(_))), "{fault:?}: while it lasts: {told:?}");
@@ -354,15 +353,15 @@ fn an_invalid_row_delays_no_other_timer() {
         let others = due.iter().filter(|it| it.due <= to && it.entity != spoiled).count();
         assert!(others > 2, "{due:#?}");
         runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
-        let (trouble, left) = (runtime.trouble(), late(&runtime, &store, to));
-        println!("{spoiled}: {trouble:?}");
+        let (problem, left) = (runtime.problem(), late(&runtime, &store, to));
+        println!("{spoiled}: {problem:?}");
         if is_mended {
-            assert_eq!((trouble, left.len()), (None, 0), "{left:#?}");
+            assert_eq!((problem, left.len()), (None, 0), "{left:#?}");
             let found = store.reader().unwrap().entity(&spoiled).unwrap();
             assert_eq!(found, runtime.entity(&spoiled).unwrap(), "its record is whole again");
         } else {
             assert!(left.iter().all(|it| it.entity == spoiled), "{left:#?}");
-            let why = trouble.expect("the trouble is reported");
+            let why = problem.expect("the problem is reported");
             says(&why, &[&spoiled.to_string(), "does not fire", "state.db", "rebuilt from the journal"]);
             assert_eq!(left.len(), 1);
         }
@@ -373,7 +372,7 @@ fn an_invalid_row_delays_no_other_timer() {
         let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
         let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
         runtime.gateway().unwrap().advance(to.plus(Span(1))).unwrap().wait().unwrap();
-        assert_eq!((runtime.trouble(), late(&runtime, &store, to).len()), (None, 0), "it fired, late");
+        assert_eq!((runtime.problem(), late(&runtime, &store, to).len()), (None, 0), "it fired, late");
     }
 }
 
@@ -527,7 +526,7 @@ fn a_journal_written_by_another_program_is_not_continued() {
             }
             std::thread::sleep(std::time::Duration::from_millis(40));
         }
-        assert!(project.runtime().trouble().is_some_and(|it| it.contains("did not write")));
+        assert!(project.runtime().problem().is_some_and(|it| it.contains("did not write")));
         assert_eq!((project.runtime().seq(), &project.answered), (known, &before), "no follower got it");
         let file = rusqlite::Connection::open(folder.path().join("journal.db")).unwrap();
         file.busy_timeout(std::time::Duration::from_secs(5)).unwrap();

@@ -6,10 +6,11 @@ impl Run<'_> {
     pub(super) fn read(&mut self) -> Result<(), Broken> {
         let Some(stepper) = &self.stepper else { return Ok(()) };
         let entities = self.model.world.view.entities();
-        let uncommitted = self.decided.iter().flat_map(|it| &it.turn.wishes).filter_map(|it| match &**it {
-            Wish::Command(command) => command.entity().cloned(),
-            _ => None,
-        });
+        let uncommitted =
+            self.decided.iter().flat_map(|it| &it.decider_step.wishes).filter_map(|it| match &**it {
+                Wish::Command(command) => command.entity().cloned(),
+                _ => None,
+            });
         let mut keys: Vec<_> = uncommitted.collect();
         keys.extend((0..4).filter_map(|_| self.dice.pick(&entities)).map(|it| it.key.clone()));
         for key in keys {
@@ -57,7 +58,7 @@ impl Run<'_> {
                 self.recover()?;
             }
             self.deliver();
-            self.turn()?;
+            self.decider_step()?;
             self.commit()?;
             self.flush()?;
             self.listen()?;
@@ -73,10 +74,10 @@ impl Run<'_> {
                 self.mail.len(),
                 self.waiting.len(),
                 self.decided.len(),
-                stepper.map(Stepper::committed),
+                stepper.map(Stepper::last_committed),
                 self.model.seq(),
-                stepper.map(Stepper::written),
-                stepper.and_then(Stepper::trouble),
+                stepper.map(Stepper::last_flushed),
+                stepper.and_then(Stepper::problem),
             );
             return Err(Broken::new("it goes on once the store works again", what));
         }
@@ -85,7 +86,7 @@ impl Run<'_> {
         // Once more, as a new process finds it.
         self.crash()?;
         for _ in 0..200 {
-            self.turn()?;
+            self.decider_step()?;
             self.commit()?;
             self.flush()?;
             if self.is_done() {
@@ -102,19 +103,19 @@ impl Run<'_> {
             && self.decided.is_empty()
             && self.journeys.is_empty()
             && stepper.advancing_to().is_none()
-            && stepper.written() == self.model.seq()
+            && stepper.last_flushed() == self.model.seq()
     }
 
     /// Everything is flushed, and unused data has been evicted.
     fn let_go(&mut self) -> Result<(), Broken> {
-        // The sweep finishes: then there is a turn without entries.
+        // The sweep finishes: then there is a step without entries.
         for _ in 0..4 {
-            self.turn()?;
+            self.decider_step()?;
             self.commit()?;
             self.flush()?;
         }
         self.sweep_to_its_end()?;
-        self.turn()?;
+        self.decider_step()?;
         let Some(stepper) = &self.stepper else { return Ok(()) };
         let (held, most) = (stepper.cached(), &self.options);
         let bounded = held.entities <= most.cached_entities
@@ -153,8 +154,8 @@ impl Run<'_> {
             }
         }
         self.handed_out(stepper)?;
-        if let Some(trouble) = stepper.trouble() {
-            return Err(Broken::new("no trouble is told of when there is none", trouble));
+        if let Some(problem) = stepper.problem() {
+            return Err(Broken::new("no problem is told of when there is none", problem));
         }
         self.figures.timers = self.model.timers;
         self.figures.faults = self.disk.faults();

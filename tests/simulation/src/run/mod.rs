@@ -33,7 +33,7 @@ use crate::disk::{Disk, Weather};
 use crate::final_checks::{self, all_groups, text};
 use crate::followers::Listener;
 use crate::meddling::{DiskBug, Meddled, Meddler};
-use crate::model::{Model, Turn};
+use crate::model::{DeciderStep, Model};
 use crate::packs::Ground;
 use crate::setup::Setup;
 use crate::steps::Step;
@@ -137,10 +137,10 @@ pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
     }
 }
 
-/// A decided turn, and its waiting callers.
+/// A decided step, and its waiting callers.
 #[derive(Debug)]
 struct Decided {
-    turn: Turn,
+    decider_step: DeciderStep,
     attempts: Vec<Attempt>,
     /// Whether there is something to commit.
     weighs: bool,
@@ -263,7 +263,7 @@ impl<'a> Run<'a> {
         let is_broken = self.stepper.as_ref().is_none_or(Stepper::is_broken);
         let weights = [
             30,                                    // somebody asks
-            34,                                    // a turn
+            34,                                    // a step
             34,                                    // a commit
             8,                                     // write behind
             if is_broken { 60 } else { 0 },        // recover
@@ -277,7 +277,7 @@ impl<'a> Run<'a> {
         ];
         match self.dice.weighed(&weights) {
             0 => self.ask(),
-            1 => self.turn()?,
+            1 => self.decider_step()?,
             2 => self.commit()?,
             3 => self.flush()?,
             4 => self.recover()?,
@@ -293,7 +293,7 @@ impl<'a> Run<'a> {
             11 => self.upkeep(),
             _ => {
                 if let Some(stepper) = &self.stepper {
-                    stepper.behind().tidy().ok();
+                    stepper.write_workers().tidy().ok();
                 }
             }
         }
@@ -307,8 +307,8 @@ impl<'a> Run<'a> {
         self.meddler.move_now(None);
         match Stepper::open(store, &self.scene.both, &self.options) {
             Ok(stepper) => {
-                self.meddler.move_now(Some(stepper.behind()));
-                self.story.tell(format!("it starts at {}", stepper.committed()));
+                self.meddler.move_now(Some(stepper.write_workers()));
+                self.story.tell(format!("it starts at {}", stepper.last_committed()));
                 self.stepper = Some(stepper);
                 self.settle_doubt()?;
                 let now = self.clock_now();
@@ -334,10 +334,10 @@ impl<'a> Run<'a> {
                 let what = format!("the journal ends at {head}, {} was committed", self.model.seq());
                 return Err(Broken::new("an acknowledged command survives", what));
             };
-            self.explain(&doubt.turn)?;
+            self.explain(&doubt.decider_step)?;
             self.story.tell("  the commit in doubt is there");
         }
-        let committed = self.stepper.as_ref().map_or(0, Stepper::committed);
+        let committed = self.stepper.as_ref().map_or(0, Stepper::last_committed);
         if committed != self.model.seq() {
             let what = format!("it knows of {committed} entries, there are {}", self.model.seq());
             return Err(Broken::new("what is on disk is known again", what));
@@ -348,11 +348,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Has the model follow a turn that is on disk.
-    fn explain(&mut self, turn: &Turn) -> Result<Vec<Option<Said>>, Broken> {
+    /// Has the model follow a step that is on disk.
+    fn explain(&mut self, decider_step: &DeciderStep) -> Result<Vec<Option<Said>>, Broken> {
         let after = self.model.seq();
         let records = self.disk.quietly(|| self.store.reader().unwrap().records(after, usize::MAX).unwrap());
-        let expected = self.model.follow(turn, &records)?;
+        let expected = self.model.follow(decider_step, &records)?;
         for entry in &self.model.world.journal[after as usize..] {
             if matches!(entry.event, Event::Transitioned { .. } | Event::FieldsChanged { .. }) {
                 let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());

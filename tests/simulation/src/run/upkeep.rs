@@ -11,8 +11,8 @@ use super::*;
 
 /// The interval of the sweep.
 pub(super) const SWEEP: Span = Span(5 * 60_000);
-/// Turns after which a pass must be over.
-const TURNS: usize = 400;
+/// Steps after which a pass must be over.
+const MOST_STEPS: usize = 400;
 
 fn admin() -> Actor {
     Actor::new("olga", ActorKind::Human).with_roles(["admin"])
@@ -90,21 +90,21 @@ impl Run<'_> {
             }
         }
         let redact = Redact { entity: entity.key.clone(), entries: vec![seq], becomes, history };
-        let command = Command::new(admin(), Ask::Redact(redact)).because("It was a secret");
+        let command = Command::new(admin(), Ask::Redact(redact)).with_reason("It was a secret");
         Some(Wish::Command(self.named(command)))
     }
 
-    /// A pass takes as many turns as there are entries to read; then it is over.
+    /// A pass takes as many steps as there are entries to read; then it is over.
     pub(super) fn sweep_to_its_end(&mut self) -> Result<(), Broken> {
-        for _ in 0..TURNS {
+        for _ in 0..MOST_STEPS {
             if !self.stepper.as_ref().is_some_and(Stepper::is_sweeping) {
                 return Ok(());
             }
-            self.turn()?;
+            self.decider_step()?;
             self.commit()?;
             self.flush()?;
         }
-        Err(Broken::new("the sweep looks at everything", format!("and does not end in {TURNS} turns")))
+        Err(Broken::new("the sweep looks at everything", format!("and does not end in {MOST_STEPS} steps")))
     }
 
     /// Sweeps until there are no more findings.
@@ -124,7 +124,7 @@ impl Run<'_> {
             for _ in 0..12 {
                 self.step += 25;
                 self.deliver();
-                self.turn()?;
+                self.decider_step()?;
                 self.commit()?;
                 self.flush()?;
             }

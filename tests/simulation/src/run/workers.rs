@@ -3,30 +3,30 @@
 use super::*;
 
 impl Run<'_> {
-    pub(super) fn turn(&mut self) -> Result<(), Broken> {
+    pub(super) fn decider_step(&mut self) -> Result<(), Broken> {
         let awaited = self.awaits_sweep();
         let Some(stepper) = &mut self.stepper else { return self.open() };
         self.disk.read_failed();
         let many = 1 + self.dice.below(8);
         let clock = Timestamp(self.clock.load(Ordering::Acquire));
-        let Some(turned) = stepper.turn(many) else { return Ok(()) };
+        let Some(result) = stepper.step(many) else { return Ok(()) };
         if !self.options.clock.is_manual() && clock.since(self.looked) > GAP {
             self.resumed_at = Some(clock);
         }
         self.looked = clock;
-        let mut attempts: Vec<Attempt> = self.waiting.drain(..turned.taken).collect();
+        let mut attempts: Vec<Attempt> = self.waiting.drain(..result.taken).collect();
         for attempt in &mut attempts {
             if attempt.promise.take().is_some() {
                 let what = format!("request {} was answered", attempt.request);
                 return Err(Broken::new("nobody is told before it is on disk", what));
             }
         }
-        let turn = Turn {
+        let decider_step = DeciderStep {
             clock,
             resumed_at: self.resumed_at,
             wishes: attempts.iter().map(|it| self.requests[it.request].wish.clone()).collect(),
             read_failed: self.disk.read_failed(),
-            entries: turned.entries,
+            entries: result.entries,
             failed: Vec::new(),
             now: stepper.now(),
             advancing: stepper.advancing_to().is_some(),
@@ -34,25 +34,25 @@ impl Run<'_> {
             sweeping: awaited
                 || attempts.iter().any(|it| matches!(*self.requests[it.request].wish, Wish::Sweep)),
         };
-        if turned.taken + turned.entries > 0 {
+        if result.taken + result.entries > 0 {
             let numbers: Vec<usize> = attempts.iter().map(|it| it.request).collect();
             self.story.tell(format!(
-                "a turn at {clock}: {numbers:?}, {} entries{}",
-                turned.entries,
-                if turn.read_failed { ", a read failed" } else { "" }
+                "a step at {clock}: {numbers:?}, {} entries{}",
+                result.entries,
+                if decider_step.read_failed { ", a read failed" } else { "" }
             ));
         }
-        let weighs = turned.to_commit;
-        self.decided.push_back(Decided { turn, attempts, weighs });
+        let weighs = result.to_commit;
+        self.decided.push_back(Decided { decider_step, attempts, weighs });
         self.pass_weightless()
     }
 
-    /// Turns without entries need no commit.
+    /// Steps without entries need no commit.
     pub(super) fn pass_weightless(&mut self) -> Result<(), Broken> {
         while self.decided.front().is_some_and(|it| !it.weighs) {
             let Some(mut decided) = self.decided.pop_front() else { break };
             let known = self.model.world.view.len();
-            self.explain(&decided.turn)?;
+            self.explain(&decided.decider_step)?;
             // Only callers that requested a sweep were taken and have no answer yet.
             decided.attempts.iter_mut().for_each(|it| it.known = known);
             self.journeys.append(&mut decided.attempts);
@@ -72,17 +72,17 @@ impl Run<'_> {
         };
         let outcomes: Vec<_> = decided.attempts.iter_mut().map(|it| it.promise.take()).collect();
         if !failed {
-            decided.turn.failed = outcomes.iter().map(|it| matches!(it, Some(Err(_)))).collect();
+            decided.decider_step.failed = outcomes.iter().map(|it| matches!(it, Some(Err(_)))).collect();
         }
         let known = self.model.world.view.len();
-        let expected = if failed { None } else { Some(self.explain(&decided.turn)?) };
+        let expected = if failed { None } else { Some(self.explain(&decided.decider_step)?) };
         let stepper = self.stepper.as_ref().unwrap();
-        if !failed && stepper.committed() != self.model.seq() {
-            let what = format!("{} is known, {} is on disk", stepper.committed(), self.model.seq());
+        if !failed && stepper.last_committed() != self.model.seq() {
+            let what = format!("{} is known, {} is on disk", stepper.last_committed(), self.model.seq());
             return Err(Broken::new("what is on disk is known", what));
         }
         self.story.tell(format!("commit {}: {}", self.model.seq(), if failed { "failed" } else { "done" }));
-        let Decided { turn, attempts, weighs } = decided;
+        let Decided { decider_step, attempts, weighs } = decided;
         for (n, (mut attempt, outcome)) in attempts.into_iter().zip(outcomes).enumerate() {
             attempt.known = known;
             let expected = expected.as_ref().and_then(|it| it[n].as_ref());
@@ -98,7 +98,7 @@ impl Run<'_> {
                 (Ok(said), Some(expected)) => is_same(said, expected),
                 (Ok(_), None) => false,
                 (Err(_), None) => true,
-                (Err(Failure::Unavailable(_)), Some(_)) => turn.read_failed,
+                (Err(Failure::Unavailable(_)), Some(_)) => decider_step.read_failed,
                 (Err(_), Some(_)) => false,
             };
             looked_at_all(&attempt, &outcome)?;
@@ -110,7 +110,7 @@ impl Run<'_> {
         }
         self.arrivals()?;
         if failed && !was_broken {
-            self.doubt = Some(Decided { turn, attempts: Vec::new(), weighs });
+            self.doubt = Some(Decided { decider_step, attempts: Vec::new(), weighs });
         }
         if failed { Ok(()) } else { self.pass_weightless() }
     }
@@ -146,16 +146,16 @@ impl Run<'_> {
     pub(super) fn flush(&mut self) -> Result<(), Broken> {
         let Some(stepper) = &self.stepper else { return self.open() };
         let many = 1 + self.dice.below(6);
-        let before = stepper.written();
-        stepper.behind().flush(many).ok();
-        if stepper.written() < before {
+        let before = stepper.last_flushed();
+        stepper.write_workers().flush(many).ok();
+        if stepper.last_flushed() < before {
             return Err(Broken::new("what is written stays written", format!("{before}")));
         }
-        if stepper.written() > before {
+        if stepper.last_flushed() > before {
             self.figures.flushes += 1;
-            self.story.tell(format!("written up to {}", stepper.written()));
+            self.story.tell(format!("written up to {}", stepper.last_flushed()));
         }
-        if stepper.written() == self.model.seq() && self.dice.percent(30) {
+        if stepper.last_flushed() == self.model.seq() && self.dice.percent(30) {
             let (ground, world) = (&self.scene.ground, &self.model.world);
             let last = self.options.keys_last;
             self.disk.quietly(|| final_checks::projections(&self.store, ground, world, last))?;

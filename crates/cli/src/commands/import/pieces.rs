@@ -106,8 +106,6 @@ fn locate_problems(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     fn entity(id: usize) -> (ImportEntity, String) {

@@ -60,7 +60,7 @@ impl<'c> Checker<'c, '_> {
         }
         let it = self.node(node);
         let constant = it.ir.constant().is_some();
-        Self::folded(Ir::Has(Box::new(it.ir)), Type::Bool, constant)
+        Self::fold_constant(Ir::Has(Box::new(it.ir)), Type::Bool, constant)
     }
 
     /// The pattern is a literal: compiling one during a decision would delay the caller.
@@ -83,7 +83,7 @@ impl<'c> Checker<'c, '_> {
         match compiled {
             Ok(pattern) => {
                 let constant = it.ir.constant().is_some();
-                Self::folded(Ir::Matches(Box::new(it.ir), Box::new(pattern)), Type::Bool, constant)
+                Self::fold_constant(Ir::Matches(Box::new(it.ir), Box::new(pattern)), Type::Bool, constant)
             }
             Err(regex::Error::CompiledTooBig(_)) => {
                 let error = GuardError::new("the pattern is too large", at);
@@ -122,8 +122,8 @@ impl<'c> Checker<'c, '_> {
         };
         let arguments: Box<[Ir]> = given.into_iter().map(|it| it.ir).collect();
         let constant = arguments.iter().all(|it| it.constant().is_some());
-        let (builtin, ty) = refined(entry.builtin, ty, &types, &arguments);
-        let typed = Self::folded(Ir::Call(builtin, arguments), ty, constant);
+        let (builtin, ty) = refine_result(entry.builtin, ty, &types, &arguments);
+        let typed = Self::fold_constant(Ir::Call(builtin, arguments), ty, constant);
         self.literal_is_readable(node, builtin, &typed, constant);
         typed
     }
@@ -161,7 +161,7 @@ impl<'c> Checker<'c, '_> {
 }
 
 /// Refines the result type beyond the types of the arguments.
-fn refined(builtin: Builtin, ty: Type, types: &[Type], arguments: &[Ir]) -> (Builtin, Type) {
+fn refine_result(builtin: Builtin, ty: Type, types: &[Type], arguments: &[Ir]) -> (Builtin, Type) {
     match (builtin, types, arguments) {
         (Builtin::Sum, _, _) if ty == Type::Span => (Builtin::SumSpans, ty),
         // With an exponent below zero, a power of whole numbers is not a whole number.

@@ -42,7 +42,7 @@ impl<'c> Checker<'c, '_> {
             items.push(it.ir);
         }
         let constant = items.iter().all(|it| it.constant().is_some());
-        Self::folded(Ir::List(items.into()), Type::list(of), constant)
+        Self::fold_constant(Ir::List(items.into()), Type::list(of), constant)
     }
 
     /// With constant keys it is a record whose members are known; otherwise a map.
@@ -73,7 +73,7 @@ impl<'c> Checker<'c, '_> {
         let ty = if known { Type::Record(Arc::new(members)) } else { Type::map(all) };
         let constant =
             items.iter().all(|(key, value)| key.constant().is_some() && value.constant().is_some());
-        Self::folded(Ir::Map(items.into()), ty, constant)
+        Self::fold_constant(Ir::Map(items.into()), ty, constant)
     }
 
     /// Reports constant text, also within a list or behind a `?`, that is none of the expected words.

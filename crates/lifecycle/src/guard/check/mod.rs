@@ -126,7 +126,7 @@ impl<'c> Checker<'c, '_> {
 
     /// Evaluates constant expressions. One that fails is kept to fail at run time, because it may never be
     /// reached.
-    fn folded(ir: Ir, ty: Type, parts_are_constant: bool) -> Typed {
+    fn fold_constant(ir: Ir, ty: Type, parts_are_constant: bool) -> Typed {
         if parts_are_constant && let Ok(value) = Evaluator::new(&Nothing, limits::FOLDING).value(&ir) {
             return Typed::new(Ir::Constant(value), ty);
         }

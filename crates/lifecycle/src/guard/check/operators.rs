@@ -56,13 +56,13 @@ impl<'c> Checker<'c, '_> {
             }
         }
         let constant = parts.iter().all(|it| it.constant().is_some());
-        Self::folded(Ir::Junction(decisive, parts.into()), Type::Bool, constant)
+        Self::fold_constant(Ir::Junction(decisive, parts.into()), Type::Bool, constant)
     }
 
     pub(super) fn not(&mut self, node: &'c IdedExpr) -> Typed {
         let it = self.condition(node);
         let constant = it.constant().is_some();
-        Self::folded(Ir::Not(Box::new(it)), Type::Bool, constant)
+        Self::fold_constant(Ir::Not(Box::new(it)), Type::Bool, constant)
     }
 
     pub(super) fn negate(&mut self, node: &'c IdedExpr) -> Typed {
@@ -72,7 +72,7 @@ impl<'c> Checker<'c, '_> {
             return self.report(error);
         }
         let constant = it.ir.constant().is_some();
-        Self::folded(Ir::Negate(Box::new(it.ir)), it.ty, constant)
+        Self::fold_constant(Ir::Negate(Box::new(it.ir)), it.ty, constant)
     }
 
     pub(super) fn ternary(
@@ -86,7 +86,7 @@ impl<'c> Checker<'c, '_> {
         let ty = then.ty.or(otherwise.ty);
         let parts = [condition, then.ir, otherwise.ir];
         let constant = parts.iter().all(|it| it.constant().is_some());
-        Self::folded(Ir::If(Box::new(parts)), ty, constant)
+        Self::fold_constant(Ir::If(Box::new(parts)), ty, constant)
     }
 
     fn pair(&mut self, left: &'c IdedExpr, right: &'c IdedExpr) -> (Typed, Typed, bool) {
@@ -109,7 +109,7 @@ impl<'c> Checker<'c, '_> {
         }
         self.choices(right, &b.ir, &a.ty);
         self.choices(left, &a.ir, &b.ty);
-        Self::folded(Ir::Equal(wanted, Box::new([a.ir, b.ir])), Type::Bool, constant)
+        Self::fold_constant(Ir::Equal(wanted, Box::new([a.ir, b.ir])), Type::Bool, constant)
     }
 
     pub(super) fn order(
@@ -133,7 +133,7 @@ impl<'c> Checker<'c, '_> {
             let error = format!("cannot compare {} with {}", a.ty, b.ty);
             return self.report(GuardError::new(error, self.parsed.range(node)));
         };
-        Self::folded(Ir::Comparison(order, Box::new([a.ir, b.ir])), Type::Bool, constant)
+        Self::fold_constant(Ir::Comparison(order, Box::new([a.ir, b.ir])), Type::Bool, constant)
     }
 
     pub(super) fn arithmetic(
@@ -156,7 +156,7 @@ impl<'c> Checker<'c, '_> {
                 error
             });
         };
-        Self::folded(Ir::Arithmetic(operation, Box::new([a.ir, b.ir])), ty, constant)
+        Self::fold_constant(Ir::Arithmetic(operation, Box::new([a.ir, b.ir])), ty, constant)
     }
 
     pub(super) fn is_in(&mut self, item_node: &'c IdedExpr, container_node: &'c IdedExpr) -> Typed {
@@ -188,7 +188,7 @@ impl<'c> Checker<'c, '_> {
                 });
             }
         }
-        Self::folded(Ir::In(Box::new([item.ir, container.ir])), Type::Bool, constant)
+        Self::fold_constant(Ir::In(Box::new([item.ir, container.ir])), Type::Bool, constant)
     }
 }
 

@@ -86,7 +86,7 @@ impl<'c> Checker<'c, '_> {
             _ => {
                 let constant = ir.constant().is_some();
                 ir = names.into_iter().fold(ir, |of, name| Ir::Member(Box::new(of), name));
-                return Self::folded(ir, ty, constant);
+                return Self::fold_constant(ir, ty, constant);
             }
         }
         Typed::new(ir, ty)
@@ -138,7 +138,7 @@ impl<'c> Checker<'c, '_> {
             }
         };
         let constant = of.ir.constant().is_some() && with.ir.constant().is_some();
-        Self::folded(Ir::Index(Box::new([of.ir, with.ir])), ty, constant)
+        Self::fold_constant(Ir::Index(Box::new([of.ir, with.ir])), ty, constant)
     }
 
     /// `name[key]`, where `name` alone means one entry.

@@ -16,7 +16,7 @@ pub(in crate::guard) fn arithmetic(
     use Arithmetic::{Add, Divide, Multiply, Remainder, Subtract};
     use Value::{Float, Int, Time};
     match (operation, a, b) {
-        (_, Int(a), Int(b)) => whole(operation, *a, *b),
+        (_, Int(a), Int(b)) => int_arithmetic(operation, *a, *b),
         (Add | Subtract | Multiply | Divide, Int(_) | Float(_), Int(_) | Float(_)) => {
             let (a, b) = (a.as_float().unwrap_or_default(), b.as_float().unwrap_or_default());
             finite(match operation {
@@ -47,8 +47,12 @@ pub(in crate::guard) fn arithmetic(
         (Multiply, Value::Span(it), Int(by)) | (Multiply, Int(by), Value::Span(it)) => {
             span(it.0.checked_mul(*by))
         }
-        (Multiply, Value::Span(it), Float(by)) | (Multiply, Float(by), Value::Span(it)) => scaled(*it, *by),
-        (Divide, Value::Span(it), Int(_) | Float(_)) => scaled(*it, 1.0 / b.as_float().unwrap_or_default()),
+        (Multiply, Value::Span(it), Float(by)) | (Multiply, Float(by), Value::Span(it)) => {
+            scale_span(*it, *by)
+        }
+        (Divide, Value::Span(it), Int(_) | Float(_)) => {
+            scale_span(*it, 1.0 / b.as_float().unwrap_or_default())
+        }
         _ => Err(Fault::failed(format!(
             "cannot {} {}",
             operation.verb(),
@@ -57,7 +61,7 @@ pub(in crate::guard) fn arithmetic(
     }
 }
 
-fn whole(operation: Arithmetic, a: i64, b: i64) -> Result<Value, Fault> {
+fn int_arithmetic(operation: Arithmetic, a: i64, b: i64) -> Result<Value, Fault> {
     if b == 0 && matches!(operation, Arithmetic::Divide | Arithmetic::Remainder) {
         return Err(Fault::failed("cannot divide by zero"));
     }
@@ -94,7 +98,7 @@ fn span(ms: Option<i64>) -> Result<Value, Fault> {
 }
 
 /// To the nearest millisecond.
-fn scaled(it: Span, by: f64) -> Result<Value, Fault> {
+fn scale_span(it: Span, by: f64) -> Result<Value, Fault> {
     let ms = (it.0 as f64 * by).round();
     if ms.abs() < i64::MAX as f64 { span(Some(ms as i64)) } else { Err(too_large()) }
 }

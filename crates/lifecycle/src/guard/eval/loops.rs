@@ -16,7 +16,7 @@ impl Evaluator<'_> {
             LoopKind::Exists(test) => self.decide(&range, true, test, outer),
             LoopKind::ExistsOne(test) => {
                 let mut count = 0_usize;
-                self.each(&range, |item| {
+                self.for_each_item(&range, |item| {
                     count += usize::from(self.condition(test, Some(&Frame { value: item, outer }))?);
                     Ok(ControlFlow::Continue(()))
                 })?;
@@ -29,7 +29,7 @@ impl Evaluator<'_> {
     fn decide(&self, range: &Value, decisive: bool, test: &Ir, outer: Option<&Frame<'_>>) -> Outcome<Value> {
         let mut verdict = Verdict::new(decisive);
         let mut decided = false;
-        self.each(range, |item| {
+        self.for_each_item(range, |item| {
             decided = verdict.decided_by(self.condition(test, Some(&Frame { value: item, outer })))?;
             Ok(if decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
         outer: Option<&Frame<'_>>,
     ) -> Outcome<Value> {
         let mut collected = Vec::new();
-        self.each(range, |item| {
+        self.for_each_item(range, |item| {
             let frame = Frame { value: item, outer };
             let wanted = match when {
                 Some(when) => self.condition(when, Some(&frame))?,
@@ -62,7 +62,11 @@ impl Evaluator<'_> {
     }
 
     /// Hands out the items of a list, or the keys of a map.
-    fn each(&self, range: &Value, mut visit: impl FnMut(&Value) -> Outcome<ControlFlow<()>>) -> Outcome<()> {
+    fn for_each_item(
+        &self,
+        range: &Value,
+        mut visit: impl FnMut(&Value) -> Outcome<ControlFlow<()>>,
+    ) -> Outcome<()> {
         match range {
             Value::List(items) => {
                 for item in items.iter() {

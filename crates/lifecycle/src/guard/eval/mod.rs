@@ -245,7 +245,7 @@ fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
     match (of, key) {
         (Value::Map(entries), Value::Text(key)) => Ok(entries.get(&**key).unwrap_or(&NULL)),
         (Value::List(items), key) => {
-            let Some(at) = whole(key) else {
+            let Some(at) = whole_number(key) else {
                 return Err(Fault::failed(format!(
                     "a list index must be a whole number, not {}",
                     key.kind()
@@ -265,7 +265,7 @@ fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
 }
 
 /// A whole number, also where it is held as a float.
-pub(super) fn whole(value: &Value) -> Option<i64> {
+pub(super) fn whole_number(value: &Value) -> Option<i64> {
     match value {
         Value::Int(it) => Some(*it),
         Value::Float(it) if it.fract() == 0.0 && it.abs() < 9e15 => Some(*it as i64),

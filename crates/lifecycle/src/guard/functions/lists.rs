@@ -2,7 +2,7 @@
 
 use super::needs;
 use crate::guard::Fault;
-use crate::guard::eval::{equal, whole};
+use crate::guard::eval::{equal, whole_number};
 use crate::guard::limits::Budget;
 use crate::value::Value;
 
@@ -65,7 +65,7 @@ pub(super) fn unique(list: &Value, budget: &Budget) -> Result<Value, Fault> {
 
 pub(super) fn slice(list: &Value, from: &Value, to: Option<&Value>, budget: &Budget) -> Result<Value, Fault> {
     let items = items("slice", list)?;
-    let clamped = |it: &Value| match whole(it) {
+    let clamped = |it: &Value| match whole_number(it) {
         Some(it) => Ok(usize::try_from(it.max(0)).unwrap_or(usize::MAX).min(items.len())),
         None => Err(needs("slice", "whole numbers", it)),
     };

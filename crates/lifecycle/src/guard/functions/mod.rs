@@ -144,7 +144,7 @@ pub(super) fn call(builtin: Builtin, arguments: Arguments<'_, '_>, budget: &Budg
         (Builtin::String, [it]) => text::string(it, budget),
         (Builtin::Pair, [a, b]) => text::pair(a, b, budget),
         (Builtin::Index, [list, it]) => lists::index(list, it, budget),
-        (Builtin::Before, [it, part]) => text::before(it, part, budget),
+        (Builtin::Before, [it, part]) => text::before_last(it, part, budget),
         (Builtin::Digest, [it]) => text::digest(it, budget),
         (Builtin::Int, [it]) => numbers::int(it, budget),
         (Builtin::Double, [it]) => numbers::double(it, budget),

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Arguments, needs};
 use crate::guard::Fault;
-use crate::guard::eval::{arithmetic, finite, order, whole};
+use crate::guard::eval::{arithmetic, finite, order, whole_number};
 use crate::guard::ir::Arithmetic;
 use crate::guard::limits::Budget;
 use crate::time::Span;
@@ -64,7 +64,8 @@ pub(super) fn to_whole(it: &Value, how: fn(f64) -> f64) -> Result<Value, Fault> 
 
 /// Half away from zero, at a decimal place.
 pub(super) fn round(it: &Value, digits: &Value) -> Result<Value, Fault> {
-    let digits = whole(digits).and_then(|it| i32::try_from(it).ok()).filter(|it| (0..=15).contains(it));
+    let digits =
+        whole_number(digits).and_then(|it| i32::try_from(it).ok()).filter(|it| (0..=15).contains(it));
     let Some(digits) = digits else { return Err(Fault::failed("`round` keeps 0 to 15 digits")) };
     if let Value::Int(_) = it {
         return Ok(it.clone());

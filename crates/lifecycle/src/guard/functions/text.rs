@@ -51,7 +51,7 @@ pub(super) fn trim(it: &Value, budget: &Budget) -> Result<Value, Fault> {
 }
 
 /// The text before the last occurrence of a part; the whole text if there is none.
-pub(super) fn before(it: &Value, part: &Value, budget: &Budget) -> Result<Value, Fault> {
+pub(super) fn before_last(it: &Value, part: &Value, budget: &Budget) -> Result<Value, Fault> {
     let (it, part) = (of(it)?, of(part)?);
     budget.text(it.len())?;
     let end = if part.is_empty() { None } else { it.rfind(part) };

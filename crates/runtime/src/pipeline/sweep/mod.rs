@@ -1,11 +1,11 @@
 //! The sweep: visits every entity, a few at a time, finds violations, and compares stored rows with the
 //! journal.
 
-mod comparing;
-mod sealed;
-mod searching;
-mod together;
+mod compare_entity;
+mod compare_shared_rows;
+mod find_missing;
 mod unreadable;
+mod verify_chain;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use crate::answer::Failure;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::pipeline::decider::{Decider, unavailable};
 use crate::work::Responder;
-use comparing::EntityReplay;
-use searching::Search;
-use together::Together;
+use compare_entity::EntityReplay;
+use compare_shared_rows::SharedRowCheck;
+use find_missing::MissingRowSearch;
 
-/// The budget of a turn for the sweep.
+/// The budget of a step for the sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SweepBudget {
     /// Entities to visit.
@@ -49,7 +49,7 @@ const PAGE: usize = 512;
 /// Records that a scheduled pass may read; the next pass continues where it ended.
 const WINDOW: usize = 1_000;
 
-/// Turns that a pass waits for its repairs to be flushed.
+/// Steps that a pass waits for its repairs to be flushed.
 const PATIENCE: u32 = 2_000;
 
 /// The result of a sweep.
@@ -95,7 +95,7 @@ pub(super) struct Sweep {
     /// The last entity that scheduled passes have compared.
     compared: Option<EntityKey>,
     /// The progress of scheduled passes over groups and rankings.
-    together: Option<Box<Together>>,
+    shared_rows: Option<Box<SharedRowCheck>>,
 }
 
 /// One pass over all entities, in key order.
@@ -116,13 +116,13 @@ pub(super) struct SweepPass {
     is_counted: bool,
     /// Entities whose last entry must be searched in the whole journal.
     pub lost: BTreeSet<EntityKey>,
-    search: Option<Search>,
+    search: Option<MissingRowSearch>,
     /// Entities to mend, with their last entry.
     pub to_mend: Vec<(EntityKey, u64, Option<String>)>,
     /// Places of entities that do not exist, by ranking: the next rebuild removes them.
-    pub without: Vec<(Name, EntityKey)>,
+    pub ghost_places: Vec<(Name, EntityKey)>,
     /// The check of groups and rankings; none when it is over.
-    together: Option<Box<Together>>,
+    shared_rows: Option<Box<SharedRowCheck>>,
     /// Rows of it that were read.
     spent_together: usize,
     /// The last entry by which this pass repaired something: groups and rankings are checked after it is flushed.
@@ -150,7 +150,7 @@ impl Sweep {
             pass: None,
             asked: Vec::new(),
             compared: None,
-            together: None,
+            shared_rows: None,
         }
     }
 
@@ -207,9 +207,9 @@ impl Sweep {
         let (asked, depths): (Vec<_>, Vec<_>) = std::mem::take(&mut self.asked).into_iter().unzip();
         let depth = depths.into_iter().max();
         // A requested pass checks everything.
-        let begun = self.together.take().filter(|_| depth.is_none());
-        let together = Some(begun.unwrap_or_default());
-        self.pass = Some(Box::new(SweepPass { asked, depth, together, ..SweepPass::default() }));
+        let begun = self.shared_rows.take().filter(|_| depth.is_none());
+        let shared_rows = Some(begun.unwrap_or_default());
+        self.pass = Some(Box::new(SweepPass { asked, depth, shared_rows, ..SweepPass::default() }));
     }
 
     /// Whether an entity is due for comparison.
@@ -225,7 +225,7 @@ impl Decider {
         let busy = !self.batch.replies.is_empty();
         let mut left = if busy { GLANCE } else { SLICE };
         while left.entities > 0 && left.records > 0 {
-            match self.step(&mut pass, &mut left) {
+            match self.sweep_step(&mut pass, &mut left) {
                 Ok(true) => {}
                 Ok(false) => return self.end_of(*pass),
                 Err(error) => return self.give_up(*pass, &unavailable(error)),
@@ -235,7 +235,7 @@ impl Decider {
     }
 
     /// One step of a pass; false when there are no more.
-    fn step(&mut self, pass: &mut SweepPass, left: &mut SweepBudget) -> Result<bool, StoreError> {
+    fn sweep_step(&mut self, pass: &mut SweepPass, left: &mut SweepBudget) -> Result<bool, StoreError> {
         if let Some(trial) = pass.trial.take() {
             let before = left.records;
             pass.trial = self.go_on_with(trial, pass, left)?;
@@ -252,14 +252,14 @@ impl Decider {
             pass.is_counted = true;
             let fewer = self.compare_counts(pass)?;
             if fewer || !pass.lost.is_empty() || pass.depth == Some(Depth::Journal) {
-                pass.search = Some(Search::upto(self.memory.reader().position()?));
+                pass.search = Some(MissingRowSearch::upto(self.memory.reader().position()?));
             }
             return Ok(true);
         }
         if let Some(mut search) = pass.search.take() {
             let is_over = search.go_on(self, pass, left)?;
             match is_over {
-                true => pass.to_mend = search.found(&mut pass.report),
+                true => pass.to_mend = search.into_rebuildable(&mut pass.report),
                 false => pass.search = Some(search),
             }
             return Ok(true);
@@ -268,22 +268,22 @@ impl Decider {
             pass.trial = Some(Box::new(EntityReplay::of(key, newest).saying(found)));
             return Ok(true);
         }
-        if let Some(mut together) = pass.together.take() {
+        if let Some(mut shared_rows) = pass.shared_rows.take() {
             if pass.depth.is_none() && pass.spent_together >= WINDOW {
-                self.sweep.together = Some(together);
+                self.sweep.shared_rows = Some(shared_rows);
                 return Ok(true);
             }
             if pass.waited < PATIENCE && pass.awaits > self.memory.reader().position()? {
                 pass.waited += 1;
-                pass.together = Some(together);
-                // The rest of this turn is for others.
+                pass.shared_rows = Some(shared_rows);
+                // The rest of this step is for others.
                 left.records = 0;
                 return Ok(true);
             }
             let before = left.records;
-            let is_over = self.go_on_together(&mut together, pass, left)?;
+            let is_over = self.continue_shared_rows(&mut shared_rows, pass, left)?;
             pass.spent_together += before - left.records;
-            pass.together = (!is_over).then_some(together);
+            pass.shared_rows = (!is_over).then_some(shared_rows);
             return Ok(true);
         }
         // A rebuild recounts the states, too.
@@ -350,7 +350,7 @@ impl Decider {
     }
 
     /// Records the progress of the comparison in this pass.
-    pub(super) fn compared(&mut self, key: &EntityKey, pass: &SweepPass) {
+    pub(super) fn record_compared(&mut self, key: &EntityKey, pass: &SweepPass) {
         if pass.depth.is_none() {
             self.sweep.compared = Some(key.clone());
         }
@@ -372,7 +372,7 @@ impl Decider {
                 Ok(())
             }
             Ok(_) => Ok(()),
-            // An entity it refers to cannot be read; that one has its own turn.
+            // An entity it refers to cannot be read; the sweep visits that one separately.
             Err(StoreError::Damaged { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -144,10 +144,10 @@ fn cost(pending: i64) -> (usize, usize, usize, usize) {
             struck += 1;
         }
         let (entity, entry) = started(now);
-        timers.before(mine.as_ref(), &entry);
+        timers.remove_changed(mine.as_ref(), &entry);
         timers.after(Some(&entity), &entry);
         mine = Some(entity);
-        most = most.max(timers.near());
+        most = most.max(timers.count_in_memory());
     }
     (asked.load(Ordering::Relaxed), rows.load(Ordering::Relaxed), most, struck)
 }
@@ -194,10 +194,10 @@ fn timers_set_aside_are_reported_and_return() {
     let mut timers = with_most(10);
     timers.near.extend([timer(1, 1), timer(2, 2), timer(3, 3)]);
     timers.set_aside(timer(1, 1), "it makes no sense".to_owned());
-    assert_eq!(timers.trouble().unwrap(), "the timer t of t.thing/T-000001 does not fire: it makes no sense");
+    assert_eq!(timers.problem().unwrap(), "the timer t of t.thing/T-000001 does not fire: it makes no sense");
     timers.set_aside(timer(2, 2), "nor does it".to_owned());
-    assert!(timers.trouble().unwrap().contains("does not fire, and 1 more do not: it makes no sense"));
+    assert!(timers.problem().unwrap().contains("does not fire, and 1 more do not: it makes no sense"));
     assert_eq!(timers.near.first(), Some(&timer(3, 3)));
     timers.bring_back();
-    assert_eq!((timers.trouble(), timers.near.len()), (None, 3));
+    assert_eq!((timers.problem(), timers.near.len()), (None, 3));
 }

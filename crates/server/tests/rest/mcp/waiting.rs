@@ -1,6 +1,6 @@
 //! Waiting: in the call, with progress, and as a task.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
@@ -19,11 +19,27 @@ fn decide(ground: &Ground, id: &str, decision: &str) {
     ground.owner.post(&format!("/v1/approvals/{id}/decision"), &decided).unwrap();
 }
 
-/// Does `work` once `wait` is probably waiting.
-fn meanwhile<T: Send>(work: impl FnOnce() + Send, wait: impl FnOnce() -> T) -> T {
+/// The number of MCP requests that the server has received.
+fn received(ground: &Ground) -> f64 {
+    let page = String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();
+    let counts = |line: &&str| {
+        line.starts_with("trackside_http_requests_under_way")
+            || (line.starts_with("trackside_http_requests_total") && line.contains("route=\"/mcp\""))
+    };
+    let number = |line: &str| line.rsplit(' ').next().and_then(|it| it.parse::<f64>().ok()).unwrap();
+    page.lines().filter(counts).map(number).sum()
+}
+
+/// Does `work` once the server has received the request of `wait`.
+fn meanwhile<T: Send>(ground: &Ground, work: impl FnOnce() + Send, wait: impl FnOnce() -> T) -> T {
+    let before = received(ground);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(300));
+            let late = Instant::now() + Duration::from_secs(10);
+            while received(ground) <= before {
+                assert!(Instant::now() < late, "the server received no request");
+                std::thread::sleep(Duration::from_millis(5));
+            }
             work();
         });
         wait()
@@ -36,7 +52,7 @@ fn a_call_waits_until_people_have_decided() {
     ask(&ground, "A-1");
     let ada = Speaker::agent(&ground, "ada");
     let wait = json!({ "lifecycle": "mission.approval", "id": "A-1", "seconds": 60 });
-    let waited = meanwhile(|| decide(&ground, "A-1", "approve"), || ada.given("wait", wait));
+    let waited = meanwhile(&ground, || decide(&ground, "A-1", "approve"), || ada.given("wait", wait));
     assert_eq!(waited["happened"], true);
     assert_eq!(waited["entity"]["state"], "APPROVED");
     // An entity that has left the state already is reported at once.
@@ -61,7 +77,7 @@ fn a_wait_ends_with_its_token() {
     let take = || {
         ground.owner.delete(&gone).unwrap();
     };
-    let waited = meanwhile(take, || ada.refused("wait", wait));
+    let waited = meanwhile(&ground, take, || ada.refused("wait", wait));
     assert_eq!((&waited["status"], &waited["code"]), (&json!(401), &json!("unauthorized")));
 }
 
@@ -88,7 +104,7 @@ fn a_wait_for_work_ends_when_there_is_some() {
     let ground = yard();
     let ada = Speaker::agent(&ground, "ada");
     let wait = json!({ "lifecycle": "yard.wagon", "seconds": 60 });
-    let waited = meanwhile(|| park(&ground, "W-1"), || ada.given("wait", wait.clone()));
+    let waited = meanwhile(&ground, || park(&ground, "W-1"), || ada.given("wait", wait.clone()));
     assert_eq!((&waited["happened"], &waited["claimable"][0]["id"]), (&json!(true), &json!("W-1")));
     assert_eq!(ada.given("wait", wait)["happened"], true, "and at once where there is");
     let nothing = ada.refused("wait", json!({ "lifecycle": "mission.approval" }));

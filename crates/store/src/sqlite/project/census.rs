@@ -60,7 +60,7 @@ impl WriteTxn<'_> {
     /// Adds the changes to the stored counts.
     pub(super) fn census(&mut self) -> Result<()> {
         let by = std::mem::take(&mut self.counted);
-        let now = match stored(self.connection)? {
+        let now = match stored_counts(self.connection)? {
             Some(_) if by == Counted::default() => return Ok(()),
             Some(known) => known.plus(by),
             // Written by a release without counts. The tables already include these changes.
@@ -74,13 +74,13 @@ impl WriteTxn<'_> {
 
 /// The numbers of stored rows.
 pub(in crate::sqlite) fn census(connection: &Connection) -> Result<Census> {
-    match stored(connection)? {
+    match stored_counts(connection)? {
         Some(known) => Ok(known.into()),
         None => by_rows(connection).map(Census::from),
     }
 }
 
-fn stored(connection: &Connection) -> Result<Option<Counted>> {
+fn stored_counts(connection: &Connection) -> Result<Option<Counted>> {
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'census'")?;
     let text = statement.query_row([], |row| row.get::<_, String>(0)).optional()?;
     // Unreadable counts are recounted.

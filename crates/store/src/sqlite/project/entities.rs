@@ -79,7 +79,7 @@ impl WriteTxn<'_> {
                 self.remake(lifecycle, state, row)?;
                 continue;
             }
-            let stored = self.stored(lifecycle, &key.id)?;
+            let stored = self.stored_row(lifecycle, &key.id)?;
             let traces = Traces::of(row)?;
             self.put(lifecycle, state, row, stored.as_ref().map(|it| it.row), &traces)?;
             let nothing = Traces::default();
@@ -127,7 +127,7 @@ impl WriteTxn<'_> {
         statement.query_row((lifecycle, key.id.as_str()), |row| row.get(0)).optional()
     }
 
-    fn stored(&self, lifecycle: i64, id: &str) -> Result<Option<Stored>> {
+    fn stored_row(&self, lifecycle: i64, id: &str) -> Result<Option<Stored>> {
         let sql = "SELECT row, state, timers, effects, indexed FROM entity WHERE lifecycle = ?1 AND id = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         let stored = statement.query_row((lifecycle, id), |row| {

@@ -168,7 +168,7 @@ impl Projector for SqliteProjector {
         }
         let touched = projection.entities.len() + projection.groups.len() + projection.reranked.len();
         let pages = (touched as u64).saturating_mul(PAGES) + 8;
-        self.shared.logs.wrote(&self.shared.logs.state, pages);
+        self.shared.logs.record_write(&self.shared.logs.state, pages);
         written
     }
 

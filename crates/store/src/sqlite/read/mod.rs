@@ -74,7 +74,7 @@ impl SqliteReader {
     }
 
     /// Opens without the lock. In a read-only folder, files are read directly if they were closed.
-    pub fn beside(
+    pub fn open_unlocked(
         journal_path: PathBuf,
         state_path: PathBuf,
         options: &SqliteOptions,

@@ -19,7 +19,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
         for arm in study.life().transitions.iter().flat_map(|it| &it.arms) {
             if decides(study.life(), arm) {
-                together(study, arm, found);
+                check_arm(study, arm, found);
                 quorum(study, arm, found);
             }
         }
@@ -39,7 +39,7 @@ pub fn decides(life: &Lifecycle, arm: &Arm) -> bool {
 }
 
 /// Checks `by` and the conditions of an arm together.
-fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
+fn check_arm(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
     let life = study.life();
     let given = Assumptions { states: &arm.from.0, who: None, takes: &arm.takes };
     if satisfiability(study.facts, &[&arm.by], given) == Satisfiability::Never {
@@ -56,7 +56,7 @@ fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
             "no actor can ever take `{}`: its `by` is `{}`, which contradicts {}",
             arm.transition,
             arm.by.source(),
-            super::listed(&said)
+            super::join_names(&said)
         );
         let advice = "widen `by`, or remove the condition that contradicts it";
         let way = arm_way(arm).key(if arm.checks.is_empty() { "by" } else { "when" });

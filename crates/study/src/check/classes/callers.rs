@@ -4,7 +4,7 @@ use trackside_lifecycle::model::Read;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
 
-use super::listed;
+use super::join_names;
 use crate::check::class::Class;
 use crate::check::finding::Finding;
 use crate::check::satisfy::{Assumptions, Satisfiability, satisfiability};
@@ -66,7 +66,7 @@ fn circles(survey: &Survey<'_>, found: &mut Vec<Finding>) {
         let names: Vec<&str> = std::iter::once(role).chain(round).map(Name::as_str).collect();
         let message = format!(
             "the roles {} include each other: an actor with one of them has all of them",
-            listed(&names)
+            join_names(&names)
         );
         let way = DefinitionPath::of(["roles", role, "includes"]);
         found.push(Finding::new(

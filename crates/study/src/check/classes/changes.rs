@@ -12,9 +12,9 @@ use crate::graph::{arm_way, sites, timer_way};
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
-        frozen(study, found);
+        check_frozen_fields(study, found);
         holding(study, found);
-        fired(survey, study, found);
+        check_fired_values(survey, study, found);
         for part in sites(study.life()) {
             misfits(survey, study, part.then, &part.way, found);
         }
@@ -39,31 +39,45 @@ fn misfits(
         }
     }
     for (n, it) in then.then.iter().enumerate() {
-        brought(survey, study, (&life.name, &it.fire), &it.with, &way.clone().key("then").item(n), found);
+        check_sent_values(
+            survey,
+            study,
+            (&life.name, &it.fire),
+            &it.with,
+            &way.clone().key("then").item(n),
+            found,
+        );
     }
     for (n, it) in then.also.iter().enumerate() {
-        brought(survey, study, (&it.to, &it.fire), &it.with, &way.clone().key("also").item(n), found);
+        check_sent_values(
+            survey,
+            study,
+            (&it.to, &it.fire),
+            &it.with,
+            &way.clone().key("also").item(n),
+            found,
+        );
     }
 }
 
 /// Checks the values that timers, counters and reactions send.
-fn fired(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
+fn check_fired_values(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let timers = life.timers.iter().map(|it| (timer_way(life, it).key("then"), it.then.as_ref()));
     let counters =
         life.counters.iter().map(|it| (DefinitionPath::of(["counters", &it.name, "then"]), it.then.as_ref()));
     for (way, then) in timers.chain(counters) {
         if let Some(then) = then {
-            brought(survey, study, (&life.name, &then.fire), &then.with, &way, found);
+            check_sent_values(survey, study, (&life.name, &then.fire), &then.with, &way, found);
         }
     }
     for it in &life.reactions {
         let way = DefinitionPath::of(["reactions", &it.name]);
-        brought(survey, study, (&life.name, &it.fire), &it.with, &way, found);
+        check_sent_values(survey, study, (&life.name, &it.fire), &it.with, &way, found);
     }
 }
 
-fn brought(
+fn check_sent_values(
     survey: &Survey<'_>,
     study: &Study<'_>,
     (lifecycle, fire): (&Name, &Name),
@@ -99,7 +113,7 @@ fn misfit(
 }
 
 /// Transitions that change frozen fields.
-fn frozen(study: &Study<'_>, found: &mut Vec<Finding>) {
+fn check_frozen_fields(study: &Study<'_>, found: &mut Vec<Finding>) {
     let (life, graph) = (study.life(), &study.graph);
     for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
         let (Some(from), Some(to)) = (life.states.get(it.from), life.states.get(it.to)) else { continue };

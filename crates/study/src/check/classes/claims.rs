@@ -22,18 +22,18 @@ use crate::graph::{arm_way, sites, timer_way, timer_word};
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
         for ranking in &study.life().rankings {
-            shared(study, ranking, found);
+            shared_claims(study, ranking, found);
         }
         shares(survey, study, found);
-        shadowed(study, found);
-        unfired(survey, study, found);
+        shadowed_arms(study, found);
+        unfired_moves(survey, study, found);
         late(study, found);
         in_vain(study, found);
     }
 }
 
 /// Claims that change nothing, and so hand the same entity to every caller.
-fn shared(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
+fn shared_claims(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
     let life = study.life();
     let Some(claims) = ranking.claims.as_ref().and_then(|it| life.transition(it)) else { return };
     for arm in &claims.arms {
@@ -78,14 +78,15 @@ fn shares(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     for part in sites(study.life()) {
         for (n, also) in part.then.also.iter().enumerate() {
             let way = part.way.clone().key("also").item(n);
-            if let Some((key, message, advice)) = nobody(survey, study.life(), also) {
+            if let Some((key, message, advice)) = empty_share(survey, study.life(), also) {
                 found.push(Finding::new(Class::ShareOfNobody, study.name(), way.key(key), message, advice));
             }
         }
     }
 }
 
-fn nobody(
+/// Why a share of a ranking moves no entity: the key, the problem and the advice.
+fn empty_share(
     survey: &Survey<'_>,
     life: &Lifecycle,
     also: &Also,
@@ -124,7 +125,7 @@ fn nobody(
 }
 
 /// Arms that an earlier one always takes the place of.
-fn shadowed(study: &Study<'_>, found: &mut Vec<Finding>) {
+fn shadowed_arms(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     for transition in &life.transitions {
         for (n, late) in transition.arms.iter().enumerate() {
@@ -179,7 +180,7 @@ fn covers(study: &Study<'_>, first: &Arm, late: &Arm) -> bool {
 }
 
 /// Moves for the engine alone that no rule makes.
-fn unfired(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
+fn unfired_moves(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     for transition in &life.transitions {
         let again = life.create.again.as_ref() == Some(&transition.name);
@@ -205,7 +206,7 @@ fn unfired(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
                 format!(
                     "only the engine may take this arm of `{}`, and no rule fires it in {}",
                     transition.name,
-                    super::listed(&arm.from.0.iter().map(Name::as_str).collect::<Vec<_>>())
+                    super::join_names(&arm.from.0.iter().map(Name::as_str).collect::<Vec<_>>())
                 )
             };
             let advice =

@@ -85,7 +85,7 @@ fn arms<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>, found: &
             }
         }
         if !verdict {
-            together(study, arm, found);
+            check_with_caller(study, arm, found);
             for (n, choice) in arm.target.choices().iter().enumerate() {
                 let Some(when) = &choice.when else { continue };
                 let site = ConditionSite::new(
@@ -127,7 +127,7 @@ fn ask_alone(study: &Study<'_>, arm: &Arm, guard: &Guard) -> Satisfiability {
 }
 
 /// Conditions that can be true alone, but not together with `by`.
-fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
+fn check_with_caller(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
     let guards: Vec<&Guard> = std::iter::once(&arm.by).chain(arm.checks.iter().map(|it| &it.guard)).collect();
     let given = Assumptions { states: &arm.from.0, who: None, takes: &arm.takes };
     let single = guards.len() == 1
@@ -138,7 +138,7 @@ fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
             "`{}` can never be taken: its `by`, `{}`, contradicts {}",
             arm.transition,
             arm.by.source(),
-            super::listed(&said)
+            super::join_names(&said)
         );
         let advice = "find the condition that excludes the others";
         let route = arm.from.0.first().and_then(|it| study.graph.place(it)).map(|it| study.graph.route(it));

@@ -4,7 +4,7 @@ use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Arm, Read, TimerKind};
 use trackside_lifecycle::name::Name;
 
-use super::listed;
+use super::join_names;
 use crate::check::class::Class;
 use crate::check::facts::Facts;
 use crate::check::finding::{Finding, ProblemSeverity};
@@ -144,7 +144,7 @@ fn fired(study: &Study<'_>, firing: &EngineMove<'_>, found: &mut Vec<Finding>) {
     let Some((first, why)) = bars.first() else { return };
     // Of several reasons the first one, with its states.
     let same: Vec<&str> = bars.iter().filter(|(_, it)| it == why).map(|(state, _)| state.as_str()).collect();
-    let reason = why.says(&firing.rule.fire, &listed(&same));
+    let reason = why.says(&firing.rule.fire, &join_names(&same));
     let home = if firing.rule.lifecycle == firing.rule.of {
         String::new()
     } else {

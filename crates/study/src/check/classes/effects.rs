@@ -4,7 +4,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
 
 use super::consequences::bar;
-use super::listed;
+use super::join_names;
 use crate::check::class::Class;
 use crate::check::finding::{Finding, ProblemSeverity};
 use crate::check::firing::asked_in;
@@ -14,14 +14,14 @@ use crate::graph::Cause;
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
-        homeless(study, found);
+        lost_results(study, found);
         homes(survey, study, found);
         waits(study, found);
     }
 }
 
 /// Results that go nowhere.
-fn homeless(study: &Study<'_>, found: &mut Vec<Finding>) {
+fn lost_results(study: &Study<'_>, found: &mut Vec<Finding>) {
     for effect in study.life().effects.iter().filter(|it| it.ok.is_none() && it.failed.is_none()) {
         if asked_in(study.facts, &effect.name).is_empty() {
             continue;
@@ -53,7 +53,7 @@ fn homes(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
         let same: Vec<&str> =
             bars.iter().filter(|(_, it)| it == why).map(|(state, _)| state.as_str()).collect();
         let message =
-            format!("{} cannot be applied: {}", firing.what, why.says(&firing.rule.fire, &listed(&same)));
+            format!("{} cannot be applied: {}", firing.what, why.says(&firing.rule.fire, &join_names(&same)));
         let severity =
             if bars.len() == states.len() { ProblemSeverity::Error } else { ProblemSeverity::Warning };
         let route = study.graph.place(first).map(|it| study.graph.route(it)).unwrap_or_default();

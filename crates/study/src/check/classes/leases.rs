@@ -25,8 +25,8 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
         unwatched(study, found);
         for slot in &study.life().slots {
             let held = held_in(study.facts, &slot.name);
-            stuck(study, slot, &held, found);
-            kept(study, slot, &held, found);
+            holder_only_states(study, slot, &held, found);
+            held_at_end(study, slot, &held, found);
         }
     }
 }
@@ -103,7 +103,7 @@ fn unwatched(study: &Study<'_>, found: &mut Vec<Finding>) {
 }
 
 /// States that only the holder of a lease can leave: once it is lost, no one can.
-fn stuck(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>) {
+fn holder_only_states(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>) {
     let (life, graph) = (study.life(), &study.graph);
     // The engine needs no lease.
     let needs = |it: &PossibleMove<'_>| {
@@ -122,7 +122,7 @@ fn stuck(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>
             "an entity in {1} cannot leave once the lease `{0}` is lost: only its holder can take {2}",
             slot.name,
             decl.name,
-            super::listed(&ways)
+            super::join_names(&ways)
         );
         let advice = "name a transition in `lost`, or add a transition out of the state that needs no lease";
         let way = DefinitionPath::of(["states", &decl.name]);
@@ -142,7 +142,7 @@ fn is_granted_in(life: &Lifecycle, slot: &Slot, state: &Name) -> bool {
 }
 
 /// Ends at which a lease is still held.
-fn kept(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>) {
+fn held_at_end(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>) {
     let (life, graph) = (study.life(), &study.graph);
     // A lease that no rule releases has a finding of its own.
     if !sites(life).iter().any(|it| it.then.release.contains(&slot.name)) {

@@ -7,7 +7,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
 
 use super::bounds::{MoveLimit, bound, resets};
-use super::listed;
+use super::join_names;
 use crate::check::class::Class;
 use crate::check::facts::by_default;
 use crate::check::finding::{Finding, ProblemSeverity};
@@ -34,7 +34,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
             going.iter().filter(|(_, bound)| bound.is_by(counters)).map(|(it, _)| *it).collect()
         };
         let mut told = vec![false; study.graph.states.len()];
-        report(study, &alone(&free(&[])), &mut told, ProblemSeverity::Warning, found);
+        report(study, &moves_without_people(&free(&[])), &mut told, ProblemSeverity::Warning, found);
         report(study, &free(&[]), &mut told, ProblemSeverity::Note, found);
         for (it, _) in &going {
             let counters = resets(life, it);
@@ -43,7 +43,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
                 begun_anew(
                     study,
                     (it, &counters),
-                    &alone(&moves),
+                    &moves_without_people(&moves),
                     &mut told,
                     ProblemSeverity::Warning,
                     found,
@@ -55,7 +55,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
 }
 
 /// The moves that need no person.
-fn alone<'m, 'a>(moves: &[&'m PossibleMove<'a>]) -> Vec<&'m PossibleMove<'a>> {
+fn moves_without_people<'m, 'a>(moves: &[&'m PossibleMove<'a>]) -> Vec<&'m PossibleMove<'a>> {
     moves.iter().filter(|it| it.who.iter().any(|it| *it != CallerKind::Human)).copied().collect()
 }
 
@@ -73,7 +73,8 @@ fn begun_anew(
     }
     // The cycle begins with the resetting move.
     let others = moves.iter().filter(|it| it.from != back.from || std::ptr::eq(**it, back));
-    let Some(round) = round(back.from, &others.copied().collect::<Vec<_>>()).filter(|it| !timed(study, it))
+    let Some(round) =
+        round(back.from, &others.copied().collect::<Vec<_>>()).filter(|it| !is_timed(study, it))
     else {
         return;
     };
@@ -95,7 +96,7 @@ fn begun_anew(
         }
     }
     let names: Vec<String> = counted.iter().map(|it| format!("`{it}`")).collect();
-    let why = format!("`{}` resets {} in every round", back.by, listed(&names));
+    let why = format!("`{}` resets {} in every round", back.by, join_names(&names));
     let advice = "reset it outside the cycle, or limit the rounds with another counter";
     finding(study, &round, (&why, advice), severity, found);
 }
@@ -113,7 +114,7 @@ fn report(
         if group.iter().any(|it| told.get(*it).copied().unwrap_or(true)) {
             continue;
         }
-        let rounds = group.iter().filter_map(|it| round(*it, moves)).filter(|it| !timed(study, it));
+        let rounds = group.iter().filter_map(|it| round(*it, moves)).filter(|it| !is_timed(study, it));
         let Some(round) = rounds.min_by_key(Vec::len) else { continue };
         for state in &group {
             if let Some(told) = told.get_mut(*state) {
@@ -130,7 +131,7 @@ fn report(
         counted.dedup();
         let why = match counted.as_slice() {
             [] => "no counter limits it".to_owned(),
-            some => format!("{} counts the rounds but has no consequence", listed(some)),
+            some => format!("{} counts the rounds but has no consequence", join_names(some)),
         };
         let advice = "add a counter with a `limit` and a `then`, or end it with a timer";
         finding(study, &round, (&why, advice), severity, found);
@@ -169,7 +170,7 @@ fn goes_on(life: &Lifecycle, it: &PossibleMove<'_>) -> bool {
 }
 
 /// Whether a clock that ends the cycle runs through all of it.
-fn timed(study: &Study<'_>, round: &[&PossibleMove<'_>]) -> bool {
+fn is_timed(study: &Study<'_>, round: &[&PossibleMove<'_>]) -> bool {
     study.life().timers.iter().any(|timer| {
         timer.then.is_some()
             && timer.starts != Starts::Entry
@@ -180,7 +181,7 @@ fn timed(study: &Study<'_>, round: &[&PossibleMove<'_>]) -> bool {
 
 /// Groups of states that lead to each other.
 fn groups(states: usize, moves: &[&PossibleMove<'_>]) -> Vec<Vec<usize>> {
-    let reach: Vec<Vec<bool>> = (0..states).map(|it| reached(it, states, moves)).collect();
+    let reach: Vec<Vec<bool>> = (0..states).map(|it| reachable_states(it, states, moves)).collect();
     let leads = |a: usize, b: usize| reach.get(a).and_then(|it| it.get(b)).copied().unwrap_or(false);
     let mut seen = vec![false; states];
     let mut groups = Vec::new();
@@ -200,7 +201,7 @@ fn groups(states: usize, moves: &[&PossibleMove<'_>]) -> Vec<Vec<usize>> {
 }
 
 /// States that can be reached from one by at least one move.
-fn reached(from: usize, states: usize, moves: &[&PossibleMove<'_>]) -> Vec<bool> {
+fn reachable_states(from: usize, states: usize, moves: &[&PossibleMove<'_>]) -> Vec<bool> {
     let mut reached = vec![false; states];
     let mut next = vec![from];
     while let Some(at) = next.pop() {

@@ -43,7 +43,7 @@ pub const ALL: &[Question] = &[
 ];
 
 /// `A`, `A and B`, `A, B and C`.
-fn listed<T: AsRef<str>>(names: &[T]) -> String {
+fn join_names<T: AsRef<str>>(names: &[T]) -> String {
     match names {
         [] => String::new(),
         [one] => one.as_ref().to_owned(),

@@ -6,7 +6,7 @@
 use trackside_lifecycle::model::{Consequences, NotifyOn, Read};
 use trackside_lifecycle::source::DefinitionPath;
 
-use super::listed;
+use super::join_names;
 use crate::check::class::Class;
 use crate::check::finding::{Finding, ProblemSeverity};
 use crate::check::firing::held_in;
@@ -25,14 +25,14 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
                 continue;
             }
             let people = graph.leaving(n).all(|it| it.who.iter().all(|it| *it == CallerKind::Human));
-            if !(people || is_open_to_anyone(study, n)) || clocked(study, n) || tells(&state.enter) {
+            if !(people || is_open_to_anyone(study, n)) || has_timer(study, n) || tells(&state.enter) {
                 continue;
             }
             // The actor that brought it there may be the one that continues.
             let unseen = |it: &&PossibleMove<'_>| people || is_by_itself(survey, study, it);
             let mut silent: Vec<String> = graph
                 .entering(n)
-                .filter(|it| it.from != n && graph.is_reached(it.from) && !told(study, it))
+                .filter(|it| it.from != n && graph.is_reached(it.from) && !notifies(study, it))
                 .filter(unseen)
                 .map(|it| format!("`{}`", it.by))
                 .collect();
@@ -48,8 +48,8 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
                 "{} waits for {} ({}), but {} leads there without a notification",
                 state.name,
                 if people { "people" } else { "a caller" },
-                listed(&ways),
-                listed(&silent)
+                join_names(&ways),
+                join_names(&silent)
             );
             let advice =
                 "notify them with `enter: { notify: … }` or under `notify`, or add a `deadline` with `warn`";
@@ -89,7 +89,7 @@ fn is_open_to_anyone(study: &Study<'_>, state: usize) -> bool {
 }
 
 /// Whether a clock runs there that moves it on or warns.
-fn clocked(study: &Study<'_>, state: usize) -> bool {
+fn has_timer(study: &Study<'_>, state: usize) -> bool {
     let name = study.graph.name(state);
     study.life().timers.iter().any(|it| it.runs.has(name) && (it.then.is_some() || !it.warn.is_empty()))
 }
@@ -105,7 +105,7 @@ fn tells(then: &Consequences) -> bool {
 }
 
 /// Whether a move notifies anyone.
-fn told(study: &Study<'_>, it: &PossibleMove<'_>) -> bool {
+fn notifies(study: &Study<'_>, it: &PossibleMove<'_>) -> bool {
     let parts = [it.arm.map(|it| &it.then), it.choice.map(|it| &it.then)];
     let exit = study.life().states.get(it.from).map(|it| &it.exit);
     if parts.into_iter().flatten().chain(exit).any(tells) {

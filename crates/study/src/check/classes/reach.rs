@@ -2,7 +2,7 @@
 
 use trackside_lifecycle::source::DefinitionPath;
 
-use super::listed;
+use super::join_names;
 use crate::check::class::Class;
 use crate::check::finding::Finding;
 use crate::check::survey::{Study, Survey};
@@ -36,7 +36,7 @@ fn unreachable(study: &Study<'_>, found: &mut Vec<Finding>) {
             )
         } else {
             (
-                format!("{name} is reached only by {}, which cannot be reached", listed(&ways)),
+                format!("{name} is reached only by {}, which cannot be reached", join_names(&ways)),
                 "add a transition to the earlier states, or remove them all".to_owned(),
             )
         };
@@ -72,7 +72,7 @@ fn traps(study: &Study<'_>, found: &mut Vec<Finding>) {
                 "an entity in {name} can never leave: no transition leads out, and the state is not final"
             )
         } else {
-            format!("an entity in {name} can never leave: no actor can take {}", listed(&closed))
+            format!("an entity in {name} can never leave: no actor can take {}", join_names(&closed))
         };
         let advice = "add a transition out of it, or `final: true` if this is an end";
         found.push(
@@ -103,8 +103,11 @@ fn circles(study: &Study<'_>, found: &mut Vec<Finding>) {
     if let Some(first) = lost.first() {
         let names: Vec<&str> = lost.iter().map(|it| graph.name(*it)).collect();
         let ends: Vec<&str> = ends.iter().map(|it| graph.name(*it)).collect();
-        let message =
-            format!("no final state can be reached from {}: none of {}", listed(&names), listed(&ends));
+        let message = format!(
+            "no final state can be reached from {}: none of {}",
+            join_names(&names),
+            join_names(&ends)
+        );
         let advice = "add a transition from one of them to a final state";
         found.push(
             Finding::new(Class::NoWayToTheEnd, study.name(), way(study, *first), message, advice)

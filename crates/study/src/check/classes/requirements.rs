@@ -18,14 +18,14 @@ use crate::graph::{after, targets};
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
-        let furnished = furnished(survey, study.name());
-        let have = have(study, &survey.firings, &furnished);
-        required(study, &survey.firings, &have, &furnished, found);
+        let furnished = fields_set_at_creation(survey, study.name());
+        let have = fields_by_state(study, &survey.firings, &furnished);
+        check_required(study, &survey.firings, &have, &furnished, found);
     }
 }
 
 /// Fields that rules set on entities they create.
-fn furnished(survey: &Survey<'_>, lifecycle: &Name) -> BTreeSet<Name> {
+fn fields_set_at_creation(survey: &Survey<'_>, lifecycle: &Name) -> BTreeSet<Name> {
     let mut all = BTreeSet::new();
     for other in &survey.pack.lifecycles {
         for birth in
@@ -38,16 +38,20 @@ fn furnished(survey: &Survey<'_>, lifecycle: &Name) -> BTreeSet<Name> {
 }
 
 /// The fields that may be there in each state.
-fn have(study: &Study<'_>, firings: &[EngineMove<'_>], furnished: &BTreeSet<Name>) -> Vec<BTreeSet<Name>> {
+fn fields_by_state(
+    study: &Study<'_>,
+    firings: &[EngineMove<'_>],
+    furnished: &BTreeSet<Name>,
+) -> Vec<BTreeSet<Name>> {
     let (life, graph) = (study.life(), &study.graph);
     let mut have: Vec<BTreeSet<Name>> = vec![BTreeSet::new(); graph.states.len()];
     if let Some(initial) = graph.place(&life.initial).and_then(|it| have.get_mut(it)) {
-        *initial = created(life, furnished);
+        *initial = fields_after_creation(life, furnished);
     }
     loop {
         let before = have.clone();
         for it in &graph.moves {
-            let after = moved(life, it, before.get(it.from), firings);
+            let after = fields_after_move(life, it, before.get(it.from), firings);
             if let Some(there) = have.get_mut(it.to) {
                 there.extend(after);
             }
@@ -76,7 +80,7 @@ fn have(study: &Study<'_>, firings: &[EngineMove<'_>], furnished: &BTreeSet<Name
             for state in here.iter().filter_map(|it| graph.place(it)) {
                 if let Some(there) = have.get_mut(state) {
                     there.extend(takes.iter().filter(|it| it.stored).map(|it| it.name.clone()));
-                    laid(life, there, part.then, false);
+                    apply_assignments(life, there, part.then, false);
                 }
             }
         }
@@ -86,20 +90,20 @@ fn have(study: &Study<'_>, firings: &[EngineMove<'_>], furnished: &BTreeSet<Name
     }
 }
 
-fn created(life: &Lifecycle, furnished: &BTreeSet<Name>) -> BTreeSet<Name> {
+fn fields_after_creation(life: &Lifecycle, furnished: &BTreeSet<Name>) -> BTreeSet<Name> {
     let mut fields: BTreeSet<Name> =
         life.fields.values().filter(|it| !it.default.is_blank()).map(|it| it.name.clone()).collect();
     fields.extend(furnished.iter().cloned());
     fields.extend(life.create.takes.iter().filter(|it| it.stored).map(|it| it.name.clone()));
-    laid(life, &mut fields, &life.create.then, true);
+    apply_assignments(life, &mut fields, &life.create.then, true);
     if let Some(state) = life.state(&life.initial) {
-        laid(life, &mut fields, &state.enter, true);
+        apply_assignments(life, &mut fields, &state.enter, true);
     }
     fields
 }
 
 /// The fields that may be there after a move.
-fn moved(
+fn fields_after_move(
     life: &Lifecycle,
     it: &PossibleMove<'_>,
     before: Option<&BTreeSet<Name>>,
@@ -113,7 +117,7 @@ fn moved(
     let exit = life.states.get(it.from).map(|it| &it.exit);
     let enter = life.states.get(it.to).map(|it| &it.enter);
     for then in [it.arm.map(|it| &it.then), it.choice.map(|it| &it.then), exit, enter].into_iter().flatten() {
-        laid(life, &mut fields, then, true);
+        apply_assignments(life, &mut fields, then, true);
     }
     fields
 }
@@ -125,7 +129,7 @@ fn is_brought(life: &Lifecycle, it: &PossibleMove<'_>, field: &Name, firings: &[
         || firings.iter().filter(fires).any(|it| it.brings.as_ref().is_none_or(|it| it.contains(field)))
 }
 
-fn laid(life: &Lifecycle, fields: &mut BTreeSet<Name>, then: &Consequences, clears: bool) {
+fn apply_assignments(life: &Lifecycle, fields: &mut BTreeSet<Name>, then: &Consequences, clears: bool) {
     if clears {
         fields.retain(|it| !then.clear.contains(it));
     }
@@ -145,7 +149,7 @@ fn is_nothing(value: &Outline) -> bool {
     matches!(value, Outline::Constant(it) if it.is_blank())
 }
 
-fn required(
+fn check_required(
     study: &Study<'_>,
     firings: &[EngineMove<'_>],
     have: &[BTreeSet<Name>],
@@ -155,7 +159,7 @@ fn required(
     let (life, graph) = (study.life(), &study.graph);
     for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
         let Some(state) = life.states.get(it.to) else { continue };
-        let there = moved(life, it, have.get(it.from), firings);
+        let there = fields_after_move(life, it, have.get(it.from), firings);
         for (field, _) in state.require.iter().filter(|(field, _)| !there.contains(field)) {
             let message = format!(
                 "`{}` leads to {}, which requires `{field}`: neither it nor an earlier transition sets it",
@@ -170,7 +174,7 @@ fn required(
             );
         }
     }
-    let there = created(life, furnished);
+    let there = fields_after_creation(life, furnished);
     let first = life.state(&life.initial).map(|it| it.require.as_slice()).unwrap_or_default();
     for (field, _) in life.create.require.iter().chain(first).filter(|(field, _)| !there.contains(field)) {
         let message = format!("`create` requires `{field}`, but neither takes nor sets it");

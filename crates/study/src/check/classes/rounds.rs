@@ -68,7 +68,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
 type Round<'l, 'a> = Vec<(&'l Step, &'l Link<'a>)>;
 
 fn finding(survey: &Survey<'_>, round: &Round<'_, '_>) -> Finding {
-    let words: Vec<String> = round.iter().map(|(step, _)| spoken(survey, step)).collect();
+    let words: Vec<String> = round.iter().map(|(step, _)| step_text(survey, step)).collect();
     let first = words.first().cloned().unwrap_or_default();
     let sure = round.iter().all(|(_, link)| link.when.is_empty() && !link.others);
     let others = round.iter().any(|(_, link)| link.others);
@@ -93,7 +93,7 @@ fn finding(survey: &Survey<'_>, round: &Round<'_, '_>) -> Finding {
     Finding::new(Class::EngineLoop, &of, way, message, advice).weighing(severity).by_way_of(route)
 }
 
-fn spoken(survey: &Survey<'_>, step: &Step) -> String {
+fn step_text(survey: &Survey<'_>, step: &Step) -> String {
     let life = survey.studies.get(step.life).map(|it| it.name().as_str()).unwrap_or_default();
     let of = if survey.studies.len() > 1 { format!("{life} ") } else { String::new() };
     match step.kind {
@@ -130,11 +130,11 @@ fn ends_by_itself(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
             return true;
         }
     }
-    excluded(survey, round)
+    conditions_exclude(survey, round)
 }
 
 /// Whether conditions of one lifecycle that do not read the state exclude each other.
-fn excluded(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
+fn conditions_exclude(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
     let Some(study) = round.first().and_then(|(step, _)| survey.studies.get(step.life)) else { return false };
     let stateless = |guard: &Guard| !depends(study.life(), guard, &|it| matches!(it, Read::State));
     let guards: Vec<&Guard> = round
@@ -199,8 +199,11 @@ fn moves<'a>(survey: &Survey<'a>, n: usize, study: &Study<'a>, links: &mut BTree
             let checks: Vec<(usize, &Guard)> = arm.checks.iter().map(|it| (n, &it.guard)).collect();
             for (choice, aim) in aims(arm) {
                 let choice = choice.and_then(|it| arm.target.choices().get(it));
-                let when: Vec<(usize, &Guard)> =
-                    checks.iter().copied().chain(chosen(arm, choice).into_iter().map(|it| (n, it))).collect();
+                let when: Vec<(usize, &Guard)> = checks
+                    .iter()
+                    .copied()
+                    .chain(choice_conditions(arm, choice).into_iter().map(|it| (n, it)))
+                    .collect();
                 let sets = changes(arm, choice);
                 for to in targets(life, aim, state) {
                     let follow =
@@ -226,7 +229,7 @@ fn moves<'a>(survey: &Survey<'a>, n: usize, study: &Study<'a>, links: &mut BTree
 }
 
 /// The conditions under which a choice is taken: its own, and none of those before.
-fn chosen<'a>(arm: &'a Arm, choice: Option<&'a Choice>) -> Vec<&'a Guard> {
+fn choice_conditions<'a>(arm: &'a Arm, choice: Option<&'a Choice>) -> Vec<&'a Guard> {
     let Some(choice) = choice else { return Vec::new() };
     let before = arm.target.choices().iter().take_while(|it| !std::ptr::eq(*it, choice));
     before.chain([choice]).filter_map(|it| it.when.as_ref()).collect()
@@ -392,7 +395,7 @@ fn reactions<'a>(n: usize, study: &Study<'a>, links: &mut BTreeMap<Step, Vec<Lin
                         continue;
                     }
                     let mut when = vec![(n, &reaction.when)];
-                    when.extend(chosen(arm, choice).into_iter().map(|it| (n, it)));
+                    when.extend(choice_conditions(arm, choice).into_iter().map(|it| (n, it)));
                     for to in targets(life, aim, state) {
                         for next in life.reactions.iter().filter(|it| wakes(it, &to)) {
                             let way = DefinitionPath::of(["reactions", &reaction.name]);

@@ -34,7 +34,7 @@ fn senseless(study: &Study<'_>, found: &mut Vec<Finding>) {
             None => false,
         };
         if nothing {
-            let message = format!("{what} `{}`, which is zero", said(life, guard));
+            let message = format!("{what} `{}`, which is zero", with_setting_values(life, guard));
             found.push(Finding::new(Class::SettingOutOfRange, study.name(), way, message, advice));
         }
     };
@@ -79,7 +79,7 @@ fn is_off(life: &Lifecycle, when: Option<&Guard>) -> bool {
 }
 
 /// An expression with the values of its settings.
-fn said(life: &Lifecycle, guard: &Guard) -> String {
+fn with_setting_values(life: &Lifecycle, guard: &Guard) -> String {
     let settings = guard.reads().iter().filter_map(|it| match life.reads.get(it.slot.0 as usize) {
         Some(Read::Setting(place)) => life.settings.get(*place),
         _ => None,

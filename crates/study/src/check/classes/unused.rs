@@ -13,10 +13,10 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
         unwritten(study, found);
         uncounted(study, found);
-        unasked(study, found);
+        unused_effects(study, found);
         unrelated(study, found);
     }
-    untold(survey, found);
+    unused_audiences(survey, found);
 }
 
 /// A declared name that no rule uses.
@@ -65,7 +65,7 @@ fn uncounted(study: &Study<'_>, found: &mut Vec<Finding>) {
 }
 
 /// Effects that no rule requests.
-fn unasked(study: &Study<'_>, found: &mut Vec<Finding>) {
+fn unused_effects(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     for effect in &life.effects {
         if !sites(life).iter().flat_map(|it| &it.then.effects).any(|it| it.effect == effect.name) {
@@ -91,7 +91,7 @@ fn unrelated(study: &Study<'_>, found: &mut Vec<Finding>) {
 }
 
 /// Audiences that are never notified.
-fn untold(survey: &Survey<'_>, found: &mut Vec<Finding>) {
+fn unused_audiences(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for audience in survey.pack.audiences.keys() {
         let told = survey.pack.lifecycles.iter().any(|life| {
             let rules = life.notify.iter().map(|it| &it.notification.audience);

@@ -23,7 +23,7 @@ pub fn candidates(
     let life = facts.life;
     let engine = given.who.is_none_or(|it| it == CallerKind::Engine);
     let pool = Pool::new(facts, circle, engine);
-    let none_or_more = || pool.whole(Some(0.0), None);
+    let none_or_more = || pool.whole_numbers(Some(0.0), None);
     Some(match read {
         Read::Field(name) => {
             let may_be_sent = given.takes.iter().any(|it| it.stored && it.name == *name);
@@ -32,17 +32,17 @@ pub fn candidates(
                 Some(FieldValues::AtMost(most)) if !may_be_sent => {
                     nullable(pool.lists(&FieldType::ANY, Some(*most))?)
                 }
-                _ => nullable(pool.fitting(&life.field(name)?.fits)?),
+                _ => nullable(pool.values_of_type(&life.field(name)?.fits)?),
             }
         }
-        Read::Was(name) => nullable(pool.fitting(&life.field(name)?.fits)?),
+        Read::Was(name) => nullable(pool.values_of_type(&life.field(name)?.fits)?),
         Read::Taken(name) => {
             let here = given.takes.iter().find(|it| it.name == *name);
-            nullable(pool.fitting(&here.filter(|it| !it.stored)?.fits)?)
+            nullable(pool.values_of_type(&here.filter(|it| !it.stored)?.fits)?)
         }
         Read::Id | Read::SubjectId | Read::ActorId => pool.ids(),
         Read::PreviousState => nullable(states(life)),
-        Read::Version => pool.whole(Some(1.0), None),
+        Read::Version => pool.whole_numbers(Some(1.0), None),
         Read::CreatedAt | Read::UpdatedAt | Read::StateEnteredAt | Read::Now => pool.times(),
         Read::TimeInState | Read::TotalTime => pool.spans(Some(0)),
         Read::Overdue | Read::Slot(_, SlotAttribute::Held) => truths(),
@@ -52,10 +52,10 @@ pub fn candidates(
         Read::Counter(name) => counter(&pool, life, name)?,
         Read::Slot(_, SlotAttribute::Holder) => nullable(pool.ids()),
         Read::Slot(_, SlotAttribute::Until) => nullable(pool.times()),
-        Read::Ref(name, at) => look(&pool, facts, &life.reference(name)?.to, at)?,
-        Read::Me(at) => look(&pool, facts, life.me.as_ref()?, at)?,
+        Read::Ref(name, at) => attribute_values(&pool, facts, &life.reference(name)?.to, at)?,
+        Read::Me(at) => attribute_values(&pool, facts, life.me.as_ref()?, at)?,
         Read::Group(..) | Read::RankSize(_) => none_or_more(),
-        Read::Rank(_) => nullable(pool.whole(Some(1.0), None)),
+        Read::Rank(_) => nullable(pool.whole_numbers(Some(1.0), None)),
         Read::People => pool.lists(&FieldType::ANY, None)?,
         _ => return None,
     })
@@ -72,7 +72,7 @@ fn nullable(mut values: Vec<Value>) -> Vec<Value> {
 
 fn counter(pool: &Pool<'_>, life: &Lifecycle, name: &Name) -> Option<Vec<Value>> {
     let adds = life.counter(name)?.add.is_some();
-    Some(if adds { pool.numeric(None, None) } else { pool.whole(None, None) })
+    Some(if adds { pool.numeric(None, None) } else { pool.whole_numbers(None, None) })
 }
 
 /// Any value that an override may give it; values from the entity have no bounds.
@@ -82,7 +82,7 @@ fn setting(pool: &Pool<'_>, life: &Lifecycle, place: usize) -> Option<Vec<Value>
     let (min, max) = if own { (setting.min, setting.max) } else { (None, None) };
     let mut all = match &setting.default {
         Value::Bool(_) => truths(),
-        Value::Int(_) if own => pool.whole(min, max),
+        Value::Int(_) if own => pool.whole_numbers(min, max),
         Value::Int(_) | Value::Float(_) => pool.numeric(min, max),
         Value::Span(_) => pool.spans(own.then_some(0)),
         Value::Text(_) => pool.texts(),
@@ -95,22 +95,27 @@ fn setting(pool: &Pool<'_>, life: &Lifecycle, place: usize) -> Option<Vec<Value>
     Some(all)
 }
 
-fn look(pool: &Pool<'_>, facts: &Facts<'_>, to: &Name, look: &EntityAttribute) -> Option<Vec<Value>> {
+fn attribute_values(
+    pool: &Pool<'_>,
+    facts: &Facts<'_>,
+    to: &Name,
+    look: &EntityAttribute,
+) -> Option<Vec<Value>> {
     let other = facts.pack.lifecycles.iter().find(|it| it.name == *to)?;
     Some(nullable(match look {
         EntityAttribute::Id => pool.ids(),
         EntityAttribute::State | EntityAttribute::PreviousState => states(other),
-        EntityAttribute::Version => pool.whole(Some(1.0), None),
+        EntityAttribute::Version => pool.whole_numbers(Some(1.0), None),
         EntityAttribute::CreatedAt | EntityAttribute::StateEnteredAt => pool.times(),
         EntityAttribute::Final => truths(),
-        EntityAttribute::Field(name) => pool.fitting(&other.field(name)?.fits)?,
+        EntityAttribute::Field(name) => pool.values_of_type(&other.field(name)?.fits)?,
         EntityAttribute::Counter(name) => counter(pool, other, name)?,
-        EntityAttribute::Group(..) => pool.whole(Some(0.0), None),
+        EntityAttribute::Group(..) => pool.whole_numbers(Some(0.0), None),
     }))
 }
 
 /// Bounds, defaults and names that a read may yield count like constants: others may be like them.
-pub fn around(facts: &Facts<'_>, circle: &mut Circle) {
+pub fn add_constants(facts: &Facts<'_>, circle: &mut Circle) {
     let reads: Vec<&Read> =
         circle.slots.iter().filter_map(|it| facts.life.reads.get(it.0 as usize)).collect();
     let other = |to: &Name| facts.pack.lifecycles.iter().find(|it| it.name == *to);

@@ -107,7 +107,7 @@ fn read(facts: &Facts<'_>, read: &Read, left: usize) -> ValueKind {
         Read::Field(name) | Read::Was(name) => {
             life.field(name).map_or(ValueKind::Other, |it| of_type(&it.fits))
         }
-        Read::Taken(name) => taken(life, name),
+        Read::Taken(name) => sent_kind(life, name),
         Read::Computed(guard) if left > 0 => deep(facts, &guard.outline(), left - 1),
         Read::Id
         | Read::SubjectId
@@ -144,16 +144,18 @@ fn read(facts: &Facts<'_>, read: &Read, left: usize) -> ValueKind {
         }),
         Read::Counter(name) => counter(life, name),
         Read::Ref(name, at) => {
-            life.reference(name).and_then(|it| look(facts, &it.to, at)).unwrap_or(ValueKind::Other)
+            life.reference(name).and_then(|it| attribute_kind(facts, &it.to, at)).unwrap_or(ValueKind::Other)
         }
-        Read::Me(at) => life.me.as_ref().and_then(|it| look(facts, it, at)).unwrap_or(ValueKind::Other),
+        Read::Me(at) => {
+            life.me.as_ref().and_then(|it| attribute_kind(facts, it, at)).unwrap_or(ValueKind::Other)
+        }
         Read::People => ValueKind::List,
         _ => ValueKind::Other,
     }
 }
 
 /// The kind of a value that requests send under a name, if all transitions agree on it.
-fn taken(life: &Lifecycle, name: &str) -> ValueKind {
+fn sent_kind(life: &Lifecycle, name: &str) -> ValueKind {
     let arms = life.arms().flat_map(|it| &it.takes);
     let all = arms.chain(&life.create.takes).chain(life.gates.iter().flat_map(|it| &it.takes));
     let mut kinds = all.filter(|it| it.name == *name).map(|it| of_type(&it.fits));
@@ -166,7 +168,7 @@ fn counter(life: &Lifecycle, name: &str) -> ValueKind {
     if adds { ValueKind::Number } else { ValueKind::Whole }
 }
 
-fn look(facts: &Facts<'_>, to: &str, look: &EntityAttribute) -> Option<ValueKind> {
+fn attribute_kind(facts: &Facts<'_>, to: &str, look: &EntityAttribute) -> Option<ValueKind> {
     let other = facts.pack.lifecycles.iter().find(|it| it.name == *to)?;
     Some(match look {
         EntityAttribute::Id | EntityAttribute::State | EntityAttribute::PreviousState => ValueKind::Text,

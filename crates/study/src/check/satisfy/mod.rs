@@ -12,7 +12,7 @@ mod profile;
 
 pub use actors::CallerKind;
 use actors::{TrialActor, actors};
-use candidates::{around, candidates};
+use candidates::{add_constants, candidates};
 use profile::Profile;
 use trackside_engine::actor::ENGINE;
 use trackside_lifecycle::guard::{Guard, VarSlot};
@@ -95,7 +95,7 @@ fn try_all(
             continue;
         }
         let mut circle = profile.circle(*slot);
-        around(facts, &mut circle);
+        add_constants(facts, &mut circle);
         if let Some(values) = candidates(facts, read, &circle, &given).filter(|it| !it.is_empty()) {
             axes.push((*slot, values));
         }

@@ -57,7 +57,7 @@ impl<'a> Pool<'a> {
         steps(floors, self.numbers())
     }
 
-    pub fn whole(&self, min: Option<f64>, max: Option<f64>) -> Vec<Value> {
+    pub fn whole_numbers(&self, min: Option<f64>, max: Option<f64>) -> Vec<Value> {
         let mut all = self.wholes();
         all.extend(min.map(|it| it.ceil() as i64));
         all.extend(max.map(|it| it.floor() as i64));
@@ -137,7 +137,7 @@ impl<'a> Pool<'a> {
                 all.retain(|it| *it != blank || self.circle.constants.contains(&blank));
                 all
             }
-            _ => self.fitting(items)?,
+            _ => self.values_of_type(items)?,
         };
         if some.len() > ELEMENTS {
             return None;
@@ -169,10 +169,10 @@ impl<'a> Pool<'a> {
     }
 
     /// More than may be is tried, never less.
-    pub fn fitting(&self, ty: &FieldType) -> Option<Vec<Value>> {
+    pub fn values_of_type(&self, ty: &FieldType) -> Option<Vec<Value>> {
         Some(match &ty.fit {
             Fit::Bool => truths(),
-            Fit::Int { min, max } => self.whole(*min, *max),
+            Fit::Int { min, max } => self.whole_numbers(*min, *max),
             Fit::Number { min, max } => self.numeric(*min, *max),
             Fit::Text { .. } => self.texts(),
             Fit::Choice(names) => names.iter().map(Value::from).collect(),

@@ -16,11 +16,11 @@ impl ExpressionContext<'_> {
         let who = arm.by.source().split_whitespace().collect::<Vec<_>>().join(" ");
         let to = match &arm.target {
             Target::One(aim) => aim_words(aim),
-            Target::Choices(choices) => either(choices),
+            Target::Choices(choices) => choices_text(choices),
         };
         thing.put("edges", "edges", Sense::Allows, Leaf::Edges { from: arm.from.0.clone(), to, who });
         thing.put("who", WHO, Sense::Admits, self.expression(&arm.by));
-        self.asked(&mut thing, &arm.takes, arm.reason.as_deref(), &arm.checks, &arm.count);
+        self.add_requirements(&mut thing, &arm.takes, arm.reason.as_deref(), &arm.checks, &arm.count);
         thing.names("fields it must not change", Sense::Demands, &arm.keep);
         if let Some(slot) = &arm.holding {
             thing.flag(format!("needs the lease `{slot}`"), Sense::Demands, true);
@@ -36,7 +36,13 @@ impl ExpressionContext<'_> {
     pub fn create(&self, create: &Create) -> DefinitionItem {
         let mut thing = DefinitionItem::new("create", "create", "creation");
         thing.put("who", WHO, Sense::Admits, self.expression(&create.by));
-        self.asked(&mut thing, &create.takes, create.reason.as_deref(), &create.checks, &create.count);
+        self.add_requirements(
+            &mut thing,
+            &create.takes,
+            create.reason.as_deref(),
+            &create.checks,
+            &create.count,
+        );
         self.require(&mut thing, &create.require);
         thing.name("transition if it already exists", Sense::Plain, create.again.as_ref());
         self.some(
@@ -49,7 +55,7 @@ impl ExpressionContext<'_> {
         thing
     }
 
-    fn asked(
+    fn add_requirements(
         &self,
         thing: &mut DefinitionItem,
         takes: &[Take],
@@ -137,7 +143,7 @@ impl ExpressionContext<'_> {
     }
 }
 
-fn either(choices: &[Choice]) -> String {
+fn choices_text(choices: &[Choice]) -> String {
     let mut all: Vec<String> = Vec::new();
     for choice in choices {
         let to = aim_words(&choice.aim);

@@ -116,10 +116,14 @@ impl ExpressionContext<'_> {
     }
 
     pub fn with(&self, thing: &mut DefinitionItem, with: &With) {
-        self.given(thing, with.iter().map(|(name, guard)| (name.as_str(), guard)));
+        self.add_fields(thing, with.iter().map(|(name, guard)| (name.as_str(), guard)));
     }
 
-    pub fn given<'g>(&self, thing: &mut DefinitionItem, with: impl Iterator<Item = (&'g str, &'g Guard)>) {
+    pub fn add_fields<'g>(
+        &self,
+        thing: &mut DefinitionItem,
+        with: impl Iterator<Item = (&'g str, &'g Guard)>,
+    ) {
         for (name, guard) in with {
             let words = format!("value for `{name}`");
             thing.put(words.clone(), words, Sense::Plain, self.expression(guard));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use trackside_engine::Law;
-use trackside_engine::decide::gathered;
+use trackside_engine::decide::view_of_entities;
 use trackside_engine::entity::Entity;
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
@@ -75,10 +75,16 @@ impl Trouble {
 }
 
 /// Every problem that the new definition causes and the old one did not have.
-pub fn stranded(old: &Law, new: &Law, entities: &[Entity], project: &Project, now: Timestamp) -> Stranding {
+pub fn find_stranded(
+    old: &Law,
+    new: &Law,
+    entities: &[Entity],
+    project: &Project,
+    now: Timestamp,
+) -> Stranding {
     let mut stranding = Stranding { looked_at: entities.len(), ..Stranding::default() };
     let seen = |law: &Law| {
-        let mut view = gathered(law, entities.to_vec(), now);
+        let mut view = view_of_entities(law, entities.to_vec(), now);
         view.project = project.clone();
         view
     };
@@ -150,7 +156,7 @@ impl Serialize for Stranding {
 
 impl Stranded {
     /// The ids, at most `most` of them.
-    pub fn listed(&self, most: usize) -> String {
+    pub fn ids_text(&self, most: usize) -> String {
         let shown: Vec<&str> = self.ids.iter().take(most).map(Name::as_str).collect();
         match self.ids.len().saturating_sub(most) {
             0 => shown.join(", "),

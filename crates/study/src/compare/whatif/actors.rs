@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trackside_engine::journal::About;
+use trackside_engine::journal::JournalHeader;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{Problems, Sources, read};
 
@@ -12,7 +12,7 @@ pub struct Actors(pub BTreeMap<Name, Vec<Name>>);
 
 impl Actors {
     /// The actors that a journal lists.
-    pub fn of(about: &About) -> Self {
+    pub fn of(about: &JournalHeader) -> Self {
         let roles = |kinds: &BTreeMap<_, Vec<Name>>| kinds.values().flatten().cloned().collect();
         Self(about.actors.iter().map(|(id, kinds)| (id.clone(), roles(kinds))).collect())
     }

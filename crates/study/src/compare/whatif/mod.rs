@@ -34,10 +34,10 @@ pub fn what_if(old: &Law, new: &Arc<Law>, journal: &Journal, actors: &Actors) ->
     known.extend(actors);
     let mut rebuilder = Rebuilder::new(old, known);
     // Once to infer the roles of actors, once to rebuild with them.
-    rebuilder.all(journal, &steps);
-    let rebuilt = rebuilder.all(journal, &steps);
+    rebuilder.rebuild_all(journal, &steps);
+    let rebuilt = rebuilder.rebuild_all(journal, &steps);
     let mut run = Run::new(new, journal);
-    run.answer.inferred = rebuilder.inferred();
+    run.answer.inferred = rebuilder.inferred_roles();
     for (step, rebuilt) in steps.iter().zip(rebuilt) {
         run.step(step, rebuilt);
     }
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
             Rebuilt::Command { command, exact } => {
                 self.answer.commands += 1;
                 self.answer.inexact += usize::from(!exact);
-                let command = self.renumbered(*command, root);
+                let command = self.with_present_effect(*command, root);
                 if let Outcome::Refused(refusal) = self.world.submit(&command) {
                     let reasons = refusal.errors.iter().map(|it| it.message.clone()).collect();
                     let mut it =
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
     }
 
     /// An effect has another number here than it had then.
-    fn renumbered(&self, mut command: Command, root: &Entry) -> Command {
+    fn with_present_effect(&self, mut command: Command, root: &Entry) -> Command {
         if let (Ask::EffectResult { entity, effect, .. }, Event::EffectSettled { effect: name, .. }) =
             (&mut command.ask, &root.event)
         {
@@ -173,7 +173,11 @@ impl<'a> Run<'a> {
         if let Some(end) = end.filter(|it| *it > self.world.now) {
             self.move_to(end);
         }
-        self.answer.differences.extend(timers::compared(&journal.entries, &self.world.journal, &self.answer));
+        self.answer.differences.extend(timers::timer_differences(
+            &journal.entries,
+            &self.world.journal,
+            &self.answer,
+        ));
         self.answer.differences.sort_by_key(|it| it.at);
         let mut keys: Vec<EntityKey> = self.truth.entities().iter().map(|it| it.key.clone()).collect();
         keys.extend(self.world.view.entities().iter().map(|it| it.key.clone()));

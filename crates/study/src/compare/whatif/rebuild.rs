@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind, ENGINE};
-use trackside_engine::command::{AlertAction, Ask, Command, Fire, ImportedEntity, Seed, What};
+use trackside_engine::command::{AlertAction, Ask, Command, Fire, ImportedEntity, Seed, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
@@ -47,19 +47,19 @@ impl<'a> Rebuilder<'a> {
     }
 
     /// Roles that were not given: the fewest that the old rules accept.
-    pub fn inferred(&self) -> Vec<(Name, Vec<Name>)> {
+    pub fn inferred_roles(&self) -> Vec<(Name, Vec<Name>)> {
         self.learned.iter().map(|(id, roles)| (id.clone(), roles.clone())).collect()
     }
 
     /// Rebuilds every command of a journal and tries it against the state at that moment.
-    pub fn all(&mut self, journal: &Journal, steps: &[DecisionStep]) -> Vec<Rebuilt> {
+    pub fn rebuild_all(&mut self, journal: &Journal, steps: &[DecisionStep]) -> Vec<Rebuilt> {
         let mut view = View::default();
         view.project = journal.about.project();
         let mut all = Vec::new();
         for step in steps {
             let group = journal.entries.get(step.entries.clone()).unwrap_or_default();
             if let Some(root) = journal.entries.get(step.root) {
-                all.push(self.one(&view, root, group));
+                all.push(self.rebuild_command(&view, root, group));
             }
             for entry in group {
                 apply(&mut view, entry);
@@ -68,7 +68,7 @@ impl<'a> Rebuilder<'a> {
         all
     }
 
-    fn one(&mut self, view: &View, root: &Entry, group: &[Entry]) -> Rebuilt {
+    fn rebuild_command(&mut self, view: &View, root: &Entry, group: &[Entry]) -> Rebuilt {
         if root.actor_kind == ActorKind::Timeout {
             return Rebuilt::Clock;
         }
@@ -200,7 +200,7 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
 
 fn creations(law: &Law, entity: &EntityKey, changes: &Changes, root: &Entry) -> Vec<(Ask, Option<Arc<str>>)> {
     let Some(life) = law.newest(&entity.lifecycle) else { return Vec::new() };
-    let taken = sent(&life.create.takes, changes, None);
+    let taken = sent_fields(&life.create.takes, changes, None);
     let default = |name: &Name, value: &Value| life.field(name).is_some_and(|it| it.default == *value);
     let meant: Fields =
         taken.iter().filter(|(name, it)| !default(name, it)).map(|(a, b)| (a.clone(), b.clone())).collect();
@@ -226,16 +226,18 @@ fn fires(
         let gates =
             life.gates.iter().filter(|it| it.binds(&root.trigger)).flat_map(|it| it.takes.iter().cloned());
         let takes: Vec<Take> = arm.takes.iter().cloned().chain(gates).collect();
-        for fields in
-            [sent(&takes, changes, Some(before)), required(&takes, changes, before), Fields::default()]
-        {
+        for fields in [
+            sent_fields(&takes, changes, Some(before)),
+            required_fields(&takes, changes, before),
+            Fields::default(),
+        ] {
             let mut fields = fields;
             if let (true, (_, Some(to))) = (asks_for_target(arm), root.edge()) {
                 fields.put(&Name::new("to"), Value::from(to));
             }
             let fire = Fire {
                 entity: entity.clone(),
-                what: What::Event(root.trigger.clone()),
+                what: TransitionRef::Event(root.trigger.clone()),
                 fields: fields.clone(),
                 fence: None,
                 if_version: None,
@@ -250,7 +252,7 @@ fn fires(
 }
 
 /// The changes that the request may have sent.
-fn sent(takes: &[Take], changes: &Changes, before: Option<&Entity>) -> Fields {
+fn sent_fields(takes: &[Take], changes: &Changes, before: Option<&Entity>) -> Fields {
     let mut fields = Fields::default();
     for take in takes.iter().filter(|it| it.stored) {
         let changed =
@@ -265,9 +267,9 @@ fn sent(takes: &[Take], changes: &Changes, before: Option<&Entity>) -> Fields {
 }
 
 /// Only the fields that the request must have sent.
-fn required(takes: &[Take], changes: &Changes, before: &Entity) -> Fields {
+fn required_fields(takes: &[Take], changes: &Changes, before: &Entity) -> Fields {
     let needed: Vec<Take> = takes.iter().filter(|it| it.required.is_some()).cloned().collect();
-    sent(&needed, changes, Some(before))
+    sent_fields(&needed, changes, Some(before))
 }
 
 fn asks_for_target(arm: &Arm) -> bool {

@@ -35,7 +35,7 @@ fn strikes(entries: &[Entry]) -> BTreeMap<Strike, Vec<(Timestamp, Option<Name>)>
 }
 
 /// The differences between the timers of two journals.
-pub(super) fn compared(old: &[Entry], new: &[Entry], so_far: &WhatIf) -> Vec<Difference> {
+pub(super) fn timer_differences(old: &[Entry], new: &[Entry], so_far: &WhatIf) -> Vec<Difference> {
     let (before, after) = (strikes(old), strikes(new));
     let mut differences = Vec::new();
     let apart = |entity: &EntityKey, at: Timestamp| {

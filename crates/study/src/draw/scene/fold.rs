@@ -57,7 +57,7 @@ impl FoldedGroup<'_> {
     }
 
     /// The states in few words.
-    pub fn named(&self, graph: &Graph) -> String {
+    pub fn states_text(&self, graph: &Graph) -> String {
         let open = graph.nodes.iter().filter(|it| !it.last && it.name != self.one).map(|it| &it.name);
         let missing: Vec<&str> = open.filter(|it| !self.others.contains(it)).map(|it| it.as_str()).collect();
         let only_open = self.others.iter().all(|name| graph.node(name).is_some_and(|it| !it.last));
@@ -74,7 +74,7 @@ impl FoldedGroup<'_> {
 
 impl<'a> Folded<'a> {
     /// The rules that lead from a state to itself.
-    pub fn around(&self, state: &Name) -> Option<Vec<&'a DiagramRule>> {
+    pub fn self_loops(&self, state: &Name) -> Option<Vec<&'a DiagramRule>> {
         self.loops.iter().find(|it| it.from == *state).map(Pair::rules)
     }
 }

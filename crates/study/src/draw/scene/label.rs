@@ -145,7 +145,7 @@ pub(super) fn label(rules: &[&DiagramRule]) -> SceneLabel {
 }
 
 /// The label of moves from several states, with the source of each unless it leaves all of them.
-pub(super) fn gathered(edges: &[&Edge], others: &[Name]) -> SceneLabel {
+pub(super) fn combined_label(edges: &[&Edge], others: &[Name]) -> SceneLabel {
     let rules: Vec<&DiagramRule> = edges.iter().map(|it| &it.rule).collect();
     let mut rows = Vec::new();
     for it in label_entries(&rules) {

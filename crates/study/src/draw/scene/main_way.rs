@@ -53,7 +53,7 @@ fn order(graph: &Graph) -> Vec<usize> {
         .collect();
     let mut declared: Vec<usize> = (0..count).collect();
     declared.sort_by_key(|it| *it != first);
-    let walked = walked(first, count, &pairs);
+    let walked = finish_order(first, count, &pairs);
     let back = |order: &[usize]| {
         let at = |n: usize| order.iter().position(|it| *it == n).unwrap_or(0);
         pairs.iter().filter(|(a, b)| at(*b) < at(*a)).count()
@@ -62,7 +62,7 @@ fn order(graph: &Graph) -> Vec<usize> {
 }
 
 /// States in the order in which a walk from the first is finished with them, reversed.
-fn walked(first: usize, count: usize, pairs: &BTreeSet<(usize, usize)>) -> Vec<usize> {
+fn finish_order(first: usize, count: usize, pairs: &BTreeSet<(usize, usize)>) -> Vec<usize> {
     fn visit(n: usize, pairs: &BTreeSet<(usize, usize)>, seen: &mut BTreeSet<usize>, done: &mut Vec<usize>) {
         if !seen.insert(n) {
             return;

@@ -2,7 +2,7 @@
 
 use trackside_lifecycle::model::PropertyKind;
 
-use super::later::Ends;
+use super::timers_only::Ends;
 use super::{Promise, Promises};
 use crate::explore::world::{Acted, WorldState};
 

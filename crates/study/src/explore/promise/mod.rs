@@ -1,9 +1,9 @@
 //! Checks promises in every world that the search finds.
 
-mod alone;
+mod acting_alone;
 mod ending;
-mod later;
 mod marks;
+mod timers_only;
 mod watch;
 
 pub use marks::{Mark, Marks};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::actor::Actor;
+use trackside_engine::condition::ConditionScope;
 use trackside_engine::entity::Entity;
-use trackside_engine::look::Looking;
 use trackside_lifecycle::guard::{Fault, Guard};
 use trackside_lifecycle::model::{Pack, Property, PropertyKind};
 use trackside_lifecycle::name::Name;
@@ -37,7 +37,7 @@ pub struct Promises {
     pub list: Vec<Promise>,
     pub marks: Marks,
     cone: Cone,
-    nobody_alike: Mirrors,
+    no_symmetry: Mirrors,
 }
 
 /// The part of a promise that was observed.
@@ -58,7 +58,7 @@ impl Promises {
             }
         }
         let marks = Marks::of(pack, list.len());
-        Self { law: law.clone(), list, marks, cone: Cone::of(pack), nobody_alike: Mirrors::none() }
+        Self { law: law.clone(), list, marks, cone: Cone::of(pack), no_symmetry: Mirrors::none() }
     }
 
     /// Evaluates an expression for an entity in a world.
@@ -70,7 +70,7 @@ impl Promises {
         before: Option<&Entity>,
         actor: Option<&Actor>,
     ) -> Result<bool, Fault> {
-        let looking = Looking {
+        let looking = ConditionScope {
             law: &self.law,
             view: &scene.view,
             entity,

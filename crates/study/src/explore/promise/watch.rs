@@ -105,7 +105,7 @@ impl PromiseWatcher<'_> {
     fn world(&self, scene: &WorldState, marks: &mut Vec<Mark>) {
         for (number, promise) in self.promises.list.iter().enumerate() {
             match &promise.property.kind {
-                PropertyKind::Alone { .. } => match self.promises.alone(number, scene) {
+                PropertyKind::Alone { .. } => match self.promises.acted_alone(number, scene) {
                     Ok(PromiseEvidence::Nothing) => {}
                     Ok(PromiseEvidence::ObservedReads) => marks.push(Mark::ObservedReads(number)),
                     Ok(PromiseEvidence::Broken) => marks.push(Mark::Promise(number)),

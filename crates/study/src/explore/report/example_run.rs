@@ -1,7 +1,7 @@
 //! A run for readers: each step with its actor, time and changes.
 
 use serde::Serialize;
-use trackside_engine::command::{Ask, Command, What as Named};
+use trackside_engine::command::{Ask, Command, TransitionRef};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
@@ -69,12 +69,12 @@ pub(super) fn describe_run(
 }
 
 fn one(before: Timestamp, by: &WorldMove, after: Timestamp) -> RunStep {
-    let then = by.entries.iter().filter_map(became).collect();
+    let then = by.entries.iter().filter_map(entity_change).collect();
     match &by.what {
         MoveKind::Ask(command) => RunStep {
             at: before.to_string(),
             who: command.actor.id.to_string(),
-            what: asked(command),
+            what: command_text(command),
             of: entity(command, &by.entries),
             kind: RunStepKind::Ask,
             then,
@@ -102,7 +102,7 @@ fn one(before: Timestamp, by: &WorldMove, after: Timestamp) -> RunStep {
         MoveKind::Surprise(kind, command, why) => RunStep {
             at: before.to_string(),
             who: command.actor.id.to_string(),
-            what: asked(command),
+            what: command_text(command),
             of: entity(command, &[]),
             kind: RunStepKind::Surprise,
             then: vec![EntityChange {
@@ -117,7 +117,7 @@ fn entity(command: &Command, entries: &[Entry]) -> Option<String> {
     command.entity().map(ToString::to_string).or_else(|| entries.first().map(|it| it.entity.to_string()))
 }
 
-fn asked(command: &Command) -> String {
+fn command_text(command: &Command) -> String {
     let with = |fields: &Fields| {
         if fields.is_empty() {
             return String::new();
@@ -129,7 +129,7 @@ fn asked(command: &Command) -> String {
         Ask::Create { entity, fields } => format!("creates {entity}{}", with(fields)),
         Ask::Fire(fire) => {
             let name: &Name = match &fire.what {
-                Named::Event(name) | Named::To(name) => name,
+                TransitionRef::Event(name) | TransitionRef::To(name) => name,
             };
             let late = match fire.fence {
                 Some(fence) => format!(" (fence {fence})"),
@@ -163,7 +163,7 @@ fn asked(command: &Command) -> String {
     }
 }
 
-fn became(entry: &Entry) -> Option<EntityChange> {
+fn entity_change(entry: &Entry) -> Option<EntityChange> {
     let what = match &entry.event {
         Event::Created { state, .. } => format!("is created: {state}"),
         Event::Transitioned { from, to, .. } => format!("{from} → {to} ({})", entry.trigger),

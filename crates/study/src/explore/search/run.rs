@@ -70,7 +70,7 @@ pub fn search<M: Model, W: Watch<M>>(
                     progress.moves += 1;
                     for mark in it.marks {
                         hits.entry(mark).or_insert_with(|| {
-                            let mut way = seen.way(*node);
+                            let mut way = seen.moves_to(*node);
                             way.push(it.nth);
                             way
                         });

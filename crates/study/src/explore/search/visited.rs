@@ -40,7 +40,7 @@ impl VisitedWorlds {
     }
 
     /// The moves that lead to a world: first the number of the start, then one number a move.
-    pub(super) fn way(&self, to: WorldId) -> Vec<u32> {
+    pub(super) fn moves_to(&self, to: WorldId) -> Vec<u32> {
         let mut way = Vec::new();
         let mut at = Some(to);
         while let Some(node) = at {

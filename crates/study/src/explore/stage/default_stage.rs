@@ -81,5 +81,5 @@ pub fn default_stage(law: &Arc<Law>, pack: &Arc<Pack>) -> ExploreStage {
         only: Vec::new(),
         without: Vec::new(),
     };
-    stage.furnished()
+    stage.with_samples()
 }

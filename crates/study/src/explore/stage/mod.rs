@@ -1,8 +1,8 @@
 //! Stages: the starts of explorations. Written in a pack's `stages` folder, or generated for a pack without
 //! one.
 
-mod alike;
 mod default_stage;
+mod interchangeable_ids;
 mod read;
 mod syntax;
 

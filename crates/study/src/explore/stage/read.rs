@@ -51,7 +51,7 @@ fn stage(law: &Arc<Law>, file: StageFile, problems: &mut Problems) -> Option<Exp
     let mut asks: BTreeMap<Name, BTreeMap<Name, Vec<Fields>>> = BTreeMap::new();
     for (name, samples) in file.asks.iter() {
         if let Some((life, transition)) = transition(&pack, name, problems) {
-            let takes = taken(&pack, &life, &transition);
+            let takes = sampled_fields(&pack, &life, &transition);
             samples.iter().for_each(|it| fits(it, &takes, &name.it, problems));
             let samples = samples.iter().map(fields).collect();
             asks.entry(life).or_default().insert(transition, samples);
@@ -63,13 +63,13 @@ fn stage(law: &Arc<Law>, file: StageFile, problems: &mut Problems) -> Option<Exp
             .filter(|key| pack.lifecycles.iter().any(|it| it.name == key.lifecycle))
         {
             Some(key) => {
-                fits(with, &taken(&pack, &key.lifecycle, "create"), &name.it, problems);
+                fits(with, &sampled_fields(&pack, &key.lifecycle, "create"), &name.it, problems);
                 creates.push((key, fields(with)));
             }
             None => {
                 problems
                     .error("unknown-name", name.at, format!("`{}` is not LIFECYCLE/ID of this pack", name.it))
-                    .hint(format!("its lifecycles are {}", listed(&pack)));
+                    .hint(format!("its lifecycles are {}", lifecycle_names(&pack)));
             }
         }
     }
@@ -106,12 +106,12 @@ fn stage(law: &Arc<Law>, file: StageFile, problems: &mut Problems) -> Option<Exp
         only,
         without,
     };
-    Some(stage.furnished())
+    Some(stage.with_samples())
 }
 
 impl ExploreStage {
     /// Samples are generated where the stage gives none.
-    pub(super) fn furnished(mut self) -> Self {
+    pub(super) fn with_samples(mut self) -> Self {
         let mut ids: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
         for entity in self.start.entities() {
             ids.entry(entity.key.lifecycle.clone()).or_default().push(entity.key.id.clone());
@@ -164,7 +164,7 @@ fn transition(pack: &Pack, name: &At<Name>, problems: &mut Problems) -> Option<(
     let Some(life) = pack.lifecycles.iter().find(|it| it.name == *life) else {
         problems
             .error("unknown-name", name.at, format!("`{}` is not LIFECYCLE.TRANSITION of this pack", name.it))
-            .hint(format!("its lifecycles are {}", listed(pack)));
+            .hint(format!("its lifecycles are {}", lifecycle_names(pack)));
         return None;
     };
     if event == "create" {
@@ -183,7 +183,7 @@ fn transition(pack: &Pack, name: &At<Name>, problems: &mut Problems) -> Option<(
     Some((life.name.clone(), Name::new(event)))
 }
 
-fn listed(pack: &Pack) -> String {
+fn lifecycle_names(pack: &Pack) -> String {
     let names: Vec<&str> = pack.lifecycles.iter().map(|it| it.name.as_str()).collect();
     names.join(", ")
 }
@@ -193,7 +193,7 @@ fn fields(from: &Named<Json>) -> Fields {
 }
 
 /// Sample requests of a transition or of creation.
-fn taken<'a>(pack: &'a Pack, life: &Name, transition: &str) -> Vec<(Name, Option<&'a FieldType>)> {
+fn sampled_fields<'a>(pack: &'a Pack, life: &Name, transition: &str) -> Vec<(Name, Option<&'a FieldType>)> {
     let Some(life) = pack.lifecycles.iter().find(|it| it.name == *life) else { return Vec::new() };
     let mut all: Vec<(Name, Option<&FieldType>)> = Vec::new();
     let mut add = |takes: &'a [Take]| all.extend(takes.iter().map(|it| (it.name.clone(), Some(&it.fits))));

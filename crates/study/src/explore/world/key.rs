@@ -33,7 +33,7 @@ pub(crate) fn key(cone: &Cone, scene: &WorldState, mirrors: &Mirrors) -> u128 {
 }
 
 /// A key of the complete world.
-pub(crate) fn whole(scene: &WorldState) -> u128 {
+pub(crate) fn complete_key(scene: &WorldState) -> u128 {
     let text = format!("{:?} {:?} {:?}", scene.now, scene.entities(), scene.alone);
     hash(&[Written { text: text.into_bytes(), ids: Vec::new() }], [None, None])
 }

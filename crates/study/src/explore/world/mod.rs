@@ -21,4 +21,4 @@ pub(crate) use key::key as world_key;
 pub(crate) use model::dropped;
 pub(crate) use state::Acted;
 pub(crate) use symmetry::Mirrors;
-pub(crate) use values::{Samples, named};
+pub(crate) use values::{Samples, actor_fields};

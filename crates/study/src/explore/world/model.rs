@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 
 use super::clock::{wait, wait_until};
-use super::key::{key, render, whole};
+use super::key::{complete_key, key, render};
 use super::requests::{all_requests, results, stale_requests};
 use super::restart;
 use super::state::{MoveKind, Surprise, WorldMove, WorldState};
@@ -197,7 +197,7 @@ impl Model for StageModel<'_> {
 
     fn key(&self, scene: &WorldState) -> u128 {
         match self.reduce {
-            Reduce::Nothing => whole(scene),
+            Reduce::Nothing => complete_key(scene),
             Reduce::Cone | Reduce::Mirrors => key(&self.cone, scene, &self.mirrors),
         }
     }

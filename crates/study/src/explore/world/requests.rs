@@ -1,10 +1,10 @@
 //! All requests that are possible in a world, by every actor.
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Claim, Command, Fire, What as Named};
+use trackside_engine::command::{Ask, Claim, Command, Fire, TransitionRef};
+use trackside_engine::condition::ConditionScope;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
-use trackside_engine::look::Looking;
 use trackside_lifecycle::model::{Lifecycle, Transition};
 use trackside_lifecycle::name::Name;
 
@@ -108,7 +108,7 @@ fn admits(
     transition: &Transition,
     actor: &Actor,
 ) -> bool {
-    let looking = Looking {
+    let looking = ConditionScope {
         law: &stage.law,
         view: &scene.view,
         entity,
@@ -129,13 +129,13 @@ fn leaves(transition: &Transition, state: &Name) -> bool {
 fn fire(entity: &Entity, transition: &Transition, actor: &Actor, fields: &Fields) -> Command {
     let held = transition.arms.iter().find_map(|it| it.holding.as_ref());
     let fence = held.and_then(|slot| entity.lease(slot)).map(|it| it.fence);
-    let what = Named::Event(transition.name.clone());
+    let what = TransitionRef::Event(transition.name.clone());
     let fire = Fire { entity: entity.key.clone(), what, fields: fields.clone(), fence, if_version: None };
     because(Command::new(actor.clone(), Ask::Fire(fire)))
 }
 
 fn because(command: Command) -> Command {
-    command.because("for a reason")
+    command.with_reason("for a reason")
 }
 
 fn heartbeats(stage: &ExploreStage, entity: &Entity, all: &mut Vec<Command>) {

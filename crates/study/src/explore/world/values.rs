@@ -100,7 +100,7 @@ impl<'a> Samples<'a> {
         }
         optional
             .retain(|it| self.looked.contains(&it.name) && !wanted.iter().any(|that| that.name == it.name));
-        let (mut samples, cut) = self.varied(&wanted, &optional);
+        let (mut samples, cut) = self.request_variants(&wanted, &optional);
         if !targets.is_empty() {
             targets.dedup();
             let to = &Name::new("to");
@@ -124,7 +124,7 @@ impl<'a> Samples<'a> {
             takes.iter().partition(|it| it.required.is_some() || self.is_required(&it.name));
         let optional: Vec<&Take> =
             optional.into_iter().filter(|it| self.names.contains_key(&it.name)).collect();
-        self.varied(&wanted, &optional).0
+        self.request_variants(&wanted, &optional).0
     }
 
     fn is_required(&self, name: &Name) -> bool {
@@ -132,7 +132,7 @@ impl<'a> Samples<'a> {
     }
 
     /// One with the first value of each, then one for each further value of each, then one for each optional value.
-    fn varied(&self, wanted: &[&Take], optional: &[&Take]) -> (Vec<Fields>, bool) {
+    fn request_variants(&self, wanted: &[&Take], optional: &[&Take]) -> (Vec<Fields>, bool) {
         let mut cut = false;
         let mut base = Fields::default();
         let mut further: Vec<(Name, Value)> = Vec::new();
@@ -175,7 +175,7 @@ impl<'a> Samples<'a> {
             values.extend(ids.iter().map(one));
         }
         values.extend(self.constants.get(name).into_iter().flatten().cloned());
-        values.extend(fitting(fits, self.now, 0));
+        values.extend(sample_values(fits, self.now, 0));
         let mut kept: Vec<Value> = Vec::new();
         for value in values {
             if let Ok(value) = fits.accept(name, &value)
@@ -192,7 +192,7 @@ impl<'a> Samples<'a> {
 }
 
 /// Values of a type, the plainest first.
-fn fitting(fits: &FieldType, now: Timestamp, depth: u32) -> Vec<Value> {
+fn sample_values(fits: &FieldType, now: Timestamp, depth: u32) -> Vec<Value> {
     if depth > 8 {
         return Vec::new();
     }
@@ -215,7 +215,9 @@ fn fitting(fits: &FieldType, now: Timestamp, depth: u32) -> Vec<Value> {
         Fit::Time => vec![Value::Time(now.plus(Span::seconds(86_400)))],
         Fit::Span => vec![Value::Span(Span::seconds(60))],
         Fit::List { items, min, .. } => {
-            let Some(one) = fitting(items, now, depth + 1).into_iter().next() else { return Vec::new() };
+            let Some(one) = sample_values(items, now, depth + 1).into_iter().next() else {
+                return Vec::new();
+            };
             let many = min.unwrap_or(1).clamp(1, 64);
             let other = |nth: u32| match &one {
                 Value::Text(text) if nth > 0 => Value::text(&format!("{text} {}", nth + 1)),
@@ -225,19 +227,19 @@ fn fitting(fits: &FieldType, now: Timestamp, depth: u32) -> Vec<Value> {
         }
         Fit::Object { properties, .. } => {
             let members = properties.iter().filter_map(|(name, it)| {
-                fitting(it, now, depth + 1).into_iter().next().map(|value| (name.clone(), value))
+                sample_values(it, now, depth + 1).into_iter().next().map(|value| (name.clone(), value))
             });
             vec![Value::map(members.collect())]
         }
         Fit::Map(values) => {
-            let one = fitting(values, now, depth + 1).into_iter().next();
+            let one = sample_values(values, now, depth + 1).into_iter().next();
             one.map(|it| Value::map([(Name::new("one"), it)].into())).into_iter().collect()
         }
     }
 }
 
 /// Fields that name an actor.
-pub(crate) fn named(life: &Lifecycle) -> BTreeSet<Name> {
+pub(crate) fn actor_fields(life: &Lifecycle) -> BTreeSet<Name> {
     names(life).into_iter().filter(|(_, it)| *it == Names::Actors).map(|(name, _)| name).collect()
 }
 

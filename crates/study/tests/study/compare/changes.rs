@@ -1,7 +1,7 @@
 //! One case per kind of change: a definition, a change of its text, and the reported changes.
 
 use super::definition::{PACKS, Texts};
-use trackside_study::compare::{compare, grouped};
+use trackside_study::compare::{compare, group_by_lifecycle};
 
 fn shop() -> Texts {
     Texts {
@@ -32,7 +32,7 @@ fn changed(from: &str, to: &str) -> Result<Texts, String> {
 fn told(old: &Texts, new: &Texts) -> Vec<String> {
     let [old, new] = [old, new].map(|it| it.compiled().unwrap_or_else(|it| panic!("{it}")));
     let changes = compare(&old, &new);
-    let groups = grouped(&changes).into_iter().flat_map(|(_, list)| list);
+    let groups = group_by_lifecycle(&changes).into_iter().flat_map(|(_, list)| list);
     groups.map(|it| format!("{} {}: {}", it.kind.as_str(), it.direction.as_str(), it.sentence)).collect()
 }
 

@@ -6,7 +6,7 @@ use trackside_engine::entity::{Entity, OpenEffect, Tallies, Tally};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_study::compare::stranded::{Stranding, read_entities, stranded};
+use trackside_study::compare::stranded::{Stranding, find_stranded, read_entities};
 
 const PARCEL: &str = "\
 lifecycle: post.parcel
@@ -47,7 +47,7 @@ fn caught(from: &str, to: &str) -> Vec<String> {
     assert_eq!(PARCEL.matches(from).count(), 1, "`{from}` must be there once");
     let (old, new) = (law(PARCEL), law(&PARCEL.replace(from, to)));
     let entity = away(&old);
-    let found = stranded(
+    let found = find_stranded(
         &old,
         &new,
         &[entity],
@@ -58,7 +58,7 @@ fn caught(from: &str, to: &str) -> Vec<String> {
 }
 
 fn told(found: &Stranding) -> Vec<String> {
-    found.groups.iter().map(|it| format!("{} {}: {}", it.trouble.as_str(), it.listed(3), it.why)).collect()
+    found.groups.iter().map(|it| format!("{} {}: {}", it.trouble.as_str(), it.ids_text(3), it.why)).collect()
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn an_unchanged_definition_strands_no_entity() {
 fn every_way_to_be_stranded_is_reported() {
     let renamed = PARCEL.replace("AWAY", "OUT");
     let (old, new) = (law(PARCEL), law(&renamed));
-    let gone = stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
+    let gone = find_stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
     let mut lines = told(&gone);
     for (from, to) in [
         ("  end: { from: AWAY, to: DONE, by: human }\n", ""),
@@ -95,7 +95,7 @@ fn every_way_to_be_stranded_is_reported() {
         let new = law(&text);
         let now = Timestamp::parse("2026-01-01T00:30:00Z").unwrap();
         lines.push(format!("-- {from} -> {to}"));
-        lines.extend(told(&stranded(&old, &new, &[away(&old)], &Project::default(), now)));
+        lines.extend(told(&find_stranded(&old, &new, &[away(&old)], &Project::default(), now)));
     }
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -105,7 +105,7 @@ fn a_state_that_can_no_longer_be_left_is_a_trap() {
     let (old, text) = (law(PARCEL), PARCEL.replace("by: engine || human, count", "by: \"false\", count"));
     let text = text.replace("to: DONE, by: human", "to: DONE, by: \"false\"");
     let new = law(&text);
-    let found = stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
+    let found = find_stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
     assert!(
         told(&found)
             .iter()
@@ -126,7 +126,7 @@ fn long_lists_are_cut() {
             it
         })
         .collect();
-    let found = stranded(&old, &new, &many, &Project::default(), Timestamp::default());
+    let found = find_stranded(&old, &new, &many, &Project::default(), Timestamp::default());
     assert!(told(&found).iter().any(|it| it.contains("P-1, P-2, P-3 and 6 more")), "{:?}", told(&found));
     assert_eq!((found.count(), found.looked_at), (9, 9));
     let stored = serde_json::to_string(&many).unwrap();

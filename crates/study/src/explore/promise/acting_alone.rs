@@ -50,7 +50,7 @@ impl Promises {
     }
 
     /// Whether one actor alone reached the target, and whether that was possible at all.
-    pub(super) fn alone(&self, number: usize, scene: &WorldState) -> Result<PromiseEvidence, Fault> {
+    pub(super) fn acted_alone(&self, number: usize, scene: &WorldState) -> Result<PromiseEvidence, Fault> {
         let Some(promise) = self.list.get(number) else { return Ok(PromiseEvidence::Nothing) };
         let PropertyKind::Alone { who, from, to } = &promise.property.kind else {
             return Ok(PromiseEvidence::Nothing);

@@ -12,7 +12,7 @@ use crate::pipeline::decider::Decider;
 
 /// The progress of the search, and the missing entities so far.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct MissingRowSearch {
     after: u64,
     /// Every entity with an entry up to this one must have a row.
     upto: u64,
@@ -22,7 +22,7 @@ pub(super) struct Search {
     cut: bool,
 }
 
-impl Search {
+impl MissingRowSearch {
     pub fn upto(upto: u64) -> Self {
         Self { after: 0, upto, missing: BTreeMap::new(), cut: false }
     }
@@ -65,7 +65,7 @@ impl Search {
     }
 
     /// Entities that can be rebuilt, with their last entry.
-    pub fn found(self, report: &mut SweepReport) -> Vec<(EntityKey, u64, Option<String>)> {
+    pub fn into_rebuildable(self, report: &mut SweepReport) -> Vec<(EntityKey, u64, Option<String>)> {
         let (found, nowhere): (Vec<_>, Vec<_>) =
             self.missing.into_iter().partition(|(_, newest)| *newest > 0);
         report.unchecked += nowhere.len() as u64 + u64::from(self.cut);

@@ -28,7 +28,7 @@ const TRIES: u32 = 3;
 
 /// The progress of the comparison.
 #[derive(Debug, Default)]
-pub(super) struct Together {
+pub(super) struct SharedRowCheck {
     stage: Stage,
     /// The group that is counted.
     tally: Option<RunTotals>,
@@ -79,9 +79,9 @@ impl RunTotals {
 
 impl Decider {
     /// Continues; true when it is over.
-    pub(super) fn go_on_together(
+    pub(super) fn continue_shared_rows(
         &mut self,
-        at: &mut Together,
+        at: &mut SharedRowCheck,
         pass: &mut SweepPass,
         left: &mut SweepBudget,
     ) -> Result<bool, StoreError> {
@@ -96,7 +96,7 @@ impl Decider {
 
     fn next_group(
         &mut self,
-        at: &mut Together,
+        at: &mut SharedRowCheck,
         pass: &mut SweepPass,
         left: &mut SweepBudget,
     ) -> Result<(), StoreError> {
@@ -183,7 +183,7 @@ impl Decider {
     /// Finds places of entities that do not exist, and orders without their row.
     fn next_places(
         &mut self,
-        at: &mut Together,
+        at: &mut SharedRowCheck,
         pass: &mut SweepPass,
         left: &mut SweepBudget,
     ) -> Result<(), StoreError> {
@@ -218,7 +218,7 @@ impl Decider {
         };
         match somebody {
             Some(somebody) => {
-                pass.without.extend(ghosts);
+                pass.ghost_places.extend(ghosts);
                 self.blame(&somebody, told, pass)?;
             }
             None => pass.report.unchecked += ghosts.len() as u64,
@@ -229,7 +229,7 @@ impl Decider {
     /// Compares orders with their members and with the memory.
     fn next_orders(
         &mut self,
-        at: &mut Together,
+        at: &mut SharedRowCheck,
         pass: &mut SweepPass,
         left: &mut SweepBudget,
     ) -> Result<(), StoreError> {
@@ -295,7 +295,7 @@ impl Decider {
     }
 
     /// The first row about an entity that is missing: its membership in a group, or its place in a ranking.
-    pub(super) fn apart(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
+    pub(super) fn first_missing_row(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
         let key = &entity.key;
         let Some(life) = self.memory.law.definition(&key.lifecycle, entity.definition).cloned() else {
             return Ok(None);

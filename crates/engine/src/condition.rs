@@ -12,7 +12,7 @@ use crate::view::View;
 
 /// The data that an expression may read.
 #[derive(Clone, Copy, Debug)]
-pub struct Looking<'a> {
+pub struct ConditionScope<'a> {
     pub law: &'a Law,
     pub view: &'a View,
     pub entity: &'a Entity,
@@ -23,7 +23,7 @@ pub struct Looking<'a> {
     pub now: Timestamp,
 }
 
-impl Looking<'_> {
+impl ConditionScope<'_> {
     /// Whether a condition of the entity's lifecycle is true.
     pub fn test(&self, guard: &Guard) -> Result<bool, Fault> {
         let Some(life) = self.law.definition(&self.entity.key.lifecycle, self.entity.definition) else {

@@ -4,7 +4,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Record, StoreError};
 
 use super::{ReadError, Reads};
-use crate::tally::{Recalled, first_of_the_hour, is_transition};
+use crate::tally::{EarlierMoves, first_of_the_hour, is_transition};
 
 /// Records read at a time.
 const CHUNK: u64 = 2_000;
@@ -12,15 +12,15 @@ const CHUNK: u64 = 2_000;
 impl Reads {
     /// Counts the last hour before the start, once. It reads no further back and no more entries than the
     /// budget of an answer; beyond that, the figures say since when they count.
-    pub(super) fn recall(&self) -> Result<(), ReadError> {
+    pub(super) fn load_earlier_moves(&self) -> Result<(), ReadError> {
         let now = self.now();
         let most = u64::try_from(self.budget).unwrap_or(u64::MAX).saturating_mul(10);
-        self.shared.tally.recall(|began| self.earlier(began, now, most))
+        self.shared.tally.load_earlier_moves(|began| self.earlier(began, now, most))
     }
 
-    fn earlier(&self, began: u64, now: Timestamp, most: u64) -> Result<Recalled, ReadError> {
+    fn earlier(&self, began: u64, now: Timestamp, most: u64) -> Result<EarlierMoves, ReadError> {
         let first = first_of_the_hour(now);
-        let mut found = Recalled::default();
+        let mut found = EarlierMoves::default();
         let (mut upto, mut last) = (began, now);
         while upto > 0 {
             let left = most.saturating_sub(began - upto);
@@ -55,6 +55,6 @@ impl Reads {
 }
 
 /// Incomplete result: more moves may share the time of the last one.
-fn cut(found: Recalled, last: Timestamp) -> Recalled {
-    Recalled { from: Some(Timestamp(last.0.saturating_add(1))), ..found }
+fn cut(found: EarlierMoves, last: Timestamp) -> EarlierMoves {
+    EarlierMoves { from: Some(Timestamp(last.0.saturating_add(1))), ..found }
 }

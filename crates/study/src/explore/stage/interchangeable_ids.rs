@@ -9,7 +9,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::ExploreStage;
-use crate::explore::world::{named, rules};
+use crate::explore::world::{actor_fields, rules};
 
 /// Functions that read parts of a text, or transform it.
 const INTO: [&str; 9] =
@@ -107,7 +107,7 @@ fn everything(life: &Lifecycle) -> Vec<&Guard> {
 fn is_somebody(life: &Lifecycle, read: &Read) -> bool {
     match read {
         Read::ActorId | Read::SubjectId | Read::Slot(_, SlotAttribute::Holder) => true,
-        Read::Field(name) | Read::Taken(name) | Read::Was(name) => named(life).contains(name),
+        Read::Field(name) | Read::Taken(name) | Read::Was(name) => actor_fields(life).contains(name),
         _ => false,
     }
 }

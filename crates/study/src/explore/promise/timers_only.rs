@@ -73,7 +73,7 @@ impl Promises {
                 _ => return Ok(Ends::True),
             }
             // The same world again by time alone: it repeats forever.
-            if within.is_none() && !seen.insert(world_key(&self.cone, &now, &self.nobody_alike)) {
+            if within.is_none() && !seen.insert(world_key(&self.cone, &now, &self.no_symmetry)) {
                 return Ok(Ends::Rounds);
             }
             match wait(&self.law, &now) {

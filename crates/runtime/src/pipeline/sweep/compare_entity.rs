@@ -119,7 +119,7 @@ impl Decider {
             let found = match &trial.found {
                 Some(found) => Some(found.clone()),
                 None => match self.difference(&entity)? {
-                    None => self.apart(&entity)?,
+                    None => self.first_missing_row(&entity)?,
                     found => found,
                 },
             };
@@ -134,20 +134,20 @@ impl Decider {
                         trial.newest,
                         entity,
                         &found,
-                        std::mem::take(&mut pass.without),
+                        std::mem::take(&mut pass.ghost_places),
                     )? {
                         Mended::Done => {
                             pass.report.mended += 1;
                             pass.awaits = self.memory.view.seq;
                         }
-                        Mended::Forged => return self.forged(&trial, pass),
+                        Mended::Forged => return self.report_altered(&trial, pass),
                         Mended::Not => return self.unchecked(&trial, pass),
                     },
                 }
             }
             pass.report.compared += 1;
         }
-        self.compared(key, pass);
+        self.record_compared(key, pass);
         if trial.inspected {
             self.inspect(key, pass)?;
         }
@@ -160,10 +160,10 @@ impl Decider {
         newest: u64,
         entity: Arc<Entity>,
         found: &str,
-        without: Vec<(Name, EntityKey)>,
+        ghost_places: Vec<(Name, EntityKey)>,
     ) -> Result<Mended, StoreError> {
         Ok(match self.is_sealed(newest)? {
-            Some(true) => match self.repair_record_without(entity, found, without) {
+            Some(true) => match self.repair_record_and_ghosts(entity, found, ghost_places) {
                 Ok(CommandAnswer::Accepted(_)) => Mended::Done,
                 Ok(_) | Err(_) => Mended::Not,
             },
@@ -173,14 +173,14 @@ impl Decider {
     }
 
     /// The journal was altered: the stored rows may be the last correct ones, so they stay.
-    fn forged(
+    fn report_altered(
         &mut self,
         trial: &EntityReplay,
         pass: &mut SweepPass,
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
         pass.report.forged += 1;
         self.sweep.forged = true;
-        self.compared(&trial.key, pass);
+        self.record_compared(&trial.key, pass);
         if trial.inspected && !trial.odd {
             self.inspect(&trial.key, pass)?;
         }
@@ -195,7 +195,7 @@ impl Decider {
         pass: &mut SweepPass,
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
         pass.report.unchecked += 1;
-        self.compared(&trial.key, pass);
+        self.record_compared(&trial.key, pass);
         if trial.inspected && !trial.odd {
             self.inspect(&trial.key, pass)?;
         }
@@ -219,17 +219,17 @@ impl Decider {
 
     /// Replaces the stored entity by the one that the journal gives.
     pub(super) fn repair_record(&mut self, entity: Arc<Entity>, found: &str) -> SubmitResult {
-        self.repair_record_without(entity, found, Vec::new())
+        self.repair_record_and_ghosts(entity, found, Vec::new())
     }
 
     /// Mends the rows, and removes places of entities that do not exist.
-    fn repair_record_without(
+    fn repair_record_and_ghosts(
         &mut self,
         entity: Arc<Entity>,
         found: &str,
-        without: Vec<(Name, EntityKey)>,
+        ghost_places: Vec<(Name, EntityKey)>,
     ) -> SubmitResult {
-        let ask = Ask::Repair { entity: entity.key.clone(), found: Arc::from(found), without };
+        let ask = Ask::Repair { entity: entity.key.clone(), found: Arc::from(found), ghost_places };
         let key = entity.key.clone();
         self.memory.view.load(entity);
         self.timers.bring_back();

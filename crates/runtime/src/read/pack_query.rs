@@ -7,7 +7,7 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::query::{Asking, QueryKind, QueryPlan, named, sort, values};
+use trackside_engine::query::{QueryKind, QueryPlan, QueryReader, find_query, sort, values};
 use trackside_engine::ranking::{RankingIndex, RankingKey};
 use trackside_engine::view::Needs;
 use trackside_lifecycle::name::Name;
@@ -15,7 +15,7 @@ use trackside_lifecycle::value::Value;
 use trackside_store::store::Listing;
 
 use super::list::hint;
-use super::narrow::Meaning;
+use super::list_filter::ConditionNames;
 use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads};
@@ -34,7 +34,7 @@ impl Reads {
     /// Answers a query of a pack with the rows that the actor may see.
     ///
     /// Queries over a ranking wait for the decider, which keeps its order.
-    pub fn named(
+    pub fn run_query(
         &self,
         pack: &str,
         query: &str,
@@ -44,7 +44,7 @@ impl Reads {
         let mut view = ReadView::new(self);
         let law = view.law().clone();
         let pack = law.pack(pack).ok_or_else(|| ReadError::unknown_pack(&law, pack))?;
-        let plan = QueryPlan::new(&law, named(pack, query)?, asked)?;
+        let plan = QueryPlan::new(&law, find_query(pack, query)?, asked)?;
         match &plan.kind {
             QueryKind::History(key) => {
                 self.readable(key, actor).map(|it| NamedAnswer::History(it.key.clone()))
@@ -52,7 +52,7 @@ impl Reads {
             QueryKind::Values => {
                 let mut counts = Vec::new();
                 for name in &plan.query.counts {
-                    let counted = QueryPlan::counted(&law, named(pack, name)?, &plan.params)?;
+                    let counted = QueryPlan::for_counting(&law, find_query(pack, name)?, &plan.params)?;
                     counts.push((name.clone(), self.rows(&mut view, &law, &counted, actor)?.len()));
                 }
                 Ok(NamedAnswer::Values(values(pack, &self.shared.project(), &plan, &counts)?))
@@ -80,7 +80,7 @@ impl Reads {
                         .iter()
                         .map(|id| EntityKey { lifecycle: ranking.lifecycle.clone(), id: id.clone() });
                     let entities = keys.map(|it| self.entity(&it)).collect::<Result<Vec<_>, _>>()?;
-                    found.extend(passed(view, plan, actor, entities.into_iter().flatten().collect())?);
+                    found.extend(matching_rows(view, plan, actor, entities.into_iter().flatten().collect())?);
                 }
                 Ok(found.into_iter().map(|(_, it)| it).collect())
             }
@@ -90,10 +90,10 @@ impl Reads {
                 let indexed = listing.indexed.is_some();
                 let mut walk = Walk::new(self, of, listing);
                 while let Some(entities) = walk.next(CHUNK.min(self.budget))? {
-                    found.extend(passed(view, plan, actor, entities)?);
+                    found.extend(matching_rows(view, plan, actor, entities)?);
                     if walk.is_over(self.budget) {
                         let hint = hint(&*self.lifecycle(of)?, indexed);
-                        return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
+                        return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
                     }
                 }
                 sort(plan.query, &mut found, |it| &it.key);
@@ -106,7 +106,7 @@ impl Reads {
     /// The ids that a ranking hands out, first to last.
     fn open_in(&self, ranking: RankingKey, caller: Option<Name>) -> Result<Vec<Name>, ReadError> {
         let most = self.budget;
-        let ids = self.gateway.look(move |_, view, _| {
+        let ids = self.gateway.evaluate(move |_, view, _| {
             let open =
                 |it: &RankingIndex| it.open(caller.as_ref()).take(most + 1).cloned().collect::<Vec<Name>>();
             view.read(|it| it.ranking(&ranking).here().map(open).unwrap_or_default())
@@ -124,14 +124,14 @@ impl Reads {
 type Row = (Vec<Value>, Arc<Entity>);
 
 /// The entities that match, with their sort keys.
-fn passed(
+fn matching_rows(
     view: &mut ReadView,
     plan: &QueryPlan<'_>,
     actor: &Actor,
     entities: Vec<Arc<Entity>>,
 ) -> Result<Vec<Row>, ReadError> {
     let rows = view.ask(|law, view, now| {
-        let asking = Asking { law, view, actor, shown: true, now };
+        let asking = QueryReader { law, view, actor, shown: true, now };
         Needs::collect(entities.iter().map(|it| asking.row(plan.query, &plan.params, it)))
     })?;
     Ok(rows.into_iter().zip(entities).filter_map(|(keys, it)| Some((keys?, it))).collect())
@@ -142,9 +142,9 @@ fn listing(law: &Law, of: &Name, plan: &QueryPlan<'_>) -> Option<Listing> {
     let Some(filter) = &plan.query.filter else { return Some(Listing::default()) };
     let life = law.newest(of)?;
     let read = |slot: trackside_lifecycle::guard::VarSlot| life.reads.get(slot.0 as usize).cloned();
-    let meaning = Meaning { law, lifecycle: of, read: &read, params: &plan.params };
-    let narrow = meaning.narrow(&filter.outline());
-    let empty = narrow.is_empty();
-    let states = narrow.states.unwrap_or_default();
-    (!empty).then(|| Listing { states, indexed: narrow.indexed, ..Listing::default() })
+    let names = ConditionNames { law, lifecycle: of, read: &read, params: &plan.params };
+    let filtered = names.list_filter(&filter.outline());
+    let empty = filtered.is_empty();
+    let states = filtered.states.unwrap_or_default();
+    (!empty).then(|| Listing { states, indexed: filtered.indexed, ..Listing::default() })
 }

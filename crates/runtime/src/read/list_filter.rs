@@ -9,37 +9,37 @@ use trackside_lifecycle::value::Value;
 
 /// The part of the entities to read. A superset: entities outside cannot match, entities inside may not.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Narrow {
+pub(super) struct ListFilter {
     /// Only these states; none means all.
     pub states: Option<Vec<Name>>,
     pub indexed: Option<(Name, Value)>,
 }
 
 /// The meaning of the names in a condition.
-pub(super) struct Meaning<'a> {
+pub(super) struct ConditionNames<'a> {
     pub law: &'a Law,
     pub lifecycle: &'a Name,
     pub read: &'a dyn Fn(VarSlot) -> Option<Read>,
     pub params: &'a Fields,
 }
 
-impl Meaning<'_> {
-    pub fn narrow(&self, condition: &Outline) -> Narrow {
-        let mut narrow = Narrow::default();
-        self.all_of(condition, &mut narrow);
-        narrow
+impl ConditionNames<'_> {
+    pub fn list_filter(&self, condition: &Outline) -> ListFilter {
+        let mut filter = ListFilter::default();
+        self.all_of(condition, &mut filter);
+        filter
     }
 
-    fn all_of(&self, condition: &Outline, narrow: &mut Narrow) {
+    fn all_of(&self, condition: &Outline, filter: &mut ListFilter) {
         match condition {
-            Outline::All(parts) => parts.iter().for_each(|it| self.all_of(it, narrow)),
+            Outline::All(parts) => parts.iter().for_each(|it| self.all_of(it, filter)),
             Outline::Equal(both) => {
                 let [a, b] = &**both;
-                if let Some((read, value)) = self.compared(a, b).or_else(|| self.compared(b, a)) {
+                if let Some((read, value)) = self.comparison(a, b).or_else(|| self.comparison(b, a)) {
                     match read {
-                        Read::State => narrow.within(std::slice::from_ref(&value)),
-                        Read::Field(name) if narrow.indexed.is_none() => {
-                            narrow.indexed = self.indexed(&name, &value).then_some((name, value));
+                        Read::State => filter.keep_states(std::slice::from_ref(&value)),
+                        Read::Field(name) if filter.indexed.is_none() => {
+                            filter.indexed = self.is_indexed(&name, &value).then_some((name, value));
                         }
                         _ => {}
                     }
@@ -47,19 +47,19 @@ impl Meaning<'_> {
             }
             Outline::In(both) => {
                 let [what, list] = &**both;
-                if let (Some(Read::State), Some(values)) = (self.named(what), self.list(list)) {
-                    narrow.within(&values);
+                if let (Some(Read::State), Some(values)) = (self.read_of(what), self.list(list)) {
+                    filter.keep_states(&values);
                 }
             }
             _ => {}
         }
     }
 
-    fn compared(&self, name: &Outline, value: &Outline) -> Option<(Read, Value)> {
-        Some((self.named(name)?, self.value(value)?))
+    fn comparison(&self, name: &Outline, value: &Outline) -> Option<(Read, Value)> {
+        Some((self.read_of(name)?, self.value(value)?))
     }
 
-    fn named(&self, it: &Outline) -> Option<Read> {
+    fn read_of(&self, it: &Outline) -> Option<Read> {
         match it {
             Outline::Read(slot, members) if members.is_empty() => (self.read)(*slot),
             _ => None,
@@ -68,7 +68,7 @@ impl Meaning<'_> {
 
     /// A value that is known beforehand.
     fn value(&self, it: &Outline) -> Option<Value> {
-        match (it, self.named(it)) {
+        match (it, self.read_of(it)) {
             (Outline::Constant(value), _) => Some(value.clone()),
             (_, Some(Read::Ask(name))) => Some(self.params.value(&name)),
             _ => None,
@@ -87,7 +87,7 @@ impl Meaning<'_> {
 
     /// Whether an index finds all entities with this value: every version of the lifecycle must declare the
     /// index and must write the value in the same way.
-    fn indexed(&self, name: &Name, value: &Value) -> bool {
+    fn is_indexed(&self, name: &Name, value: &Value) -> bool {
         let versions = self.law.definitions(self.lifecycle);
         !versions.is_empty()
             && versions.iter().all(|life| {
@@ -105,8 +105,8 @@ impl Meaning<'_> {
     }
 }
 
-impl Narrow {
-    fn within(&mut self, values: &[Value]) {
+impl ListFilter {
+    fn keep_states(&mut self, values: &[Value]) {
         let names = values.iter().filter_map(|it| it.as_str().map(Name::new));
         self.states = Some(match &self.states {
             None => names.collect(),

@@ -27,7 +27,7 @@ fn seals_hold(whole: &mut FullJournal<'_>, newest: u64) -> Result<Option<bool>, 
         let Some(last) = found.last() else { return Ok(None) };
         next = last.prev;
         for record in &found {
-            let Some(mut before) = before(whole, record)? else { return Ok(None) };
+            let Some(mut before) = chain_before(whole, record)? else { return Ok(None) };
             if before.follow(record).is_err() {
                 return Ok(Some(false));
             }
@@ -37,7 +37,7 @@ fn seals_hold(whole: &mut FullJournal<'_>, newest: u64) -> Result<Option<bool>, 
 }
 
 /// The end of the journal before a record.
-fn before(whole: &mut FullJournal<'_>, record: &Record) -> Result<Option<Chain>, StoreError> {
+fn chain_before(whole: &mut FullJournal<'_>, record: &Record) -> Result<Option<Chain>, StoreError> {
     let seq = record.seq.saturating_sub(1);
     let base = whole.reader().base()?;
     if seq == base.seq {
