@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::{Finding, crates};
+use super::{TidyFinding, crates};
 use crate::rust::sources;
 use crate::tree::Tree;
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut declared: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
     for folder in crates(tree) {
         for source in sources(tree, &folder).product {
@@ -21,7 +21,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let repeated = repeated.flat_map(|(name, places)| {
         let all: Vec<String> = places.iter().map(|(path, line)| format!("{path}:{line}")).collect();
         let what = format!("`{name}` names {} types: {}. Give each its own name", all.len(), all.join(", "));
-        places.into_iter().take(1).map(move |(path, line)| Finding::new(path, line, what.clone()))
+        places.into_iter().take(1).map(move |(path, line)| TidyFinding::new(path, line, what.clone()))
     });
     repeated.collect()
 }
@@ -76,7 +76,7 @@ mod tests {
             ("crates/b/src/lib.rs", "pub(crate) struct Part(pub u8); enum Own {}\ntrait T { type Part; }"),
             ("crates/c/src/lib.rs", "pub type Step = u8;\n#[cfg(test)] mod tests { pub struct Part; }"),
         ]);
-        let found: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
+        let found: Vec<String> = check(&tree).iter().map(TidyFinding::to_string).collect();
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(
             found[0].contains("`Part` names 2 types: crates/a/src/lib.rs:1, crates/b/src/lib.rs:1"),
