@@ -222,11 +222,11 @@ fn every_kind_of_event_is_listed_once() {
     assert!(kinds.contains(&"PROJECT_CHANGED") && kinds.contains(&"PACK_INSTALLED"));
 }
 
-trait Done {
+trait IsDone {
     fn is_done(&self) -> bool;
 }
 
-impl Done for Outcome {
+impl IsDone for Outcome {
     fn is_done(&self) -> bool {
         matches!(self, Self::Accepted { .. })
     }

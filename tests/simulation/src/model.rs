@@ -16,8 +16,8 @@ use trackside_runtime::simulation::Packs;
 use trackside_runtime::{AcceptedCommand, BatchAnswer, BatchVerdict, CommandAnswer};
 use trackside_store::{Chain, Definition, Record};
 
-use crate::broken::Broken;
-use crate::callers::{Said, Wish};
+use crate::broken::BrokenPromise;
+use crate::callers::{CallerRequest, CallerResponse};
 use crate::effects::Effects;
 use crate::leases::Leases;
 
@@ -26,12 +26,12 @@ const DUE: usize = 512;
 
 /// A turn as it looks from outside.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct ObservedTurn {
     /// The time of the clock.
     pub clock: Timestamp,
     /// The time at which the server last came back.
     pub resumed_at: Option<Timestamp>,
-    pub wishes: Vec<Arc<Wish>>,
+    pub requests: Vec<Arc<CallerRequest>>,
     /// A read failed: work that needed it may have been left undone.
     pub read_failed: bool,
     pub entries: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Turn {
 
 /// The expected state, and the progress of the comparison.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ReferenceModel {
     pub world: World,
     chain: Chain,
     /// Timers that had no effect and do not come up again.
@@ -65,7 +65,7 @@ pub(crate) struct Model {
 }
 
 /// The entries of a turn that are not explained yet.
-struct Written<'a> {
+struct TurnEntries<'a> {
     left: &'a [Entry],
     read_failed: bool,
     advancing: bool,
@@ -73,7 +73,7 @@ struct Written<'a> {
     most: u64,
 }
 
-impl Written<'_> {
+impl TurnEntries<'_> {
     /// Takes the expected entries if they come next. Returns whether they do.
     fn takes(&mut self, expected: &[Entry]) -> bool {
         match self.left.split_at_checked(expected.len()) {
@@ -86,7 +86,7 @@ impl Written<'_> {
     }
 }
 
-impl Model {
+impl ReferenceModel {
     pub fn new(now: Timestamp, keys_last: Span, sweeps: bool) -> Self {
         // A world without definitions creates no entities.
         let world = World::new(Arc::default(), Project::default(), now);
@@ -118,13 +118,17 @@ impl Model {
     }
 
     /// A turn was committed. Returns the expected answers; none if it could not be done.
-    pub fn follow(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Option<Said>>, Broken> {
-        let entries = self.linked(turn, records)?;
-        let Turn { read_failed, advancing, sweeping, most, .. } = *turn;
-        let mut written = Written { left: &entries, read_failed, advancing, sweeping, most };
+    pub fn follow(
+        &mut self,
+        turn: &ObservedTurn,
+        records: &[Record],
+    ) -> Result<Vec<Option<CallerResponse>>, BrokenPromise> {
+        let entries = self.read_chain(turn, records)?;
+        let ObservedTurn { read_failed, advancing, sweeping, most, .. } = *turn;
+        let mut written = TurnEntries { left: &entries, read_failed, advancing, sweeping, most };
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
-        if self.advance.is_some() && !turn.wishes.is_empty() {
+        if self.advance.is_some() && !turn.requests.is_empty() {
             // No request is taken while the clock moves, so the clock has arrived.
             (written.read_failed, written.advancing) = (false, false);
         }
@@ -132,26 +136,26 @@ impl Model {
         (written.read_failed, written.advancing) = (read_failed, advancing);
         let fired = written.left.len() < entries.len();
         let mut said = Vec::new();
-        for (n, wish) in turn.wishes.iter().enumerate() {
+        for (n, content) in turn.requests.iter().enumerate() {
             let failed = turn.failed.get(n).copied();
             if failed == Some(true) && !turn.read_failed {
-                return Err(Broken::new("what can be done is done", wish.told()));
+                return Err(BrokenPromise::new("what can be done is done", content.describe()));
             }
             // A pack is in force even if its single entities could not be founded.
-            if failed == Some(true) && !matches!(**wish, Wish::Install(_)) {
+            if failed == Some(true) && !matches!(**content, CallerRequest::Install(_)) {
                 said.push(None);
                 continue;
             }
             // Timers that could not be read may have fired only when the clock was moved, later in this
             // turn: commands without entries may have been answered before them.
-            let moves = |it: &Arc<Wish>| matches!(**it, Wish::Advance(_));
-            let early = turn.read_failed && fired && turn.wishes.iter().skip(n + 1).any(moves);
+            let moves = |it: &Arc<CallerRequest>| matches!(**it, CallerRequest::Advance(_));
+            let early = turn.read_failed && fired && turn.requests.iter().skip(n + 1).any(moves);
             let left = written.left.len();
             written.read_failed = turn.read_failed && (early || failed != Some(false));
-            let answer = self.grant(wish, &mut written)?;
+            let answer = self.expect(content, &mut written)?;
             let untold = early && written.left.len() == left;
             said.push(match std::mem::take(&mut self.unsure) || untold {
-                true => Some(Said::Unsure),
+                true => Some(CallerResponse::Unsure),
                 false => answer,
             });
             written.read_failed = turn.read_failed;
@@ -165,22 +169,25 @@ impl Model {
             self.world.now = self.world.now.max(turn.now);
         }
         // The sweep comes last, so its findings are of that time.
-        while self.sweeps && !written.left.is_empty() && self.swept(&mut written) {}
+        while self.sweeps && !written.left.is_empty() && self.take_sweep(&mut written) {}
         if let Some(entry) = written.left.first() {
-            return Err(Broken::new("everything in the journal was asked for, or due", format!("{entry:?}")));
+            return Err(BrokenPromise::new(
+                "everything in the journal was asked for, or due",
+                format!("{entry:?}"),
+            ));
         }
         if turn.advancing != self.advance.is_some() {
-            return Err(Broken::new("the clock arrives", format!("{turn:?}")));
+            return Err(BrokenPromise::new("the clock arrives", format!("{turn:?}")));
         }
         if self.world.now != turn.now {
             let what = format!("it is {}, and should be {}", turn.now, self.world.now);
-            return Err(Broken::new("time never goes back", what));
+            return Err(BrokenPromise::new("time never goes back", what));
         }
         Ok(said)
     }
 
     /// Whether the next entries are the sweep's findings for an entity.
-    fn swept(&mut self, written: &mut Written<'_>) -> bool {
+    fn take_sweep(&mut self, written: &mut TurnEntries<'_>) -> bool {
         // Usually the first entry is about that entity.
         let first = written.left.first().map(|it| it.entity.clone());
         let all = self.world.view.entities().into_iter().map(|it| it.key.clone()).collect::<Vec<_>>();
@@ -199,8 +206,8 @@ impl Model {
     }
 
     /// Checks that the records of a turn continue the chain.
-    fn linked(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Entry>, Broken> {
-        let broken = |what| Err(Broken::new("a commit is there as a whole, in its place", what));
+    fn read_chain(&mut self, turn: &ObservedTurn, records: &[Record]) -> Result<Vec<Entry>, BrokenPromise> {
+        let broken = |what| Err(BrokenPromise::new("a commit is there as a whole, in its place", what));
         if records.len() != turn.entries {
             return broken(format!("{} of {} entries", records.len(), turn.entries));
         }
@@ -240,7 +247,7 @@ impl Model {
     }
 
     /// Timers in due order, each once.
-    fn fire_due(&mut self, written: &mut Written<'_>) -> Result<(), Broken> {
+    fn fire_due(&mut self, written: &mut TurnEntries<'_>) -> Result<(), BrokenPromise> {
         let target = self.advance.unwrap_or(self.world.now);
         for _ in 0..DUE {
             if self.world.journal.len() as u64 > written.most {
@@ -278,7 +285,10 @@ impl Model {
                             accepted.entries,
                             written.left.first()
                         );
-                        return Err(Broken::new("a due timer fires once, in due order, none is lost", what));
+                        return Err(BrokenPromise::new(
+                            "a due timer fires once, in due order, none is lost",
+                            what,
+                        ));
                     }
                 }
                 _ => {
@@ -305,27 +315,37 @@ impl Model {
         next.map(|(due, entity, timer)| (due, entity.clone(), timer.clone()))
     }
 
-    fn grant(&mut self, wish: &Wish, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
-        Ok(match wish {
-            Wish::Command(command) => self.answer(command, written)?.map(Said::One),
-            Wish::All(commands) => self.all_or_none(commands, written)?.map(Said::All),
-            Wish::Look(question) => Some(Said::Seen(Box::new(question.ask(&Lookup::new(&self.world.view))))),
-            Wish::Install(packs) => {
+    fn expect(
+        &mut self,
+        content: &CallerRequest,
+        written: &mut TurnEntries<'_>,
+    ) -> Result<Option<CallerResponse>, BrokenPromise> {
+        Ok(match content {
+            CallerRequest::Command(command) => self.answer(command, written)?.map(CallerResponse::One),
+            CallerRequest::All(commands) => self.all_or_none(commands, written)?.map(CallerResponse::All),
+            CallerRequest::Look(question) => {
+                Some(CallerResponse::Seen(Box::new(question.ask(&Lookup::new(&self.world.view)))))
+            }
+            CallerRequest::Install(packs) => {
                 self.world.law = packs.law();
                 self.install(packs, written)?
             }
-            Wish::Advance(to) => {
+            CallerRequest::Advance(to) => {
                 if *to > self.world.now {
                     self.advance = Some(*to);
                 }
-                Some(Said::Time(self.world.now.max(*to)))
+                Some(CallerResponse::Time(self.world.now.max(*to)))
             }
             // Its findings come at the end of the turn, or later.
-            Wish::Sweep => Some(Said::Unsure),
+            CallerRequest::Sweep => Some(CallerResponse::Unsure),
         })
     }
 
-    fn install(&mut self, packs: &Packs, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
+    fn install(
+        &mut self,
+        packs: &Packs,
+        written: &mut TurnEntries<'_>,
+    ) -> Result<Option<CallerResponse>, BrokenPromise> {
         for Definition { pack, version, digest, .. } in packs.definitions() {
             let install = Install { pack, version, digest: Arc::from(digest.as_str()) };
             let actor = Actor::engine();
@@ -333,10 +353,13 @@ impl Model {
                 return Ok(None);
             }
         }
-        self.found(written)
+        self.take_sweep_findings(written)
     }
 
-    fn found(&mut self, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
+    fn take_sweep_findings(
+        &mut self,
+        written: &mut TurnEntries<'_>,
+    ) -> Result<Option<CallerResponse>, BrokenPromise> {
         for name in self.world.law.lifecycle_names().to_vec() {
             let Some(life) = self.world.law.newest(&name).filter(|it| it.one) else { continue };
             let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
@@ -348,14 +371,14 @@ impl Model {
                 }
             }
         }
-        Ok(Some(Said::Done))
+        Ok(Some(CallerResponse::Done))
     }
 
     fn answer(
         &mut self,
         command: &Command,
-        written: &mut Written<'_>,
-    ) -> Result<Option<CommandAnswer>, Broken> {
+        written: &mut TurnEntries<'_>,
+    ) -> Result<Option<CommandAnswer>, BrokenPromise> {
         let expired = command.idempotency_key.as_ref().filter(|it| self.has_expired(&command.actor.id, it));
         if let Some(key) = expired {
             // The store may have forgotten the key by now: then the request is a new one.
@@ -390,7 +413,7 @@ impl Model {
                         accepted.entries,
                         written.left.first()
                     );
-                    return Err(Broken::new("what was asked for is decided by the law", what));
+                    return Err(BrokenPromise::new("what was asked for is decided by the law", what));
                 }
                 self.take(&accepted.entries);
                 let root = accepted.entries.get(accepted.root);
@@ -414,7 +437,7 @@ impl Model {
                         return Ok(None);
                     } else {
                         let what = format!("{kept:?}; the journal has {:?}", written.left.first());
-                        return Err(Broken::new("evidence is kept", what));
+                        return Err(BrokenPromise::new("evidence is kept", what));
                     }
                 }
                 Some(CommandAnswer::Refused(refusal))
@@ -423,7 +446,10 @@ impl Model {
                 Some(CommandAnswer::Replayed { first, entries, root })
             }
             Err(needs) => {
-                return Err(Broken::new("a whole view needs nothing", format!("{command:?}: {needs:?}")));
+                return Err(BrokenPromise::new(
+                    "a whole view needs nothing",
+                    format!("{command:?}: {needs:?}"),
+                ));
             }
         })
     }
@@ -438,8 +464,8 @@ impl Model {
     fn all_or_none(
         &mut self,
         commands: &[Command],
-        written: &mut Written<'_>,
-    ) -> Result<Option<BatchAnswer>, Broken> {
+        written: &mut TurnEntries<'_>,
+    ) -> Result<Option<BatchAnswer>, BrokenPromise> {
         let mut trial = self.world.view.clone();
         let mut verdicts = Vec::new();
         for command in commands {
@@ -465,7 +491,7 @@ impl Model {
                 None if n == 0 => return Ok(None),
                 None => {
                     let what = format!("{} of {}", n, commands.len());
-                    return Err(Broken::new("several commands are done together or not at all", what));
+                    return Err(BrokenPromise::new("several commands are done together or not at all", what));
                 }
             }
         }

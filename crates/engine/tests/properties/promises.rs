@@ -12,8 +12,8 @@ use trackside_engine::{Decision, Law, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use crate::definition::{Definition, definitions};
-use crate::walk::{Step, command, span, steps};
+use crate::definition::{RandomDefinition, definitions};
+use crate::walk::{PropertyStep, command, span, steps};
 
 const LIFECYCLE: &str = "made.thing";
 
@@ -22,10 +22,10 @@ fn start(law: Arc<Law>) -> World {
 }
 
 /// Takes a step; a refused command must leave everything as it was.
-fn take(world: &mut World, step: &Step) {
+fn take(world: &mut World, step: &PropertyStep) {
     match step {
-        Step::Advance(seconds) => world.advance(span(*seconds)),
-        Step::Sweep => world.sweep(),
+        PropertyStep::Advance(seconds) => world.advance(span(*seconds)),
+        PropertyStep::Sweep => world.sweep(),
         _ => {
             let command = command(step, world, LIFECYCLE).expect("a command");
             let once = decide(&world.law, &world.view, &command, world.now);
@@ -70,7 +70,7 @@ fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> 
     groups
 }
 
-fn promises(definition: &Definition, world: &World) {
+fn promises(definition: &RandomDefinition, world: &World) {
     // Replaying the events gives the same state, also when they were stored as text in between.
     let view = replayed(&world.journal);
     assert_eq!(view, world.view, "replay equals live");

@@ -5,12 +5,12 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_random::Random;
 
-use crate::asking::Asking;
 use crate::ids;
-use crate::setup::Setup;
+use crate::request_chooser::RequestChooser;
+use crate::setup::WalkSetup;
 
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum WalkStep {
     Ask(Box<Command>),
     /// Time passes. If attended, the present actors renew their leases.
     Pass {
@@ -31,11 +31,11 @@ const SPANS: &[i64] = &[
 /// The number of short spans at the start of `SPANS`.
 const CALM: usize = 9;
 
-impl Step {
+impl WalkStep {
     /// Chooses the next step.
     pub(crate) fn next(
-        asking: &Asking<'_>,
-        setup: &Setup,
+        asking: &RequestChooser<'_>,
+        setup: &WalkSetup,
         again: Option<&Command>,
         dice: &mut Random,
     ) -> Self {
@@ -56,7 +56,7 @@ impl Step {
             if again.is_some() { 3 } else { 0 },   // the same again
             5,                                     // attend to an alert
         ];
-        let command = match dice.weighed(&weights) {
+        let command = match dice.pick_weighted(&weights) {
             0 => asking.guided(dice),
             1 => asking.create(dice),
             2 => asking.claim(dice),
@@ -89,7 +89,7 @@ impl Step {
     }
 
     /// Some time, or until a moment before or after the next timer.
-    fn pass(asking: &Asking<'_>, setup: &Setup, dice: &mut Random) -> Self {
+    fn pass(asking: &RequestChooser<'_>, setup: &WalkSetup, dice: &mut Random) -> Self {
         let world = asking.world;
         let entities = world.view.entities();
         let due = entities.iter().flat_map(|it| it.timers.iter().filter_map(|(_, timer)| timer.due)).min();
