@@ -46,7 +46,7 @@ fn take(world: &mut World, step: &PropertyStep) {
     }
 }
 
-fn replayed(journal: &[Entry]) -> View {
+fn replay(journal: &[Entry]) -> View {
     let mut view = View::default();
     for entry in journal {
         apply(&mut view, entry);
@@ -57,7 +57,7 @@ fn replayed(journal: &[Entry]) -> View {
 type Members = BTreeMap<Name, BTreeSet<EntityKey>>;
 
 /// Recounts the groups from the entities themselves.
-fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> {
+fn recount(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> {
     let mut groups: BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> = BTreeMap::new();
     for entity in view.entities() {
         for id in entity.ids("parent_id") {
@@ -72,7 +72,7 @@ fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> 
 
 fn promises(definition: &RandomDefinition, world: &World) {
     // Replaying the events gives the same state, also when they were stored as text in between.
-    let view = replayed(&world.journal);
+    let view = replay(&world.journal);
     assert_eq!(view, world.view, "replay equals live");
     let text: Vec<String> = world.journal.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let stored: Vec<Entry> = text.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
@@ -97,7 +97,7 @@ fn promises(definition: &RandomDefinition, world: &World) {
     }
 
     // Counts equal a recount.
-    let groups = recounted(&world.view);
+    let groups = recount(&world.view);
     for (key, (counts, members)) in &groups {
         let group = world.view.group(key).here().expect("the group");
         assert_eq!((&group.counts, &group.members), (counts, members), "{key:?}");

@@ -21,7 +21,7 @@ pub(crate) struct GroupCounts {
 impl GroupCounts {
     pub(crate) fn agree(&mut self, ground: &WalkPack, view: &View) -> Result<(), BrokenPromise> {
         let broken = |what| Err(BrokenPromise::new("counts are what a recount gives", what));
-        let recounted = recounted(ground, view);
+        let recounted = recount(ground, view);
         self.known.extend(recounted.keys().cloned());
         for key in &self.known {
             let none = Members::new();
@@ -46,7 +46,7 @@ impl GroupCounts {
     }
 }
 
-fn recounted(ground: &WalkPack, view: &View) -> BTreeMap<GroupKey, Members> {
+fn recount(ground: &WalkPack, view: &View) -> BTreeMap<GroupKey, Members> {
     let mut groups: BTreeMap<GroupKey, Members> = BTreeMap::new();
     for entity in view.entities() {
         let Some(life) = ground.life(&entity.key.lifecycle) else { continue };

@@ -32,7 +32,7 @@ impl Findings {
         let condition = entry.condition.as_deref().unwrap_or_default();
         let line = format!("{} {condition} dropped: {}", entry.entity.lifecycle, plain(why));
         if unanswered(why) || breaks_invariant(ground, why) {
-            self.mistaken(ground, line);
+            self.add_mistake(ground, line);
         } else {
             *self.others.entry(line).or_default() += 1;
         }
@@ -43,16 +43,16 @@ impl Findings {
         if is_mistake(refusal) {
             let unanswered = refusal.errors.iter().find(|it| it.code.as_str() == "evaluation-failed");
             let why = unanswered.map_or(&refusal.detail, |it| &it.message);
-            self.mistaken(ground, format!("refused, {}: {}", refusal.code.as_str(), plain(why)));
+            self.add_mistake(ground, format!("refused, {}: {}", refusal.code.as_str(), plain(why)));
         }
     }
 
     /// A question of the pack that has no answer.
     pub(crate) fn describe_command(&mut self, ground: &WalkPack, query: &Name, why: &str) {
-        self.mistaken(ground, format!("query {query}: {}", plain(why)));
+        self.add_mistake(ground, format!("query {query}: {}", plain(why)));
     }
 
-    fn mistaken(&mut self, ground: &WalkPack, line: String) {
+    fn add_mistake(&mut self, ground: &WalkPack, line: String) {
         let known = ground.hints.known.iter().any(|(it, _)| line.contains(it));
         let found = if known { &mut self.others } else { &mut self.mistakes };
         *found.entry(line).or_default() += 1;

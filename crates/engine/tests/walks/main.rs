@@ -107,7 +107,7 @@ fn all_packs_keep_their_promises_for_long() {
 fn paths_for_foreign_tools() {
     let folder = std::env::var_os("TRACKSIDE_PATHS").expect("TRACKSIDE_PATHS names a folder");
     let written = |pack: &str| {
-        let mut lives = paths::EntityPaths::walked(pack, PATH_WALKS);
+        let mut lives = paths::EntityPaths::from_walks(pack, PATH_WALKS);
         let walked = lives.count();
         lives.play(pack);
         lives.write(folder.as_ref());

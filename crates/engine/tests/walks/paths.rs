@@ -62,7 +62,7 @@ pub(crate) struct EntityPaths {
 
 impl EntityPaths {
     /// The paths of this many walks over a pack.
-    pub(crate) fn walked(pack: &str, walks: u64) -> Self {
+    pub(crate) fn from_walks(pack: &str, walks: u64) -> Self {
         let ground = WalkPack::load(pack);
         let mut paths = Self::default();
         for walk in 0..walks {
@@ -73,7 +73,7 @@ impl EntityPaths {
             let mut opening = walk.opening().into_iter();
             for _ in 0..STEPS {
                 let step = opening.next().unwrap_or_else(|| walk.think(&mut dice));
-                let (entries, points) = walk.watched(&step);
+                let (entries, points) = walk.step_with_coverage(&step);
                 paths.follow(&ground, &entries, &points);
             }
             paths.end();
@@ -188,13 +188,13 @@ impl EntityPaths {
         from: &Name,
         to: Option<&Name>,
     ) -> Json {
-        let taken = explained(life, points, &entry.trigger, from, to);
+        let taken = explain_step(life, points, &entry.trigger, from, to);
         self.unsure += usize::from(taken.len() > 1);
         let Some(TakenStep { arm, choice, named }) = taken.first() else {
             panic!("{}: no rule explains {} from {from} to {to:?}", life.name, entry.trigger)
         };
         json!({
-            "event": called(life, entry),
+            "event": step_name(life, entry),
             "arm": arm,
             "choice": choice,
             "from": from.as_str(),
@@ -214,7 +214,7 @@ impl EntityLife {
 
 /// The name of the event in an export: timers and lost leases by their own names, everything else by the
 /// transition.
-fn called(life: &Lifecycle, entry: &Entry) -> String {
+fn step_name(life: &Lifecycle, entry: &Entry) -> String {
     match &entry.condition {
         Some(condition) if entry.actor_kind == ActorKind::Timeout => {
             let fires = |name: &str| {
@@ -237,7 +237,7 @@ fn called(life: &Lifecycle, entry: &Entry) -> String {
 }
 
 /// The arms and choices that the engine took, as far as they lead from here to there.
-fn explained(
+fn explain_step(
     life: &Lifecycle,
     points: &BTreeSet<Point>,
     trigger: &Name,

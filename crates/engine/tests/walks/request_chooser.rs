@@ -49,7 +49,7 @@ pub(crate) struct RequestChooser<'a> {
 
 impl RequestChooser<'_> {
     /// A request that will be accepted, if one is found.
-    pub(crate) fn guided(&self, dice: &mut Random) -> Option<Command> {
+    pub(crate) fn choose_guided(&self, dice: &mut Random) -> Option<Command> {
         let mut last = None;
         for _ in 0..THOUGHTS {
             let Some((entity, arm)) = self.tempting(dice) else { continue };
@@ -57,13 +57,13 @@ impl RequestChooser<'_> {
                 self.likely_actor(&entity.key.id, Some(entity), dice).into_iter().take(VOICES)
             {
                 let command = self.fire(entity, arm, actor, subject, dice);
-                match self.tried(&command) {
+                match self.try_command(&command) {
                     ExpectedAnswer::Yes => return Some(command),
                     ExpectedAnswer::NotYou => last = Some(command),
                     ExpectedAnswer::NotSo => {
                         let (actor, subject) = (command.actor.clone(), command.on_behalf_of.clone());
                         let again = self.fire(entity, arm, actor, subject, dice);
-                        if self.tried(&again) == ExpectedAnswer::Yes {
+                        if self.try_command(&again) == ExpectedAnswer::Yes {
                             return Some(again);
                         }
                         last = Some(again);
@@ -76,7 +76,7 @@ impl RequestChooser<'_> {
     }
 
     /// Any request about any entity by any actor.
-    pub(crate) fn blind(&self, dice: &mut Random) -> Option<Command> {
+    pub(crate) fn choose_blind(&self, dice: &mut Random) -> Option<Command> {
         let entities = self.world.view.entities();
         let entity = dice.pick(&entities)?;
         let life = self.ground.life(&entity.key.lifecycle)?;
@@ -105,7 +105,7 @@ impl RequestChooser<'_> {
             }
             let id = ids::fresh(self.ground, &self.world.view, self.cast, life, dice)?;
             for (actor, subject) in self.likely_actor(&id, None, dice).into_iter().take(VOICES) {
-                let mut fields = self.sent(life, None, &life.create.takes, &[], dice);
+                let mut fields = self.sent_fields(life, None, &life.create.takes, &[], dice);
                 for (name, _) in &life.create.require {
                     if fields.get(name).is_none()
                         && let Some(take) = life.create.takes.iter().find(|it| it.name == *name)
@@ -119,7 +119,7 @@ impl RequestChooser<'_> {
                 if life.create.reason.is_some() || dice.percent(20) {
                     command = command.because("it is needed");
                 }
-                match self.tried(&command) {
+                match self.try_command(&command) {
                     ExpectedAnswer::Yes => return Some(command),
                     ExpectedAnswer::NotYou => last = Some(command),
                     ExpectedAnswer::NotSo => {
@@ -163,7 +163,7 @@ impl RequestChooser<'_> {
             let claim = Claim { lifecycle: (*lifecycle).clone(), event, only: None, fields };
             let mut command = Command::new(actor, Ask::Claim(claim));
             command.on_behalf_of = subject;
-            if self.tried(&command) == ExpectedAnswer::Yes {
+            if self.try_command(&command) == ExpectedAnswer::Yes {
                 return Some(command);
             }
             last = Some(command);
@@ -221,7 +221,7 @@ impl RequestChooser<'_> {
         let home = if ok { effect.ok.as_ref() } else { effect.failed.as_ref() };
         let arm = home.and_then(|it| life.transition(it)).and_then(|it| it.arms.first());
         let takes = arm.map(|it| it.takes.as_slice()).unwrap_or_default();
-        let fields = self.sent(life, Some(entity), takes, &[], dice);
+        let fields = self.sent_fields(life, Some(entity), takes, &[], dice);
         // An effect that was answered before, or never requested.
         let effect = if dice.percent(95) { *id } else { *id + 1_000 };
         let actor = self.cast.find(&Name::new("cron"))?.clone();
@@ -262,7 +262,7 @@ impl RequestChooser<'_> {
     }
 
     /// The engine's answer in a dry run.
-    fn tried(&self, command: &Command) -> ExpectedAnswer {
+    fn try_command(&self, command: &Command) -> ExpectedAnswer {
         match decide(&self.world.law, &self.world.view, command, self.world.now) {
             Ok(Decision::Accepted(_)) => ExpectedAnswer::Yes,
             // Faults of the pack are worth sending.
@@ -334,8 +334,8 @@ impl RequestChooser<'_> {
         dice: &mut Random,
     ) -> Command {
         let life = self.ground.life(&entity.key.lifecycle).expect("its lifecycle");
-        let wanted = wanted(life, entity, arm);
-        let mut fields = self.sent(life, Some(entity), &arm.takes, &wanted, dice);
+        let wanted = wanted_fields(life, entity, arm);
+        let mut fields = self.sent_fields(life, Some(entity), &arm.takes, &wanted, dice);
         for aim in aims(&arm.target) {
             if let Aim::Ask { among, .. } = aim
                 && let Some(state) = dice.pick(&among.0)
@@ -377,7 +377,7 @@ impl RequestChooser<'_> {
     }
 
     /// The fields to send: all required ones and some of the rest.
-    fn sent(
+    fn sent_fields(
         &self,
         life: &Lifecycle,
         entity: Option<&Entity>,
@@ -409,7 +409,7 @@ impl RequestChooser<'_> {
 }
 
 /// Fields that the possible target states require and that are not set.
-fn wanted(life: &Lifecycle, entity: &Entity, arm: &Arm) -> Vec<Name> {
+fn wanted_fields(life: &Lifecycle, entity: &Entity, arm: &Arm) -> Vec<Name> {
     let mut wanted = Vec::new();
     for aim in aims(&arm.target) {
         if let Aim::State(state) = aim

@@ -27,20 +27,20 @@ pub(crate) fn over(name: &str, walks: u64, seed: u64) -> WalkDepth {
         let setup = WalkSetup::random(&ground, &mut dice);
         let many = STEPS.0 + dice.below(STEPS.1 - STEPS.0);
         let mut steps = Vec::new();
-        let outcome = guarded(|| {
+        let outcome = catch_panic(|| {
             let mut walk = RandomWalk::new(&ground, &trace, &setup);
             let opening = walk.opening();
             let rest = many.saturating_sub(opening.len());
             for step in opening {
                 steps.push(step.clone());
-                kept(&mut walk, &step)?;
+                check_step(&mut walk, &step)?;
             }
             for _ in 0..rest {
                 let step = walk.think(&mut dice);
                 steps.push(step.clone());
-                kept(&mut walk, &step)?;
+                check_step(&mut walk, &step)?;
             }
-            ended(walk)
+            finish_walk(walk)
         });
         match outcome {
             Ok(walked) => {
@@ -64,7 +64,7 @@ pub(crate) fn opens(name: &str) {
     let ground = WalkPack::load(name);
     let mut walk = RandomWalk::new(&ground, &Arc::default(), &WalkSetup::usual());
     for step in walk.opening() {
-        kept(&mut walk, &step).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+        check_step(&mut walk, &step).unwrap_or_else(|broken| panic!("{name}: {broken}"));
         assert_eq!(walk.walked.accepted, walk.walked.asked, "{name}: {:?}", walk.walked.story.last());
     }
 }
@@ -74,12 +74,12 @@ pub(crate) fn tolerant() -> bool {
     std::env::var_os("TRACKSIDE_WALKS_TOLERANT").is_some()
 }
 
-fn kept(walk: &mut RandomWalk<'_>, step: &WalkStep) -> Result<(), BrokenPromise> {
+fn check_step(walk: &mut RandomWalk<'_>, step: &WalkStep) -> Result<(), BrokenPromise> {
     walk.take(step)?;
     if tolerant() { Ok(()) } else { walk.walked.findings.mistake() }
 }
 
-fn ended(walk: RandomWalk<'_>) -> Result<WalkResult, BrokenPromise> {
+fn finish_walk(walk: RandomWalk<'_>) -> Result<WalkResult, BrokenPromise> {
     let walked = walk.end()?;
     if !tolerant() {
         walked.findings.mistake()?;
@@ -88,7 +88,9 @@ fn ended(walk: RandomWalk<'_>) -> Result<WalkResult, BrokenPromise> {
 }
 
 /// A panic of the engine is a broken promise too.
-fn guarded(work: impl FnOnce() -> Result<WalkResult, BrokenPromise>) -> Result<WalkResult, BrokenPromise> {
+fn catch_panic(
+    work: impl FnOnce() -> Result<WalkResult, BrokenPromise>,
+) -> Result<WalkResult, BrokenPromise> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned()));
@@ -104,7 +106,7 @@ fn shortest(
     broken: &BrokenPromise,
 ) -> Vec<String> {
     let breaks = |setup: &WalkSetup, steps: &[WalkStep]| {
-        let outcome = guarded(|| again(ground, setup, steps, &mut Vec::new()));
+        let outcome = catch_panic(|| again(ground, setup, steps, &mut Vec::new()));
         // A pack has many faults; the shortened walk must show this one.
         outcome
             .is_err_and(|it| it.promise == broken.promise && (it.promise != RULES || it.what == broken.what))
@@ -135,7 +137,7 @@ fn shortest(
         part = part.div_ceil(2).max(1);
     }
     let mut story = Vec::new();
-    let last = guarded(|| again(ground, &setup, &steps, &mut story));
+    let last = catch_panic(|| again(ground, &setup, &steps, &mut story));
     story.extend(last.err().map(|it| it.to_string()));
     story
 }
@@ -149,9 +151,9 @@ fn again(
 ) -> Result<WalkResult, BrokenPromise> {
     let mut walk = RandomWalk::new(ground, &Arc::default(), setup);
     for step in steps {
-        let outcome = kept(&mut walk, step);
+        let outcome = check_step(&mut walk, step);
         story.clone_from(&walk.walked.story);
         outcome?;
     }
-    ended(walk)
+    finish_walk(walk)
 }

@@ -57,12 +57,12 @@ impl WalkStep {
             5,                                     // attend to an alert
         ];
         let command = match dice.pick_weighted(&weights) {
-            0 => asking.guided(dice),
+            0 => asking.choose_guided(dice),
             1 => asking.create(dice),
             2 => asking.claim(dice),
             3 => asking.heartbeat(dice),
             4 => asking.settle(dice),
-            5 => asking.blind(dice),
+            5 => asking.choose_blind(dice),
             6 => return Self::pass(asking, setup, dice),
             7 => return Self::Sweep,
             8 => match dice.pick(&asking.cast.present()) {
@@ -77,7 +77,7 @@ impl WalkStep {
             11 => again.cloned(),
             _ => asking.attend(dice),
         };
-        match command.or_else(|| asking.guided(dice)).or_else(|| asking.create(dice)) {
+        match command.or_else(|| asking.choose_guided(dice)).or_else(|| asking.create(dice)) {
             Some(mut command) => {
                 if command.idempotency_key.is_none() && dice.percent(5) {
                     command.idempotency_key = Some(Name::from(format!("k-{}", dice.below(4))));

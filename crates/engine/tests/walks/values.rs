@@ -34,7 +34,7 @@ pub(crate) struct ValueGenerator<'a> {
 impl ValueGenerator<'_> {
     /// A value of a field that is sent.
     pub(crate) fn field(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Value {
-        let random = self.meant(name, fits, dice).or_else(|| self.referred(name, fits, dice));
+        let random = self.meant(name, fits, dice).or_else(|| self.reference(name, fits, dice));
         match random.filter(|it| fits.accept(name, it).is_ok()) {
             Some(value) => value,
             None => self.fitting(name, fits, dice),
@@ -60,7 +60,7 @@ impl ValueGenerator<'_> {
     }
 
     /// Ids of entities that a ref can name.
-    fn referred(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Option<Value> {
+    fn reference(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Option<Value> {
         let reference = self.life.refs.iter().find(|it| it.by.as_ref() == Some(name))?;
         Some(self.ids_of(&reference.to, fits, dice))
     }

@@ -148,7 +148,7 @@ impl<'a> RandomWalk<'a> {
     }
 
     /// Takes a step and returns the entries it wrote and the rules it touched. Checks no promise.
-    pub(crate) fn watched(&mut self, step: &WalkStep) -> (Vec<Entry>, BTreeSet<Point>) {
+    pub(crate) fn step_with_coverage(&mut self, step: &WalkStep) -> (Vec<Entry>, BTreeSet<Point>) {
         let trace = Arc::new(Trace::default());
         let nowhere = World::new(Arc::default(), Project::default(), self.world.now);
         self.world = std::mem::replace(&mut self.world, nowhere).traced(trace.clone());

@@ -25,7 +25,7 @@ impl SimulationRun<'_> {
         let content = match self.dice.below(100) {
             0..=7 => self.question(),
             8..=12 => {
-                let two = [asking.guided(&mut self.dice), asking.create(&mut self.dice)];
+                let two = [asking.choose_guided(&mut self.dice), asking.create(&mut self.dice)];
                 let commands: Vec<Command> = two.into_iter().flatten().collect();
                 let commands = commands.into_iter().map(|it| self.with_key(it)).collect();
                 Some(CallerRequest::All(commands))
