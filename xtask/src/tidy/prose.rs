@@ -12,13 +12,14 @@ use crate::rust::{sources, texts};
 use crate::tree::Tree;
 
 /// Each area, and the share of marked sentences it may have, in tenths of a per cent.
-const AREAS: [(ProseArea, usize); 6] = [
+const AREAS: [(ProseArea, usize); 7] = [
     (ProseArea::Docs, 6),
     (ProseArea::Rules, 5),
     (ProseArea::Packs, 6),
     (ProseArea::Help, 5),
     (ProseArea::Messages, 5),
     (ProseArea::Comments, 3),
+    (ProseArea::Tooling, 3),
 ];
 
 /// Words and turns of phrase that make readers stop.
@@ -37,7 +38,7 @@ pub enum ProseArea {
     Docs,
     /// `docs/spec`.
     Rules,
-    /// Texts in the packs and their README files.
+    /// Texts and comments in the packs, and their README files.
     Packs,
     /// The help of every command, as `docs/reference/commands.md` shows it.
     Help,
@@ -45,6 +46,8 @@ pub enum ProseArea {
     Messages,
     /// Comments in all Rust code.
     Comments,
+    /// Comments in scripts, clients, SQL and configuration.
+    Tooling,
 }
 
 /// A marked sentence.
@@ -143,7 +146,9 @@ fn measure(tree: &Tree, area: ProseArea) -> ProseShare {
         ProseArea::Packs => {
             tree.files("packs/", ".md").for_each(|(path, text)| measured.add_page(path, text));
             for (path, text) in tree.files("packs/", ".yaml") {
-                text.lines().for_each(|it| measured.add(path, &yaml_text(it)));
+                let code = text.lines().filter(|it| !it.trim_start().starts_with('#'));
+                code.for_each(|it| measured.add(path, &yaml_text(it)));
+                comments(path, text).iter().for_each(|it| measured.add(path, it));
             }
         }
         ProseArea::Help => {
@@ -161,7 +166,15 @@ fn measure(tree: &Tree, area: ProseArea) -> ProseShare {
         }
         ProseArea::Comments => {
             for (path, text) in tree.files("", ".rs") {
-                comments(text).iter().for_each(|it| measured.add(path, it));
+                comments(path, text).iter().for_each(|it| measured.add(path, it));
+            }
+        }
+        ProseArea::Tooling => {
+            let other = |path: &str| {
+                [".rs", ".md", ".json"].iter().any(|it| path.ends_with(it)) || path.starts_with("packs/")
+            };
+            for (path, text) in tree.files("", "").filter(|(path, _)| !other(path)) {
+                comments(path, text).iter().for_each(|it| measured.add(path, it));
             }
         }
     }
@@ -208,11 +221,36 @@ fn yaml_text(line: &str) -> String {
     pieces.filter(|it| it.starts_with(char::is_uppercase)).collect::<Vec<_>>().join(" | ")
 }
 
-/// Comments, those on neighbouring lines joined.
-fn comments(text: &str) -> Vec<String> {
+/// The sign that begins a comment.
+fn comment_sign(path: &str) -> &'static str {
+    match path.rsplit_once('.') {
+        Some((_, "rs" | "mjs" | "ts")) => "//",
+        Some((_, "sql")) => "--",
+        _ => "#",
+    }
+}
+
+/// Comments and Python docstrings, those on neighbouring lines joined.
+fn comments(path: &str, text: &str) -> Vec<String> {
+    const DOCSTRING: &str = "\"\"\"";
+    let sign = comment_sign(path);
+    let has_blocks = path.ends_with(".ts") || path.ends_with(".mjs");
     let mut blocks = vec![String::new()];
+    let (mut docstring, mut block) = (false, false);
     for line in text.lines() {
-        let comment = line.trim_start().strip_prefix("//").map(|it| it.trim_start_matches(['/', '!']).trim());
+        let line = line.trim();
+        let comment = if sign == "#" && (docstring || line.starts_with(DOCSTRING)) {
+            docstring ^= line.matches(DOCSTRING).count() % 2 == 1;
+            Some(line.trim_matches('"'))
+        } else if has_blocks && (block || line.starts_with("/*")) {
+            block = !line.ends_with("*/");
+            Some(line.trim_matches(['/', '*']))
+        } else {
+            // `#!` names the program that runs a script.
+            line.strip_prefix(sign).filter(|it| sign != "#" || !it.starts_with('!'))
+        };
+        let comment = comment.or_else(|| trailing_comment(path, line));
+        let comment = comment.map(|it| it.trim_start_matches(['/', '!', '#', '-']).trim());
         match (comment, blocks.last_mut()) {
             (Some(comment), Some(block)) if !comment.is_empty() => {
                 block.push_str(&without_code(comment));
@@ -223,6 +261,17 @@ fn comments(text: &str) -> Vec<String> {
     }
     blocks.retain(|it| !it.is_empty());
     blocks
+}
+
+/// The comment after a value of YAML, TOML or SQL. In other languages the sign may be code.
+fn trailing_comment<'a>(path: &str, line: &'a str) -> Option<&'a str> {
+    let (sign, quotes) = match path.rsplit_once('.')?.1 {
+        "yaml" | "yml" | "toml" => (" # ", ['"', '\'']),
+        "sql" => ("-- ", ['\'', '"']),
+        _ => return None,
+    };
+    let (before, comment) = line.split_once(sign)?;
+    quotes.iter().all(|it| before.matches(*it).count() % 2 == 0).then_some(comment)
 }
 
 /// Sentences of at least three words.
@@ -267,6 +316,25 @@ mod tests {
         let findings = check(&tree);
         assert!(findings[0].what.starts_with("Docs: 1 of 3 sentences"), "{findings:?}");
         assert!(findings[1].what.starts_with("It tells whom"), "{findings:?}");
+    }
+
+    #[test]
+    fn comments_of_scripts_and_configuration_are_measured() {
+        let script =
+            "#!/bin/sh\n# Tells whom it may concern.\n# Plain is better.\necho \"nobody # is told\"\n";
+        let python = "def f():\n    \"\"\"Tells nobody anything.\n\n    Plain is better.\n    \"\"\"\n";
+        let tree = Tree::planted(&[
+            ("scripts/a", script),
+            ("scripts/a.d/b.py", python),
+            ("a/b.sql", "create table a (b); -- Told to nobody else.\n-- Plain is better.\n"),
+            ("a/Cargo.toml", "a = \"# told to nobody\" # What is kept of it.\n"),
+            ("a/c.ts", "/**\n * Made anew each time.\n */\nlet a = 1; // nobody sees this\n"),
+            ("packs/a/b.yaml", "a: b # What is kept of it.\n# Somebody must be told.\n"),
+        ]);
+        let tooling = measure(&tree, ProseArea::Tooling);
+        assert_eq!((tooling.sentences, tooling.marked.len()), (8, 5), "{tooling:?}");
+        let packs = measure(&tree, ProseArea::Packs);
+        assert_eq!((packs.sentences, packs.marked.len()), (2, 2), "{packs:?}");
     }
 
     #[test]
