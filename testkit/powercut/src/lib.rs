@@ -1,15 +1,15 @@
 //! A disk under SQLite that can lose power, fill up and fail. For tests only.
 //!
 //! ```
-//! use trackside_powercut::{Disk, Unsynced};
+//! use trackside_powercut::{VirtualDisk, Unsynced};
 //!
-//! let disk = Disk::new();
+//! let disk = VirtualDisk::new();
 //! let db = disk.open("a.db")?;
 //! db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")?;
 //! let answered = disk.boundary();
 //! db.execute("INSERT INTO t VALUES (2)", [])?;
 //!
-//! let after = Disk::from_image(disk.after_cut_at(answered, Unsynced::Lost));
+//! let after = VirtualDisk::from_image(disk.after_cut_at(answered, Unsynced::Lost));
 //! let rows: i64 = after.open("a.db")?.query_row("SELECT count(*) FROM t", [], |row| row.get(0))?;
 //! assert_eq!(rows, 1);
 //! # Ok::<(), rusqlite::Error>(())
