@@ -66,7 +66,7 @@ def run(script: str, columns: int = 180, out=None, environment=None, folder=None
             out(whole)
     if out:
         out(held)
-    # Whatever still runs in the terminal is hung up on.
+    # Closing the terminal sends SIGHUP to programs that still run in it.
     os.close(master)
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status)

@@ -1,5 +1,5 @@
 // Sends per second of an XState actor in memory: no guard, no artifact, no journal.
-// Looks for the package where `just bench` put it; prints one number, or fails quietly.
+// Imports the package that `just bench` installed. Prints one number; fails if the package is missing.
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,4 @@
-"""Asks Claude Code and Codex what they make of the settings in our guides: CLAUDE CODEX PATH SCRATCH GUIDES.
+"""Checks how Claude Code and Codex read the settings in our guides: CLAUDE CODEX PATH SCRATCH GUIDES.
 
 Both run in homes of their own under SCRATCH, in its folder `project`, whose server is running.
 """
@@ -23,7 +23,7 @@ scratch, guides = pathlib.Path(scratch), pathlib.Path(guides)
 project = scratch / "project"
 address = (project / ".trackside/address").read_text().strip()
 TOOLS = 10
-# The longest that an answer is waited for.
+# The timeout for an answer.
 LONG = 120
 
 
@@ -49,7 +49,7 @@ def said(*command, home):
 
 
 def fresh(name):
-    """A home in which nothing was ever said, and a project without settings."""
+    """An empty home folder, and a project without settings."""
     for folder in [".claude", ".codex"]:
         shutil.rmtree(project / folder, ignore_errors=True)
     (project / ".mcp.json").unlink(missing_ok=True)
@@ -65,7 +65,7 @@ def written(file, text):
 
 
 def here(text):
-    """The same settings for the server of this run, which is not where the guide has it."""
+    """The same settings with the address of this run's server."""
     return text.replace("127.0.0.1:7420", address).replace("/path/to/project", str(project))
 
 
@@ -77,7 +77,7 @@ token = re.search(r"^ts_\S+", made.stdout, re.M).group(0)
 
 
 def complaints(text):
-    """What `claude mcp list` says beside the servers."""
+    """The output of `claude mcp list` apart from the servers."""
     return [line for line in text.splitlines() if re.search(r"Warning|Error|Skipped|invalid", line)]
 
 
@@ -97,7 +97,7 @@ def ask_claude():
         said(claude, "mcp", "add-json", "straight", json.dumps(json.loads(here(text))["mcpServers"][name]), home=home)
         listed = said(claude, "mcp", "list", home=home)
         assert re.search(r"^straight: .*Connected$", listed, re.M), listed
-        # One that has a slip is complained of, so silence means something.
+        # Settings with a typo produce an error, so no error means that they are valid.
         slip = text.replace('"url"', '"address"').replace('"command"', '"comand"')
         written(project / ".mcp.json", slip)
         assert complaints(said(claude, "mcp", "list", home=home)), slip
@@ -118,7 +118,7 @@ def ask_claude():
 
 
 def asked(home, method, parameters):
-    """Asks the server that Codex has for editors, over standard input and output."""
+    """Sends a request to Codex's server for editors, over standard input and output."""
     running = subprocess.Popen([codex, "app-server"], cwd=project, env=environment(home), text=True, bufsize=1,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
@@ -149,7 +149,7 @@ def ask_codex():
         written(home / ".codex/config.toml", here(text))
         server, = json.loads(subprocess.run([codex, "mcp", "list", "--json"], cwd=project, env=environment(home),
             capture_output=True, text=True, check=True, timeout=LONG).stdout)
-        # It ignores unknown keys, so every key must be found again.
+        # Codex ignores unknown keys, so every key must be in its answer.
         if tomllib:
             (name, meant), = tomllib.loads(here(text))["mcp_servers"].items()
             read = {**server, **server["transport"]}

@@ -53,7 +53,7 @@ class Server:
 
 
 def follow(server, seen, last, done, luck):
-    """Follows until the entry that `done` names has come."""
+    """Follows until the entry that `done` selects arrives."""
     while not (done and seen and seen[-1] >= done[0]):
         try:
             headers = server.headers() | {"Last-Event-ID": str(seen[-1] if seen else last)}
@@ -85,7 +85,7 @@ def write(server, number):
 
 
 def entries(server, after):
-    """The journal, as it is read without a stream."""
+    """The journal, read without a stream."""
     found = []
     while True:
         url = f"{server.url}/v1/journal?after={after}&limit=200"

@@ -1,4 +1,4 @@
-"""Half of the requests name something that is there, so that more than the door is tried."""
+"""Half of the requests name existing entities, so that more than the 404 path is tested."""
 
 import os
 import random
@@ -18,7 +18,7 @@ def map_path_parameters(context, path_parameters):
         path_parameters["lifecycle"] = known.choice(LIFECYCLES)
         if "id" in path_parameters:
             path_parameters["id"] = known.choice(IDS)
-    # The token of the run itself must stay good.
+    # The token of this run must stay valid.
     if path_parameters.get("id") == os.environ.get("TRACKSIDE_TOKEN_ID"):
         path_parameters["id"] = "none"
     return path_parameters

@@ -1,4 +1,4 @@
-"""A road that loses things, always the same ones: `lossy.py UPSTREAM` prints its own address, then forwards.
+"""A proxy that drops connections, always the same ones: `lossy.py UPSTREAM` prints its own address, then forwards.
 
 - The first answer to every POST under an idempotency key is lost after the server gave it.
 - The first GET of every path gets 429, as from a server that has too much to do.

@@ -1,4 +1,4 @@
-// What the exports and the paths of a folder say, for the scripts beside this one.
+// Reads the exports and paths of a folder, for the other scripts here.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -23,7 +23,7 @@ export const paths = (name) => {
 export const report = (kind, found) =>
   writeFileSync(join(folder, 'reports', `${kind}.json`), JSON.stringify(found, null, 1));
 
-// Every arrow between two states, by their real names, as the machine has it: what a picture must show.
+// Every arrow between two states, by their real names, as the machine has it. A picture must show all of them.
 export const arrows = (name) => {
   const { states } = machine(name);
   const real = (key) => states[key].meta.name;
@@ -37,7 +37,7 @@ export const arrows = (name) => {
   return found;
 };
 
-// What one has and the other has not, in words.
+// The difference between two sets, as text.
 export const differences = (ours, theirs) => [
   ...[...ours].filter((it) => !theirs.has(it)).map((it) => `not there: ${it}`),
   ...[...theirs].filter((it) => !ours.has(it)).map((it) => `too much: ${it}`),

@@ -2,7 +2,7 @@
 import { JSDOM } from 'jsdom';
 import { arrows, differences, machine, names, report, text } from './machines.mjs';
 
-// Mermaid cleans labels by way of a browser's document.
+// Mermaid uses a browser's document to sanitise labels.
 const { window } = new JSDOM('');
 Object.assign(globalThis, { window, document: window.document });
 const { default: mermaid } = await import('mermaid');
@@ -48,7 +48,7 @@ for (const name of names) {
     faults: { planted: 2, noticed: Number(refused) + Number(missed) },
   };
 }
-// A story drawn as a sequence is read, too; with a line that makes no sense it is not.
+// A sequence diagram of a scenario parses; with an invalid line it does not.
 const story = text('story', 'sequence');
 await mermaid.parse(story);
 if (await mermaid.parse(`${story}\n  nobody ->`, { suppressErrors: true })) {

@@ -1,4 +1,4 @@
-"""An SCXML interpreter walks every path: after each step it must be where the engine was."""
+"""An SCXML interpreter replays every path: after each step it must be in the engine's state."""
 
 import json
 import re
@@ -15,7 +15,7 @@ folder = Path(sys.argv[1])
 
 
 class Entries:
-    """Counts how often a state was entered: staying enters none, a move exactly one."""
+    """Counts entries into states: staying enters none, a move exactly one."""
 
     def __init__(self):
         self.count = 0
@@ -25,7 +25,7 @@ class Entries:
 
 
 class Machines:
-    """The machine of a document, started in whichever state a path begins."""
+    """The machines of a document, one for each state in which a path starts."""
 
     def __init__(self, text):
         self.text = text
@@ -46,7 +46,7 @@ class Machines:
 
 
 def walk(machines, path):
-    """How many steps agreed, and where it differs, if it does."""
+    """The number of steps that agreed, and the first difference, if any."""
     try:
         machine, entries = machines.start(path["start"] if path["put"] or path["again"] else None)
     except Exception as error:  # a document that is refused has a way to say so
@@ -73,7 +73,7 @@ def walk(machines, path):
 
 
 def faults(text, paths):
-    """For every state that was left: one way out of it dropped, and one that leads elsewhere."""
+    """For every state that a path leaves: one transition dropped, and one with another target."""
     tree.register_namespace("", SCXML[1:-1])
     first = {}
     for path in paths:

@@ -1,4 +1,4 @@
-// XState walks every path: after each step it must be where the engine was.
+// XState replays every path: after each step it must be in the engine's state.
 import { createMachine, initialTransition, transition } from 'xstate';
 import { machine, names, paths, report } from './machines.mjs';
 
@@ -71,7 +71,7 @@ const ways = (config) =>
     Object.entries(on).flatMap(([event, steps]) => steps.map((_, n) => ({ state, event, n }))),
   );
 
-// The same machine with one way dropped, and with one way that leads elsewhere.
+// The same machine with one transition dropped, and with one transition to another target.
 const without = (config, { state, event, n }) => {
   const copy = structuredClone(config);
   copy.states[state].on[event].splice(n, 1);
@@ -91,7 +91,7 @@ for (const name of names) {
   const all = paths(name);
   const wrong = [];
   let steps = 0;
-  // For each way the first path that takes it.
+  // For each transition, the first path that takes it.
   const taken = new Map();
   for (const path of all) {
     const differs = walk(it, config, path, (way) => {

@@ -1,5 +1,5 @@
-// The conformance suite asks node:fs for globSync, which node 20 does not have. Only a command that we do not use
-// calls it, so before node 22 it gets one that says so: node --import older-node.mjs.
+// The conformance suite imports globSync from node:fs, which Node 20 does not have. Only a command that we do not use
+// calls it, so before Node 22 this module provides one that throws an error: node --import older-node.mjs.
 import fs from 'node:fs';
 import { register } from 'node:module';
 

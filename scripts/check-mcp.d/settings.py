@@ -1,4 +1,4 @@
-"""Reads the settings of agents in the guide as those agents do: python settings.py GUIDE.
+"""Validates the agent settings in the guide as those agents do: python settings.py GUIDE.
 
 Each block must parse, and have the keys that the agent documents and no others: an agent ignores keys it does not
 know, and then nothing works and nothing says why.
@@ -13,7 +13,7 @@ try:
 except ImportError:  # before Python 3.11
     import tomli as tomllib
 
-# Documented keys, by agent and way: https://code.claude.com/docs/en/mcp, https://developers.openai.com/codex/mcp,
+# Documented keys, by agent and transport: https://code.claude.com/docs/en/mcp, https://developers.openai.com/codex/mcp,
 # https://cursor.com/docs/mcp.
 KNOWN = {
     ("Claude Code", "stdio"): {"type", "command", "args", "env"},
@@ -23,7 +23,7 @@ KNOWN = {
     ("Cursor", "stdio"): {"type", "command", "args", "env", "envFile"},
     ("Cursor", "http"): {"url", "headers"},
 }
-# How each of them writes a variable of the environment.
+# The syntax of environment variables in each agent's settings.
 VARIABLE = {"Claude Code": "${TRACKSIDE_TOKEN}", "Cursor": "${env:TRACKSIDE_TOKEN}"}
 
 

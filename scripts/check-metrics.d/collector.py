@@ -1,4 +1,4 @@
-"""Takes traces of a real server, and holds them to OpenTelemetry's own definition of the protocol: BINARY FOLDER.
+"""Receives traces of a real server, and parses them with OpenTelemetry's own protocol classes: BINARY FOLDER.
 
 A message is read with the official protobuf classes, which know every name and type and refuse any other.
 """

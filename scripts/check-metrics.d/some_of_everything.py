@@ -1,4 +1,4 @@
-"""Asks a server for some of everything, then for its figures, in both forms: URL TOKEN_FILE FOLDER."""
+"""Sends a server requests of many kinds, then saves its metrics in both formats: URL TOKEN_FILE FOLDER."""
 
 import json
 import pathlib

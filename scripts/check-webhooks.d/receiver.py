@@ -1,4 +1,4 @@
-"""Hears messages over TLS and writes each as a line; the first is turned down once, so that it comes again."""
+"""Receives messages over TLS and writes each as a line. Refuses the first one once, so that the server retries it."""
 
 import base64
 import http.server

@@ -33,9 +33,9 @@ fn main() -> ExitCode {
             println!("{}", tidy::prose::report(&tree));
             ExitCode::SUCCESS
         }
-        Some("seeds") => written(seeds::write(&tree), "fuzz/corpus"),
-        Some("clients") => written(clients::write(&tree), "clients"),
-        Some("reference") => written(reference::write(&tree), "docs/reference"),
+        Some("seeds") => print_result(seeds::write(&tree), "fuzz/corpus"),
+        Some("clients") => print_result(clients::write(&tree), "clients"),
+        Some("reference") => print_result(reference::write(&tree), "docs/reference"),
         _ => {
             println!("{USAGE}");
             ExitCode::from(2)
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints which files were written, or the error.
-fn written(result: std::io::Result<String>, what: &str) -> ExitCode {
+fn print_result(result: std::io::Result<String>, what: &str) -> ExitCode {
     match result {
         Ok(written) => {
             println!("{written}");
@@ -57,7 +57,7 @@ fn written(result: std::io::Result<String>, what: &str) -> ExitCode {
     }
 }
 
-fn report(findings: &[tidy::Finding]) -> ExitCode {
+fn report(findings: &[tidy::TidyFinding]) -> ExitCode {
     for finding in findings {
         println!("{finding}");
     }

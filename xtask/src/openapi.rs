@@ -8,21 +8,21 @@ use serde_json::Value as Json;
 #[derive(Debug)]
 pub struct Document {
     /// In the order of tags, paths and methods.
-    pub operations: Vec<Operation>,
-    pub types: BTreeMap<String, Named>,
+    pub operations: Vec<ApiOperation>,
+    pub types: BTreeMap<String, NamedType>,
 }
 
 /// One method of one path.
 #[derive(Debug)]
-pub struct Operation {
+pub struct ApiOperation {
     pub id: String,
     pub tag: String,
     pub method: String,
     pub path: String,
     pub about: String,
     pub parameters: Vec<Parameter>,
-    pub body: Option<Body>,
-    pub answer: Answer,
+    pub body: Option<ApiBody>,
+    pub answer: ApiResponse,
     /// Whether it counts once under an idempotency key.
     pub keyed: bool,
 }
@@ -31,14 +31,14 @@ pub struct Operation {
 #[derive(Clone, Debug)]
 pub struct Parameter {
     pub name: String,
-    pub place: Place,
+    pub place: ParameterPlace,
     pub required: bool,
     pub kind: Kind,
     pub about: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterPlace {
     Path,
     Query,
     Header,
@@ -46,21 +46,21 @@ pub enum Place {
 
 /// The request body.
 #[derive(Debug)]
-pub struct Body {
+pub struct ApiBody {
     pub kind: Kind,
     pub required: bool,
 }
 
 /// The response.
 #[derive(Debug)]
-pub struct Answer {
-    pub form: Form,
+pub struct ApiResponse {
+    pub form: ResponseForm,
     /// Whether the answer may be empty.
     pub empty: bool,
 }
 
 #[derive(Debug)]
-pub enum Form {
+pub enum ResponseForm {
     Nothing,
     Json(Kind),
     Text,
@@ -73,13 +73,13 @@ pub enum Form {
 
 /// A type with a name.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedType {
     pub about: String,
-    pub members: Vec<Member>,
+    pub members: Vec<TypeMember>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct TypeMember {
     pub name: String,
     pub required: bool,
     pub kind: Kind,
@@ -113,7 +113,7 @@ const ANY: &str = "Value";
 const KEY: &str = "Idempotency-Key";
 
 /// The document of this server.
-pub fn described() -> Document {
+pub fn server_document() -> Document {
     Document::read(&serde_json::to_value(trackside_server::openapi()).unwrap_or_default())
 }
 
@@ -122,18 +122,18 @@ impl Document {
         let mut operations = Vec::new();
         for (path, item) in entries(json.get("paths")) {
             for (method, operation) in entries(Some(item)) {
-                operations.push(Operation::read(path, method, operation));
+                operations.push(ApiOperation::read(path, method, operation));
             }
         }
         operations.sort_by(|a, b| (&a.tag, &a.path, &a.method).cmp(&(&b.tag, &b.path, &b.method)));
         let types = entries(json.pointer("/components/schemas"))
             .filter(|(name, _)| *name != ANY && !name.starts_with(PAGE))
-            .map(|(name, schema)| (name.clone(), Named::read(schema, json)));
+            .map(|(name, schema)| (name.clone(), NamedType::read(schema, json)));
         Self { operations, types: types.collect() }
     }
 }
 
-impl Operation {
+impl ApiOperation {
     fn read(path: &str, method: &str, json: &Json) -> Self {
         let parameters: Vec<Parameter> = items(json.get("parameters")).filter_map(Parameter::read).collect();
         let tag = items(json.get("tags")).next().and_then(Json::as_str).unwrap_or_default();
@@ -149,52 +149,52 @@ impl Operation {
                 .into_iter()
                 .filter(|it| it.name != KEY && it.name != "Last-Event-ID")
                 .collect(),
-            body: json.get("requestBody").and_then(Body::read),
-            answer: Answer::read(json.get("responses")),
+            body: json.get("requestBody").and_then(ApiBody::read),
+            answer: ApiResponse::read(json.get("responses")),
             keyed,
         }
     }
 
     pub fn path_parameters(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameters.iter().filter(|it| it.place == Place::Path)
+        self.parameters.iter().filter(|it| it.place == ParameterPlace::Path)
     }
 
     /// A query or header parameter.
     pub fn options(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameters.iter().filter(|it| it.place != Place::Path)
+        self.parameters.iter().filter(|it| it.place != ParameterPlace::Path)
     }
 }
 
 impl Parameter {
     fn read(json: &Json) -> Option<Self> {
         let place = match json.get("in")?.as_str()? {
-            "path" => Place::Path,
-            "query" => Place::Query,
-            "header" => Place::Header,
+            "path" => ParameterPlace::Path,
+            "query" => ParameterPlace::Query,
+            "header" => ParameterPlace::Header,
             _ => return None,
         };
         Some(Self {
             name: text(json, "name"),
             place,
             required: json.get("required").and_then(Json::as_bool).unwrap_or(false),
-            kind: bare(Kind::read(json.get("schema"))),
+            kind: without_null(Kind::read(json.get("schema"))),
             about: text(json, "description"),
         })
     }
 }
 
-impl Body {
+impl ApiBody {
     fn read(json: &Json) -> Option<Self> {
         let (form, content) = entries(json.get("content")).next()?;
         let kind = match form.as_str() {
             "application/octet-stream" => Kind::Bytes,
-            _ => bare(Kind::read(content.get("schema"))),
+            _ => without_null(Kind::read(content.get("schema"))),
         };
         Some(Self { kind, required: json.get("required").and_then(Json::as_bool).unwrap_or(false) })
     }
 }
 
-impl Answer {
+impl ApiResponse {
     fn read(json: Option<&Json>) -> Self {
         let good: Vec<&Json> =
             entries(json).filter(|(it, _)| it.starts_with('2')).map(|(_, it)| it).collect();
@@ -202,20 +202,20 @@ impl Answer {
         let empty = good.iter().any(|it| entries(it.get("content")).next().is_none());
         let is = |form: &str| contents.iter().any(|(it, _)| it.as_str() == form);
         let form = match contents.as_slice() {
-            [] => Form::Nothing,
-            _ if is("text/event-stream") => Form::Events,
-            _ if is("application/jsonl") => Form::Lines,
-            _ if is("application/octet-stream") => Form::Bytes,
+            [] => ResponseForm::Nothing,
+            _ if is("text/event-stream") => ResponseForm::Events,
+            _ if is("application/jsonl") => ResponseForm::Lines,
+            _ if is("application/octet-stream") => ResponseForm::Bytes,
             all if all.iter().all(|(it, _)| it.as_str() == "application/json") => {
-                Form::Json(Kind::read(all.first().and_then(|(_, it)| it.get("schema"))))
+                ResponseForm::Json(Kind::read(all.first().and_then(|(_, it)| it.get("schema"))))
             }
-            _ => Form::Text,
+            _ => ResponseForm::Text,
         };
         Self { form, empty }
     }
 }
 
-impl Named {
+impl NamedType {
     fn read(json: &Json, document: &Json) -> Self {
         Self { about: text(json, "description"), members: members(json, document).into_values().collect() }
     }
@@ -223,7 +223,7 @@ impl Named {
 
 /// The members of an object by name, with those of every part. A member that only some of the alternatives have is
 /// not required.
-fn members(schema: &Json, document: &Json) -> BTreeMap<String, Member> {
+fn members(schema: &Json, document: &Json) -> BTreeMap<String, TypeMember> {
     if let Some(path) = schema.get("$ref").and_then(Json::as_str) {
         let found = document.pointer(path.trim_start_matches('#'));
         return found.map(|it| members(it, document)).unwrap_or_default();
@@ -232,9 +232,9 @@ fn members(schema: &Json, document: &Json) -> BTreeMap<String, Member> {
     let own = entries(schema.get("properties")).map(|(name, schema)| {
         let (kind, about) = (Kind::read(Some(schema)), text(schema, "description"));
         let required = required.contains(&name.as_str());
-        (name.clone(), Member { name: name.clone(), required, kind, about })
+        (name.clone(), TypeMember { name: name.clone(), required, kind, about })
     });
-    let mut all: BTreeMap<String, Member> = own.collect();
+    let mut all: BTreeMap<String, TypeMember> = own.collect();
     for part in items(schema.get("allOf")) {
         all.extend(members(part, document));
     }
@@ -242,7 +242,7 @@ fn members(schema: &Json, document: &Json) -> BTreeMap<String, Member> {
     let required = |name: &str| alternatives.iter().all(|it| it.get(name).is_some_and(|it| it.required));
     for member in alternatives.iter().flat_map(BTreeMap::values) {
         let required = required(&member.name);
-        all.entry(member.name.clone()).or_insert_with(|| Member { required, ..member.clone() });
+        all.entry(member.name.clone()).or_insert_with(|| TypeMember { required, ..member.clone() });
     }
     all
 }
@@ -251,7 +251,7 @@ impl Kind {
     fn read(schema: Option<&Json>) -> Self {
         let Some(schema) = schema else { return Self::Any };
         if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
-            return named(name.rsplit('/').next().unwrap_or(name));
+            return type_by_name(name.rsplit('/').next().unwrap_or(name));
         }
         for several in ["oneOf", "anyOf", "allOf"] {
             let all: Vec<&Json> = items(schema.get(several)).collect();
@@ -295,16 +295,16 @@ impl Kind {
     }
 }
 
-fn named(name: &str) -> Kind {
+fn type_by_name(name: &str) -> Kind {
     match name.strip_prefix(PAGE) {
-        Some(inside) => Kind::Page(Box::new(named(inside))),
+        Some(inside) => Kind::Page(Box::new(type_by_name(inside))),
         None if name == ANY => Kind::Any,
         None => Kind::Named(name.to_owned()),
     }
 }
 
 /// An optional value needs no null.
-fn bare(kind: Kind) -> Kind {
+fn without_null(kind: Kind) -> Kind {
     match kind {
         Kind::Maybe(kind) => *kind,
         kind => kind,
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn every_route_has_a_name_of_its_own() {
-        let document = described();
+        let document = server_document();
         let mut names: Vec<&str> = document.operations.iter().map(|it| it.id.as_str()).collect();
         names.sort_unstable();
         let all = names.len();

@@ -31,7 +31,7 @@ pub fn pack_pages(tree: &Tree) -> Vec<Result<PackPage, (String, &'static str)>> 
     }
     let fill = |(path, part, content): (String, &'static str, String)| {
         let text = tree.text(&path)?;
-        Some(match filled(text, part, &content) {
+        Some(match fill_part(text, part, &content) {
             Some(text) => Ok(PackPage { path, text }),
             None => Err((path, part)),
         })
@@ -40,7 +40,7 @@ pub fn pack_pages(tree: &Tree) -> Vec<Result<PackPage, (String, &'static str)>> 
 }
 
 /// The text with `content` between the markers of `part`, if the markers are there.
-fn filled(text: &str, part: &str, content: &str) -> Option<String> {
+fn fill_part(text: &str, part: &str, content: &str) -> Option<String> {
     let (begin, end) = (format!("<!-- {part} -->\n"), format!("<!-- /{part} -->"));
     let (head, rest) = text.split_once(&begin)?;
     let (_, tail) = rest.split_once(&end)?;

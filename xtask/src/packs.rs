@@ -6,7 +6,7 @@ use crate::tree::Tree;
 
 /// A YAML file of a pack.
 #[derive(Clone, Debug)]
-pub struct PackFile {
+pub struct PackYaml {
     pub path: String,
     /// Its name without folder and ending.
     pub stem: String,
@@ -16,15 +16,15 @@ pub struct PackFile {
 #[derive(Clone, Debug)]
 pub struct PackFolder {
     pub name: String,
-    pub pack: PackFile,
-    pub lifecycles: Vec<PackFile>,
-    pub scenarios: Vec<PackFile>,
+    pub pack: PackYaml,
+    pub lifecycles: Vec<PackYaml>,
+    pub scenarios: Vec<PackYaml>,
 }
 
 /// Every pack of the tree.
 pub fn packs(tree: &Tree) -> Vec<PackFolder> {
     let folder = |name: &str| {
-        let under = |kind: &str| -> Vec<PackFile> {
+        let under = |kind: &str| -> Vec<PackYaml> {
             let begin = format!("packs/{name}/{kind}/");
             tree.files(&begin, ".yaml").map(|(path, text)| file(path, text)).collect()
         };
@@ -41,21 +41,21 @@ pub fn packs(tree: &Tree) -> Vec<PackFolder> {
 }
 
 /// A file that cannot be read is null here: `trackside check` reports the reason.
-fn file(path: &str, text: &str) -> PackFile {
+fn file(path: &str, text: &str) -> PackYaml {
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml").to_owned();
-    PackFile { path: path.to_owned(), stem, value: serde_saphyr::from_str(text).unwrap_or(Value::Null) }
+    PackYaml { path: path.to_owned(), stem, value: serde_saphyr::from_str(text).unwrap_or(Value::Null) }
 }
 
 impl PackFolder {
     /// Names of all states of all lifecycles.
     pub fn states(&self) -> Vec<String> {
         let named =
-            |it: &PackFile| it.value.get("states").and_then(Value::as_object).cloned().unwrap_or_default();
+            |it: &PackYaml| it.value.get("states").and_then(Value::as_object).cloned().unwrap_or_default();
         self.lifecycles.iter().flat_map(|it| named(it).into_iter().map(|(name, _)| name)).collect()
     }
 
     /// The definitions: `pack.yaml` first.
-    pub fn definitions(&self) -> impl Iterator<Item = &PackFile> {
+    pub fn definitions(&self) -> impl Iterator<Item = &PackYaml> {
         std::iter::once(&self.pack).chain(&self.lifecycles)
     }
 }
@@ -64,20 +64,20 @@ impl PackFolder {
 ///
 /// `*` is any key, `[1]` an item. A key of a list is searched in each of its items, as for the arms of a
 /// transition.
-pub fn leads(value: &Value, path: &[&str]) -> bool {
+pub fn path_exists(value: &Value, path: &[&str]) -> bool {
     let Some((key, rest)) = path.split_first() else { return true };
     let (key, index) = match key.split_once('[') {
         Some((key, index)) => (key, index.trim_end_matches(']').parse::<usize>().ok()),
         None => (*key, None),
     };
     let go_on = |it: &Value| match index {
-        None => leads(it, rest),
-        Some(index) => it.get(index).is_some_and(|it| leads(it, rest)),
+        None => path_exists(it, rest),
+        Some(index) => it.get(index).is_some_and(|it| path_exists(it, rest)),
     };
     match value {
         Value::Object(map) if key == "*" => map.values().any(go_on),
         Value::Object(map) => map.get(key).is_some_and(go_on),
-        Value::Array(items) => items.iter().any(|it| leads(it, path)),
+        Value::Array(items) => items.iter().any(|it| path_exists(it, path)),
         _ => false,
     }
 }
@@ -104,7 +104,7 @@ mod tests {
             ("states", false),
         ] {
             let keys: Vec<&str> = path.split('.').collect();
-            assert_eq!(leads(&task, &keys), there, "{path}");
+            assert_eq!(path_exists(&task, &keys), there, "{path}");
         }
     }
 }

@@ -6,7 +6,9 @@ use std::{fs, io};
 
 use serde_json::Value as Json;
 
-use crate::openapi::{Document, Form, Kind, Named, Operation, Parameter, Place, described};
+use crate::openapi::{
+    ApiOperation, Document, Kind, NamedType, Parameter, ParameterPlace, ResponseForm, server_document,
+};
 use crate::pack_pages::pack_pages;
 use crate::packs::packs;
 use crate::tree::Tree;
@@ -27,7 +29,7 @@ read the same from `GET /openapi.json` or use the [clients](../guides/clients.md
 
 /// Writes all pages and names them.
 pub fn write(tree: &Tree) -> io::Result<String> {
-    fs::write(tree.root().join(ROUTES), routes(&described()))?;
+    fs::write(tree.root().join(ROUTES), routes(&server_document()))?;
     fs::write(tree.root().join(SETTINGS), settings(tree))?;
     crate::tables::write(tree)?;
     // The commands are known to the program alone.
@@ -74,7 +76,7 @@ fn routes(document: &Document) -> String {
     out
 }
 
-fn route(out: &mut String, operation: &Operation) {
+fn route(out: &mut String, operation: &ApiOperation) {
     let _ = writeln!(
         out,
         "\n### `{} {}`\n\n{} Called `{}`.\n",
@@ -97,14 +99,14 @@ fn route(out: &mut String, operation: &Operation) {
         let _ = writeln!(out, "- body: {}{may}", kind(&body.kind));
     }
     let answer = match &operation.answer.form {
-        Form::Nothing => "nothing".to_owned(),
-        Form::Json(of) => kind(of),
-        Form::Text => "text".to_owned(),
-        Form::Bytes => "bytes".to_owned(),
-        Form::Lines => "JSON lines".to_owned(),
-        Form::Events => "[`JournalEntry`](#journalentry), each a server-sent event".to_owned(),
+        ResponseForm::Nothing => "nothing".to_owned(),
+        ResponseForm::Json(of) => kind(of),
+        ResponseForm::Text => "text".to_owned(),
+        ResponseForm::Bytes => "bytes".to_owned(),
+        ResponseForm::Lines => "JSON lines".to_owned(),
+        ResponseForm::Events => "[`JournalEntry`](#journalentry), each a server-sent event".to_owned(),
     };
-    let empty = if operation.answer.empty && !matches!(operation.answer.form, Form::Nothing) {
+    let empty = if operation.answer.empty && !matches!(operation.answer.form, ResponseForm::Nothing) {
         ", or nothing"
     } else {
         ""
@@ -113,14 +115,14 @@ fn route(out: &mut String, operation: &Operation) {
 }
 
 fn option(it: &Parameter) -> String {
-    let place = if it.place == Place::Header { "header " } else { "" };
+    let place = if it.place == ParameterPlace::Header { "header " } else { "" };
     let needed = if it.required && !matches!(it.kind, Kind::Map(_)) { ", needed" } else { "" };
     let about = if it.about.is_empty() { String::new() } else { format!(": {}", it.about) };
-    let mark = if it.place == Place::Header { "" } else { "?" };
+    let mark = if it.place == ParameterPlace::Header { "" } else { "?" };
     format!("{place}`{mark}{}` ({}{needed}){about}", it.name, kind(&it.kind))
 }
 
-fn kind_of(out: &mut String, name: &str, named: &Named) {
+fn kind_of(out: &mut String, name: &str, named: &NamedType) {
     let _ = writeln!(out, "\n### {name}\n\n{}\n", sentence(&named.about));
     if named.members.is_empty() {
         return;
@@ -215,7 +217,7 @@ mod tests {
     fn the_routes_page_is_up_to_date() {
         let kept = fs::read_to_string(Tree::here().root().join(ROUTES)).unwrap_or_default();
         assert!(
-            kept == routes(&described()),
+            kept == routes(&server_document()),
             "{ROUTES} is not what the routes are now: run `cargo xtask reference`"
         );
     }

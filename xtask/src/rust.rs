@@ -16,23 +16,23 @@ use crate::tree::Tree;
 
 /// The product code of one file.
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceFile {
     pub path: String,
     pub tokens: TokenStream,
 }
 
 /// The sources of a crate.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub struct CrateSources {
     /// Compiled into the product, tests taken out.
-    pub product: Vec<Source>,
+    pub product: Vec<SourceFile>,
     /// Files in the folder that no module declares, or that cannot be read as Rust.
     pub lost: Vec<(String, &'static str)>,
 }
 
 /// Reads a crate from its roots (`lib.rs`, `main.rs`, `bin/*.rs`) on.
-pub fn sources(tree: &Tree, src: &str) -> Sources {
-    let mut found = Found { tree, product: BTreeMap::new(), tests: Vec::new(), lost: Vec::new() };
+pub fn sources(tree: &Tree, src: &str) -> CrateSources {
+    let mut found = CrateReader { tree, product: BTreeMap::new(), tests: Vec::new(), lost: Vec::new() };
     let bin = format!("{src}/bin/");
     let roots: Vec<&str> = tree
         .files(src, ".rs")
@@ -50,18 +50,18 @@ pub fn sources(tree: &Tree, src: &str) -> Sources {
             found.lost.push((path.to_owned(), "no module declares this file"));
         }
     }
-    let product = found.product.into_iter().map(|(path, tokens)| Source { path, tokens }).collect();
-    Sources { product, lost: found.lost }
+    let product = found.product.into_iter().map(|(path, tokens)| SourceFile { path, tokens }).collect();
+    CrateSources { product, lost: found.lost }
 }
 
-struct Found<'a> {
+struct CrateReader<'a> {
     tree: &'a Tree,
     product: BTreeMap<String, TokenStream>,
     tests: Vec<String>,
     lost: Vec<(String, &'static str)>,
 }
 
-impl Found<'_> {
+impl CrateReader<'_> {
     /// `folder` contains its modules.
     fn read(&mut self, path: &str, folder: &str, test: bool) {
         let text = self.tree.text(path).unwrap_or_default();

@@ -43,7 +43,7 @@ pub fn write(tree: &Tree) -> io::Result<String> {
         let words: String = seeds.words.iter().map(|it| format!("\"{it}\"\n")).collect();
         fs::write(root.join(format!("{target}.dict")), words)?;
     }
-    Ok(format!("seeds: {}, {}", definitions.said("definitions"), expressions.said("expressions")))
+    Ok(format!("seeds: {}, {}", definitions.summary("definitions"), expressions.summary("expressions")))
 }
 
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl Seeds {
         }
     }
 
-    fn said(&self, what: &str) -> String {
+    fn summary(&self, what: &str) -> String {
         format!("{} {what} and {} words", self.texts.len(), self.words.len())
     }
 }

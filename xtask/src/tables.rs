@@ -22,7 +22,7 @@ pub fn write(tree: &Tree) -> io::Result<()> {
     TABLES.iter().try_for_each(|table| {
         let path = tree.root().join(table.0);
         let page = fs::read_to_string(&path)?;
-        let page = filled(&page, table).ok_or_else(|| io::Error::other(missing(table)))?;
+        let page = fill_table(&page, table).ok_or_else(|| io::Error::other(missing(table)))?;
         fs::write(path, page)
     })
 }
@@ -32,7 +32,7 @@ fn missing((page, name, _): &Table) -> String {
 }
 
 /// The page with the table as the code has it now.
-fn filled(page: &str, (_, name, rows): &Table) -> Option<String> {
+fn fill_table(page: &str, (_, name, rows): &Table) -> Option<String> {
     let start = format!("<!-- table: {name} (made by cargo xtask reference) -->\n");
     let (before, rest) = page.split_once(&start)?;
     let (_, after) = rest.split_once("<!-- end of table -->")?;
@@ -67,7 +67,7 @@ mod tests {
     fn every_table_is_as_the_code_has_it() {
         for table in TABLES {
             let page = fs::read_to_string(Tree::here().root().join(table.0)).unwrap_or_default();
-            let filled = filled(&page, table).unwrap_or_else(|| panic!("{}", missing(table)));
+            let filled = fill_table(&page, table).unwrap_or_else(|| panic!("{}", missing(table)));
             assert!(page == filled, "{} differs from the code: run `cargo xtask reference`", table.0);
         }
     }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 const SKIPPED: [&str; 8] =
     [".git", "target", "node_modules", "corpus", "artifacts", "coverage", "mutants.out", ".trackside"];
 /// Endings of the files that are read.
-const READ: [&str; 5] = ["rs", "md", "yaml", "toml", "json"];
+const READ: [&str; 11] = ["rs", "md", "yaml", "yml", "toml", "json", "sql", "py", "mjs", "ts", "service"];
+/// Names of files that are read although they have no ending; so are all scripts.
+const READ_BY_NAME: [&str; 2] = ["justfile", "Dockerfile"];
 
 /// Texts by their path from the root, `/` between folders.
 #[derive(Clone, Debug, Default)]
@@ -85,12 +87,20 @@ impl Tree {
             if entry.path().is_dir() {
                 self.walk(&entry.path(), &path);
                 self.others.push(path);
-            } else if READ.iter().any(|it| path.ends_with(&format!(".{it}"))) {
+            } else if is_read(&path) {
                 let text = fs::read_to_string(entry.path()).unwrap_or_default();
                 self.texts.insert(path, text);
             } else {
                 self.others.push(path);
             }
         }
+    }
+}
+
+fn is_read(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((_, ending)) => READ.contains(&ending),
+        None => READ_BY_NAME.contains(&name) || path.starts_with("scripts/") || path.starts_with(".ci/"),
     }
 }

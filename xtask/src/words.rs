@@ -1,7 +1,7 @@
 //! Names as other languages write them.
 
 /// `createEntity` and `Last-Event-ID` as `create_entity` and `last_event_id`.
-pub fn snake(name: &str) -> String {
+pub fn snake_case(name: &str) -> String {
     let mut written = String::new();
     let mut lower = false;
     for letter in name.chars() {
@@ -20,7 +20,7 @@ pub fn snake(name: &str) -> String {
 }
 
 /// `If-Match` as `ifMatch`.
-pub fn camel(name: &str) -> String {
+pub fn camel_case(name: &str) -> String {
     let mut words = name.split('-');
     let mut written = words.next().map(lower_first).unwrap_or_default();
     for word in words {
@@ -38,7 +38,7 @@ fn lower_first(word: &str) -> String {
 }
 
 /// A text in lines of at most `width` letters.
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrap_lines(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn names_are_written_the_way_of_the_language() {
-        assert_eq!(snake("createEntity"), "create_entity");
-        assert_eq!(snake("Last-Event-ID"), "last_event_id");
-        assert_eq!(snake("sha256"), "sha256");
-        assert_eq!(camel("If-Match"), "ifMatch");
-        assert_eq!(camel("dryRun"), "dryRun");
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(snake_case("createEntity"), "create_entity");
+        assert_eq!(snake_case("Last-Event-ID"), "last_event_id");
+        assert_eq!(snake_case("sha256"), "sha256");
+        assert_eq!(camel_case("If-Match"), "ifMatch");
+        assert_eq!(camel_case("dryRun"), "dryRun");
+        assert_eq!(wrap_lines("one two three", 7), ["one two", "three"]);
     }
 }

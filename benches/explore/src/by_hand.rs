@@ -4,12 +4,12 @@ use stateright::{Model, Property};
 
 /// This many tasks, two coders and a person.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct StaterightModel {
     pub(crate) tasks: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum State {
+pub(crate) enum TaskState {
     Open,
     Doing,
     Review,
@@ -18,14 +18,14 @@ pub(crate) enum State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Task {
-    state: State,
+pub(crate) struct ModelTask {
+    state: TaskState,
     author: Option<u8>,
     tries: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Action {
+pub(crate) enum TaskAction {
     Claim(usize, u8),
     Submit(usize, u8),
     Approve(usize, u8),
@@ -33,53 +33,53 @@ pub(crate) enum Action {
     Help(usize),
 }
 
-impl Model for Desk {
-    type State = Vec<Task>;
-    type Action = Action;
+impl Model for StaterightModel {
+    type State = Vec<ModelTask>;
+    type Action = TaskAction;
 
-    fn init_states(&self) -> Vec<Vec<Task>> {
-        vec![vec![Task { state: State::Open, author: None, tries: 0 }; self.tasks]]
+    fn init_states(&self) -> Vec<Vec<ModelTask>> {
+        vec![vec![ModelTask { state: TaskState::Open, author: None, tries: 0 }; self.tasks]]
     }
 
-    fn actions(&self, state: &Vec<Task>, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &Vec<ModelTask>, actions: &mut Vec<TaskAction>) {
         for at in 0..state.len() {
             for coder in [0, 1] {
                 actions.extend([
-                    Action::Claim(at, coder),
-                    Action::Submit(at, coder),
-                    Action::Approve(at, coder),
-                    Action::Reject(at, coder),
+                    TaskAction::Claim(at, coder),
+                    TaskAction::Submit(at, coder),
+                    TaskAction::Approve(at, coder),
+                    TaskAction::Reject(at, coder),
                 ]);
             }
-            actions.push(Action::Help(at));
+            actions.push(TaskAction::Help(at));
         }
     }
 
-    fn next_state(&self, last: &Vec<Task>, action: Action) -> Option<Vec<Task>> {
-        let (Action::Claim(at, _)
-        | Action::Submit(at, _)
-        | Action::Approve(at, _)
-        | Action::Reject(at, _)
-        | Action::Help(at)) = action;
+    fn next_state(&self, last: &Vec<ModelTask>, action: TaskAction) -> Option<Vec<ModelTask>> {
+        let (TaskAction::Claim(at, _)
+        | TaskAction::Submit(at, _)
+        | TaskAction::Approve(at, _)
+        | TaskAction::Reject(at, _)
+        | TaskAction::Help(at)) = action;
         let mut next = last.clone();
         let task = next.get_mut(at)?;
         match (action, task.state) {
-            (Action::Claim(_, coder), State::Open) => {
-                task.state = State::Doing;
+            (TaskAction::Claim(_, coder), TaskState::Open) => {
+                task.state = TaskState::Doing;
                 task.author = Some(coder);
             }
-            (Action::Submit(_, coder), State::Doing) if task.author == Some(coder) => {
-                task.state = State::Review
+            (TaskAction::Submit(_, coder), TaskState::Doing) if task.author == Some(coder) => {
+                task.state = TaskState::Review
             }
-            (Action::Approve(_, coder), State::Review) if task.author != Some(coder) => {
-                task.state = State::Done
+            (TaskAction::Approve(_, coder), TaskState::Review) if task.author != Some(coder) => {
+                task.state = TaskState::Done
             }
-            (Action::Reject(_, coder), State::Review) if task.author != Some(coder) => {
+            (TaskAction::Reject(_, coder), TaskState::Review) if task.author != Some(coder) => {
                 task.tries += 1;
-                task.state = if task.tries > 2 { State::Stuck } else { State::Open };
+                task.state = if task.tries > 2 { TaskState::Stuck } else { TaskState::Open };
             }
-            (Action::Help(_), State::Stuck) => {
-                task.state = State::Open;
+            (TaskAction::Help(_), TaskState::Stuck) => {
+                task.state = TaskState::Open;
                 task.tries = 0;
             }
             _ => return None,
@@ -88,6 +88,8 @@ impl Model for Desk {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always("Rejections end", |_, state: &Vec<Task>| state.iter().all(|it| it.tries <= 3))]
+        vec![Property::always("Rejections end", |_, state: &Vec<ModelTask>| {
+            state.iter().all(|it| it.tries <= 3)
+        })]
     }
 }

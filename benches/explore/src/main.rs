@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 mod by_hand;
-mod desk;
+mod definition;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         ("ours, two cores", Reduce::Cone, 2),
         ("ours, two cores, mirror images once", Reduce::Mirrors, 2),
     ] {
-        let stage = desk::stage(tasks);
+        let stage = definition::stage(tasks);
         let begun = Instant::now();
         let bound = SearchBound { worlds: usize::MAX, depth: u32::MAX };
         let report = explore(&stage, &ExploreOptions { bound, threads, reduce, go_on: &|_| true });
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
     for threads in [1, 2] {
         let begun = Instant::now();
-        let checker = by_hand::Desk { tasks }.checker().threads(threads).spawn_bfs().join();
+        let checker = by_hand::StaterightModel { tasks }.checker().threads(threads).spawn_bfs().join();
         let seconds = begun.elapsed().as_secs_f64();
         let name = format!("stateright 0.31, by hand, {threads} thread(s)");
         row(&name, checker.unique_state_count(), checker.state_count(), seconds);

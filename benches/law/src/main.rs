@@ -23,7 +23,7 @@ use trackside_engine::view::View;
 use trackside_engine::{Decision, Law, apply, decide};
 use trackside_lifecycle::time::Timestamp;
 
-use worlds::Case;
+use worlds::BenchCase;
 
 fn main() {
     let json = std::env::args().any(|it| it == "--json");
@@ -95,7 +95,7 @@ fn per_second(count: usize, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
 }
 
-impl Case {
+impl BenchCase {
     fn prepare(&self) -> (Law, View, Vec<Command>, Timestamp) {
         worlds::build(self)
     }

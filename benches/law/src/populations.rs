@@ -7,44 +7,59 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::world::World;
 use trackside_lifecycle::name::Name;
 
-use crate::worlds::{Case, What, fields_from, plant};
+use crate::worlds::{BenchCase, BenchCommand, fields_from, plant};
 
 /// The number of commands that each of these cases measures.
 const COMMANDS: usize = 45;
 
-pub(crate) fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<BenchCase> {
     let mut cases = Vec::new();
     let kinds = [
-        (What::Claim, "research.task claim (task, worker, counts; next of the order)"),
-        (What::Match, "research.hypothesis match (both ratings, both places)"),
-        (What::Finish, "research.task complete (task, worker, session, counts)"),
-        (What::CodingClaim, "coding.task claim (task, agent, lease, worktree; dependencies met)"),
+        (BenchCommand::Claim, "research.task claim (task, worker, counts; next of the order)"),
+        (BenchCommand::Match, "research.hypothesis match (both ratings, both places)"),
+        (BenchCommand::Finish, "research.task complete (task, worker, session, counts)"),
+        (BenchCommand::CodingClaim, "coding.task claim (task, agent, lease, worktree; dependencies met)"),
     ];
     for (what, name) in kinds {
         for (many, entities) in [("100", 100), ("10,000", 10_000), ("100,000", 100_000)] {
-            cases.push(Case::new(format!("{name}, {many} of them"), entities, COMMANDS, what));
+            cases.push(BenchCase::new(format!("{name}, {many} of them"), entities, COMMANDS, what));
         }
     }
-    cases.push(Case::new("research.session round: 1 of 10 selected".to_owned(), 10, 1, What::Select));
-    cases.push(Case::new("research.session round: 10 of 100 selected".to_owned(), 100, 1, What::Select));
-    cases.push(Case::new("research.session round: 100 of 1,000 selected".to_owned(), 1_000, 1, What::Select));
+    cases.push(BenchCase::new(
+        "research.session round: 1 of 10 selected".to_owned(),
+        10,
+        1,
+        BenchCommand::Select,
+    ));
+    cases.push(BenchCase::new(
+        "research.session round: 10 of 100 selected".to_owned(),
+        100,
+        1,
+        BenchCommand::Select,
+    ));
+    cases.push(BenchCase::new(
+        "research.session round: 100 of 1,000 selected".to_owned(),
+        1_000,
+        1,
+        BenchCommand::Select,
+    ));
     cases
 }
 
 /// Plants the population and gives the commands.
-pub(crate) fn build(case: &Case, world: &mut World) -> Vec<Command> {
+pub(crate) fn build(case: &BenchCase, world: &mut World) -> Vec<Command> {
     let many = case.entities();
     let count = case.commands().min(many);
     let agent = |id: String, role: &str| Actor::new(id, ActorKind::Agent).with_roles([role]);
     let key = |lifecycle: &str, id: String| EntityKey::new(lifecycle, id);
     let session = serde_json::json!({ "goal": "Find it", "owner": "hank", "cycle": 0, "iteration": 1 });
-    if !matches!(case.what(), What::CodingClaim) {
+    if !matches!(case.what(), BenchCommand::CodingClaim) {
         plant(world, "research.session/S", "ACTIVE", &session);
     }
     match case.what() {
-        What::Claim | What::Finish => {
+        BenchCommand::Claim | BenchCommand::Finish => {
             for n in 0..count {
-                let busy = matches!(case.what(), What::Finish);
+                let busy = matches!(case.what(), BenchCommand::Finish);
                 let fields = if busy {
                     serde_json::json!({ "task": format!("T-{n}") })
                 } else {
@@ -56,7 +71,7 @@ pub(crate) fn build(case: &Case, world: &mut World) -> Vec<Command> {
                 let mut fields = serde_json::json!({
                     "session": "S", "type": "rank", "agent": "nobody", "priority": "normal", "effectivePriority": "normal"
                 });
-                let running = matches!(case.what(), What::Finish) && n < count;
+                let running = matches!(case.what(), BenchCommand::Finish) && n < count;
                 if running {
                     fields["workerId"] = serde_json::json!(format!("w{n}"));
                 }
@@ -70,7 +85,7 @@ pub(crate) fn build(case: &Case, world: &mut World) -> Vec<Command> {
             (0..count)
                 .map(|n| {
                     let worker = agent(format!("w{n}"), "worker");
-                    if matches!(case.what(), What::Finish) {
+                    if matches!(case.what(), BenchCommand::Finish) {
                         let fields = fields_from(&serde_json::json!({ "result": { "ok": true } }));
                         return Command::fire(
                             worker,
@@ -83,7 +98,7 @@ pub(crate) fn build(case: &Case, world: &mut World) -> Vec<Command> {
                 })
                 .collect()
         }
-        What::Match | What::Select => {
+        BenchCommand::Match | BenchCommand::Select => {
             for n in 0..many {
                 let fields = serde_json::json!({
                     "session": "S", "summary": "An idea", "description": "Why it may hold", "confidence": 0.9,
@@ -91,7 +106,7 @@ pub(crate) fn build(case: &Case, world: &mut World) -> Vec<Command> {
                 });
                 plant(world, &format!("research.hypothesis/H-{n}"), "RANKED", &fields);
             }
-            if matches!(case.what(), What::Select) {
+            if matches!(case.what(), BenchCommand::Select) {
                 let supervisor = agent("sup".to_owned(), "supervisor");
                 return vec![Command::fire(
                     supervisor,
@@ -114,7 +129,7 @@ pub(crate) fn build(case: &Case, world: &mut World) -> Vec<Command> {
                 })
                 .collect()
         }
-        What::CodingClaim => {
+        BenchCommand::CodingClaim => {
             plant(
                 world,
                 "coding.goal/G",

@@ -17,18 +17,18 @@ use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-pub(crate) struct Case {
+pub(crate) struct BenchCase {
     name: String,
     /// The number of entities, and the number of those that move.
     entities: usize,
     commands: usize,
     /// The number of earlier changes of each entity.
     history: usize,
-    what: What,
+    what: BenchCommand,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum BenchCommand {
     Start,
     Comment,
     Fail,
@@ -39,8 +39,8 @@ pub(crate) enum What {
     CodingClaim,
 }
 
-pub(crate) fn cases() -> Vec<Case> {
-    let case = |name: &str, entities, commands, history, what| Case {
+pub(crate) fn cases() -> Vec<BenchCase> {
+    let case = |name: &str, entities, commands, history, what| BenchCase {
         name: name.to_owned(),
         entities,
         commands,
@@ -53,20 +53,32 @@ pub(crate) fn cases() -> Vec<Case> {
             1_000,
             1_000,
             0,
-            What::Start,
+            BenchCommand::Start,
         ),
-        case("mission.task start, 100,000 entities", 100_000, 20_000, 0, What::Start),
-        case("mission.task start, 500 entities with 20 entries of history each", 500, 500, 20, What::Start),
-        case("mission.task start, 500 entities with 400 entries of history each", 500, 500, 400, What::Start),
-        case("mission.task comment (two windowed counters)", 10_000, 10_000, 0, What::Comment),
-        case("build.task fail (counter, choice of target, deadline)", 10_000, 10_000, 0, What::Fail),
+        case("mission.task start, 100,000 entities", 100_000, 20_000, 0, BenchCommand::Start),
+        case(
+            "mission.task start, 500 entities with 20 entries of history each",
+            500,
+            500,
+            20,
+            BenchCommand::Start,
+        ),
+        case(
+            "mission.task start, 500 entities with 400 entries of history each",
+            500,
+            500,
+            400,
+            BenchCommand::Start,
+        ),
+        case("mission.task comment (two windowed counters)", 10_000, 10_000, 0, BenchCommand::Comment),
+        case("build.task fail (counter, choice of target, deadline)", 10_000, 10_000, 0, BenchCommand::Fail),
     ];
     cases.extend(crate::populations::cases());
     cases
 }
 
-impl Case {
-    pub(crate) fn new(name: String, entities: usize, commands: usize, what: What) -> Self {
+impl BenchCase {
+    pub(crate) fn new(name: String, entities: usize, commands: usize, what: BenchCommand) -> Self {
         Self { name, entities, commands, history: 0, what }
     }
 
@@ -82,7 +94,7 @@ impl Case {
         self.commands
     }
 
-    pub(crate) fn what(&self) -> What {
+    pub(crate) fn what(&self) -> BenchCommand {
         self.what
     }
 }
@@ -100,12 +112,19 @@ pub(crate) fn plant(world: &mut World, key: &str, state: &str, fields: &serde_js
     }
 }
 
-pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
+pub(crate) fn build(case: &BenchCase) -> (Law, View, Vec<Command>, Timestamp) {
     let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
     let packs = ["mission", "build", "research", "coding"].map(pack);
     let law = Arc::new(Law::new(packs));
     let mut world = World::new(law.clone(), Project::default(), now);
-    if matches!(case.what, What::Claim | What::Match | What::Finish | What::Select | What::CodingClaim) {
+    if matches!(
+        case.what,
+        BenchCommand::Claim
+            | BenchCommand::Match
+            | BenchCommand::Finish
+            | BenchCommand::Select
+            | BenchCommand::CodingClaim
+    ) {
         let commands = crate::populations::build(case, &mut world);
         let now = world.now.plus(Span::seconds(1));
         drop(world.law);
@@ -116,18 +135,18 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
     let mut commands = Vec::new();
     for n in 0..case.entities {
         let (key, command) = match case.what {
-            What::Start | What::Comment => {
+            BenchCommand::Start | BenchCommand::Comment => {
                 let key = format!("mission.task/T-{n}");
-                let state = if matches!(case.what, What::Start) { "ASSIGNED" } else { "IN_PROGRESS" };
+                let state = if matches!(case.what, BenchCommand::Start) { "ASSIGNED" } else { "IN_PROGRESS" };
                 let mut fields =
                     serde_json::json!({ "title": "Write the page", "assigneeIds": ["ada"], "type": "DOCS" });
-                if matches!(case.what, What::Comment) {
+                if matches!(case.what, BenchCommand::Comment) {
                     fields["workPlan"] = plan["workPlan"].clone();
                 }
                 plant(&mut world, &key, state, &fields);
                 let ada = Actor::new("ada", ActorKind::Agent).with_roles(["specialist"]);
                 let (event, fields) = match case.what {
-                    What::Start => ("start", plan.clone()),
+                    BenchCommand::Start => ("start", plan.clone()),
                     _ => ("comment", serde_json::json!({ "text": "Half of it is written" })),
                 };
                 (

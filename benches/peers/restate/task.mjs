@@ -1,4 +1,4 @@
-// A task of Restate that goes round: each call reads its state, checks the move, and writes it. env: PORT.
+// A task in Restate whose states form a cycle. Each call reads the state, checks the move and writes it. env: PORT.
 import http2 from "node:http2";
 import { createEndpointHandler, object, TerminalError } from "@restatedev/restate-sdk";
 

@@ -1,5 +1,5 @@
--- What somebody would write by hand for tasks with states, a journal, idempotency keys and deadlines.
--- Room is left on pages for updates in place, which helps PostgreSQL.
+-- A hand-written schema for tasks with states, a journal, idempotency keys and deadlines.
+-- The fill factor leaves room on pages for updates in place, which makes PostgreSQL faster.
 CREATE TABLE entity (
   id      bigint PRIMARY KEY,
   state   text NOT NULL,

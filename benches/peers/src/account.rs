@@ -1,6 +1,6 @@
 //! The processor time of a command, by part.
 
-use crate::report::{Row, Unit};
+use crate::report::{ReportRow, ReportUnit};
 use crate::usage::Groups;
 
 /// Processor time, and the commands it was spent on.
@@ -15,7 +15,7 @@ pub struct Account {
 
 impl Account {
     /// Processor time of one command by thread; the note says how much of all cores is left.
-    pub fn row(&self, name: &'static str, what: &str) -> Row {
+    pub fn row(&self, name: &'static str, what: &str) -> ReportRow {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
         let each = |seconds: f64| seconds * 1e6 / self.commands.max(1.0);
         let total = self.spent.total();
@@ -27,8 +27,8 @@ impl Account {
         let note = format!(
             "{system:.0} % of it in the system; of {whole:.1} µs of all cores for a command {by_load}{rest:.1} were idle, the disk's or others'"
         );
-        Row::new(name, what)
-            .figure(each(total.all), Unit::Micros)
+        ReportRow::new(name, what)
+            .figure(each(total.all), ReportUnit::Micros)
             .shares(self.spent.micros(self.commands))
             .note(note)
     }
@@ -37,13 +37,13 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage::Spent;
+    use crate::usage::ProcessorTime;
 
     #[test]
     fn processor_time_is_split_by_thread() {
         let mut spent = Groups::default();
-        spent.put("decider", &Spent { all: 3.0, system: 0.3 });
-        spent.put("committer", &Spent { all: 1.0, system: 0.7 });
+        spent.put("decider", &ProcessorTime { all: 3.0, system: 0.3 });
+        spent.put("committer", &ProcessorTime { all: 1.0, system: 0.7 });
         let account = Account { spent, commands: 100_000.0, per_second: 10_000.0, load: Some(0.5) };
         let row = account.row("time", "time");
         assert_eq!(row.figure.unwrap().value, 40.0);

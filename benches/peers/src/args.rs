@@ -7,7 +7,7 @@ use clap::{Parser, ValueEnum};
 
 /// Measure Trackside beside SQLite, PostgreSQL and Restate in one run
 #[derive(Debug, Parser)]
-pub struct Args {
+pub struct PeersArgs {
     /// Measure over HTTP, with a server of its own, instead of in process
     #[arg(long)]
     pub http: bool,
@@ -28,7 +28,7 @@ pub struct Args {
     pub large: u64,
     /// Measure only this; may be given several times
     #[arg(long, value_name = "NAME", value_enum)]
-    pub only: Vec<Measurement>,
+    pub only: Vec<MeasurementArg>,
     /// Work inside this folder, so on its disk [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -57,7 +57,7 @@ pub struct Args {
 
 /// A measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Measurement {
+pub enum MeasurementArg {
     /// Callers that wait, beside bare loops on the same disk
     Throughput,
     /// Answer times at half of the peak rate, on a schedule
@@ -76,32 +76,32 @@ pub enum Measurement {
     Idle,
 }
 
-impl Measurement {
-    fn in_process(self) -> Option<plan::Part> {
+impl MeasurementArg {
+    fn in_process(self) -> Option<plan::InProcessMeasurement> {
         match self {
-            Self::Throughput => Some(plan::Part::Throughput),
-            Self::Latency => Some(plan::Part::Latency),
-            Self::Postgres => Some(plan::Part::Postgres),
-            Self::Scale => Some(plan::Part::Scale),
-            Self::Start => Some(plan::Part::Start),
+            Self::Throughput => Some(plan::InProcessMeasurement::Throughput),
+            Self::Latency => Some(plan::InProcessMeasurement::Latency),
+            Self::Postgres => Some(plan::InProcessMeasurement::Postgres),
+            Self::Scale => Some(plan::InProcessMeasurement::Scale),
+            Self::Start => Some(plan::InProcessMeasurement::Start),
             Self::Restate | Self::Subscribers | Self::Idle => None,
         }
     }
 
-    fn over_http(self) -> Option<web::Part> {
+    fn over_http(self) -> Option<web::HttpMeasurement> {
         match self {
-            Self::Throughput => Some(web::Part::Throughput),
-            Self::Latency => Some(web::Part::Latency),
-            Self::Postgres => Some(web::Part::Postgres),
-            Self::Restate => Some(web::Part::Restate),
-            Self::Subscribers => Some(web::Part::Subscribers),
-            Self::Idle => Some(web::Part::Idle),
+            Self::Throughput => Some(web::HttpMeasurement::Throughput),
+            Self::Latency => Some(web::HttpMeasurement::Latency),
+            Self::Postgres => Some(web::HttpMeasurement::Postgres),
+            Self::Restate => Some(web::HttpMeasurement::Restate),
+            Self::Subscribers => Some(web::HttpMeasurement::Subscribers),
+            Self::Idle => Some(web::HttpMeasurement::Idle),
             Self::Scale | Self::Start => None,
         }
     }
 }
 
-impl Args {
+impl PeersArgs {
     /// Checks what clap cannot.
     pub fn check(&self) -> Result<(), String> {
         for it in &self.only {
@@ -121,16 +121,16 @@ impl Args {
         Ok(())
     }
 
-    pub fn in_process_parts(&self) -> Vec<plan::Part> {
+    pub fn in_process_parts(&self) -> Vec<plan::InProcessMeasurement> {
         match self.only.as_slice() {
-            [] => plan::Part::ALL.to_vec(),
+            [] => plan::InProcessMeasurement::ALL.to_vec(),
             only => only.iter().filter_map(|it| it.in_process()).collect(),
         }
     }
 
-    pub fn http_parts(&self) -> Vec<web::Part> {
+    pub fn http_parts(&self) -> Vec<web::HttpMeasurement> {
         match self.only.as_slice() {
-            [] => web::Part::ALL.to_vec(),
+            [] => web::HttpMeasurement::ALL.to_vec(),
             only => only.iter().filter_map(|it| it.over_http()).collect(),
         }
     }

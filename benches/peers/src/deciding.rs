@@ -10,9 +10,9 @@ use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 
-use crate::Trouble;
+use crate::BenchError;
 use crate::load::Pace;
-use crate::trackside::{STEPS, Words, step_after};
+use crate::trackside::{CommandTemplates, STEPS, step_after};
 
 /// The number of commands per turn, about that of a full load: they are timed together and share lookups.
 const TOGETHER: u64 = 32;
@@ -21,8 +21,9 @@ const TOGETHER: u64 = 32;
 const BEGUN: Timestamp = Timestamp(1_767_225_600_000);
 
 /// The number of commands per second that one core decides and applies, for tasks that move in turn.
-pub(crate) fn alone(pack: Pack, entities: u64, time: Duration) -> Result<Pace, Trouble> {
-    let mut project = Project { law: Law::new([pack]), view: View::partial(0), words: Words::new(), nth: 0 };
+pub(crate) fn measure_deciding(pack: Pack, entities: u64, time: Duration) -> Result<Pace, BenchError> {
+    let mut project =
+        Project { law: Law::new([pack]), view: View::partial(0), words: CommandTemplates::new(), nth: 0 };
     project.fill(entities)?;
     let mut pace = Pace::default();
     // No task occurs twice in a turn.
@@ -46,13 +47,13 @@ pub(crate) fn alone(pack: Pack, entities: u64, time: Duration) -> Result<Pace, T
 struct Project {
     law: Law,
     view: View,
-    words: Words,
+    words: CommandTemplates,
     nth: u64,
 }
 
 impl Project {
     /// The agents, the tasks and the singletons.
-    fn fill(&mut self, entities: u64) -> Result<(), Trouble> {
+    fn fill(&mut self, entities: u64) -> Result<(), BenchError> {
         for name in self.law.lifecycle_names().to_vec() {
             if let Some(kind) = self.law.newest(&name).filter(|it| it.one).map(|it| it.kind.clone()) {
                 let only = Seed::new(EntityKey { lifecycle: name, id: kind });
@@ -63,7 +64,7 @@ impl Project {
             self.ask(&command)?;
         }
         for n in 0..entities {
-            let task = self.words.seeded(n);
+            let task = self.words.seed_command(n);
             self.ask(&task)?;
             // After a while, tasks are spread over all steps.
             for _ in 0..n % u64::from(STEPS) {
@@ -91,7 +92,7 @@ impl Project {
         command
     }
 
-    fn ask(&mut self, command: &Command) -> Result<(), Trouble> {
+    fn ask(&mut self, command: &Command) -> Result<(), BenchError> {
         if let Some(key) = &command.idempotency_key {
             self.view.load_key(command.key_sender().clone(), key.clone(), None);
         }
@@ -111,9 +112,9 @@ impl Project {
                     return Ok(());
                 }
                 Err(needs) => needs.into_iter().for_each(|it| self.none(it)),
-                Ok(Decision::Refused(refusal)) => return Err(Trouble::other(refusal.detail)),
+                Ok(Decision::Refused(refusal)) => return Err(BenchError::other(refusal.detail)),
                 Ok(Decision::Replayed { .. }) => {
-                    return Err(Trouble::other("a command was not decided as the first of its kind"));
+                    return Err(BenchError::other("a command was not decided as the first of its kind"));
                 }
             }
         }

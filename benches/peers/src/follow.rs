@@ -5,31 +5,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::subject::{Answer, Outcome};
+use crate::subject::{AnswerSender, CommandOutcome};
 
-impl Answer {
+impl AnswerSender {
     /// Passes on the result of a future, on the thread that completes it.
     ///
     /// A future whose waker is dropped before it completes counts as failed.
-    pub fn follow<F>(self, future: F, told: fn(F::Output) -> Outcome)
+    pub fn follow<F>(self, future: F, outcome_of: fn(F::Output) -> CommandOutcome)
     where
         F: Future + Send + 'static,
     {
         let waits = Mutex::new(Some((Box::pin(future), self)));
-        Arc::new(Following { waits, told, again: AtomicBool::new(false) }).go_on();
+        Arc::new(AnswerTask { waits, outcome_of, again: AtomicBool::new(false) }).resume();
     }
 }
 
 /// A future and the answer it is for, until it is complete.
-struct Following<F: Future> {
-    waits: Mutex<Option<(Pin<Box<F>>, Answer)>>,
-    told: fn(F::Output) -> Outcome,
+struct AnswerTask<F: Future> {
+    waits: Mutex<Option<(Pin<Box<F>>, AnswerSender)>>,
+    outcome_of: fn(F::Output) -> CommandOutcome,
     /// Another thread woke this one.
     again: AtomicBool,
 }
 
-impl<F: Future + Send + 'static> Following<F> {
-    fn go_on(self: &Arc<Self>) {
+impl<F: Future + Send + 'static> AnswerTask<F> {
+    fn resume(self: &Arc<Self>) {
         self.again.store(true, Ordering::SeqCst);
         while self.again.load(Ordering::SeqCst) {
             let mut waits = match self.waits.try_lock() {
@@ -42,16 +42,16 @@ impl<F: Future + Send + 'static> Following<F> {
             let waker = Waker::from(Arc::clone(self));
             let Some((mut future, answer)) = waits.take() else { return };
             match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-                Poll::Ready(output) => answer.give((self.told)(output)),
+                Poll::Ready(output) => answer.give((self.outcome_of)(output)),
                 Poll::Pending => *waits = Some((future, answer)),
             }
         }
     }
 }
 
-impl<F: Future + Send + 'static> Wake for Following<F> {
+impl<F: Future + Send + 'static> Wake for AnswerTask<F> {
     fn wake(self: Arc<Self>) {
-        self.go_on();
+        self.resume();
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
     use std::time::Instant;
 
-    use crate::subject::Answered;
+    use crate::subject::TimedAnswer;
 
     /// A future that completes on request; the waker belongs to the completing side.
     #[derive(Default)]
@@ -84,20 +84,20 @@ mod tests {
         it.0.map_or(Poll::Pending, Poll::Ready)
     }
 
-    fn told(value: u8) -> Outcome {
-        if value == 1 { Outcome::Done } else { Outcome::Refused }
+    fn outcome_of(value: u8) -> CommandOutcome {
+        if value == 1 { CommandOutcome::Done } else { CommandOutcome::Refused }
     }
 
-    fn answer() -> (Answer, Receiver<Answered>) {
+    fn answer() -> (AnswerSender, Receiver<TimedAnswer>) {
         let (to, answers) = channel();
-        (Answer::new(to, 0, Instant::now()), answers)
+        (AnswerSender::new(to, 0, Instant::now()), answers)
     }
 
     #[test]
     fn a_complete_future_is_reported_at_once() {
         let (answer, answers) = answer();
-        answer.follow(std::future::ready(2), told);
-        assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Refused);
+        answer.follow(std::future::ready(2), outcome_of);
+        assert_eq!(answers.try_recv().unwrap().outcome, CommandOutcome::Refused);
     }
 
     #[test]
@@ -110,10 +110,10 @@ mod tests {
                 let later = Arc::clone(&later);
                 move || later.complete(1)
             });
-            answer.follow(std::future::poll_fn(move |context| poll(&seen, context)), told);
+            answer.follow(std::future::poll_fn(move |context| poll(&seen, context)), outcome_of);
             completing.join().unwrap();
-            let all: Vec<Outcome> = answers.try_iter().map(|it| it.outcome).collect();
-            assert_eq!(all, [Outcome::Done]);
+            let all: Vec<CommandOutcome> = answers.try_iter().map(|it| it.outcome).collect();
+            assert_eq!(all, [CommandOutcome::Done]);
         }
     }
 
@@ -126,14 +126,14 @@ mod tests {
             context.waker().wake_by_ref();
             if left == 0 { Poll::Ready(1) } else { Poll::Pending }
         });
-        answer.follow(future, told);
-        assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Done);
+        answer.follow(future, outcome_of);
+        assert_eq!(answers.try_recv().unwrap().outcome, CommandOutcome::Done);
     }
 
     #[test]
     fn a_future_whose_waker_is_dropped_fails() {
         let (answer, answers) = answer();
-        answer.follow(std::future::pending(), told);
-        assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Failed);
+        answer.follow(std::future::pending(), outcome_of);
+        assert_eq!(answers.try_recv().unwrap().outcome, CommandOutcome::Failed);
     }
 }

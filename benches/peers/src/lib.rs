@@ -21,5 +21,5 @@ mod trouble;
 pub mod usage;
 pub mod web;
 
-pub use subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
-pub use trouble::Trouble;
+pub use subject::{AnswerSender, CommandOutcome, CommitTotals, LoadCommand, Maker, StoreSize, Subject};
+pub use trouble::BenchError;

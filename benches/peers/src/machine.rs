@@ -78,14 +78,14 @@ fn disk(mounts: &str, folder: &Path) -> String {
 
 /// Measures the processor use of other processes since its creation.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct ProcessorWatch {
     begun: Instant,
     all: u64,
     ours: u64,
     each: BTreeMap<u32, (String, u64)>,
 }
 
-impl Watch {
+impl ProcessorWatch {
     pub(crate) fn begin() -> Self {
         Self { begun: Instant::now(), all: all_ticks(), ours: our_ticks(), each: others() }
     }

@@ -8,20 +8,20 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use bench_peers::load::Pace;
-use bench_peers::plan::{self, Plan};
+use bench_peers::plan::{self, InProcessPlan};
 use bench_peers::report::Report;
 use bench_peers::scratch::Scratch;
-use bench_peers::start::{self, Started};
+use bench_peers::start::{self, StoreStart};
 use bench_peers::table::render;
-use bench_peers::trackside::{PACK, Tracksides};
-use bench_peers::web::append::{Sizes, serve};
+use bench_peers::trackside::{PACK, TracksideMaker};
+use bench_peers::web::append::{AppendSizes, serve};
 use bench_peers::web::{self, Programs};
-use bench_peers::{Maker, Subject, Trouble};
+use bench_peers::{BenchError, Maker, Subject};
 use clap::Parser as _;
 use trackside_runtime::{Options, PackSource};
 use trackside_store::sqlite::SqliteOptions;
 
-use args::Args;
+use args::PeersArgs;
 
 /// The system's allocator is slower, and not the one that `trackside` uses.
 #[global_allocator]
@@ -33,10 +33,10 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 3;
 
 fn main() -> ExitCode {
-    ExitCode::from(run(&Args::parse()))
+    ExitCode::from(run(&PeersArgs::parse()))
 }
 
-fn run(args: &Args) -> u8 {
+fn run(args: &PeersArgs) -> u8 {
     if let Some(folder) = &args.start {
         if !folder.is_dir() {
             eprintln!("{}: there is no such folder", folder.display());
@@ -49,7 +49,7 @@ fn run(args: &Args) -> u8 {
         );
     }
     if let (Some([file, address]), Some([written, size])) = (args.append.as_deref(), args.sizes.as_deref()) {
-        return answer(serve(file, address, Sizes { written: *written, answer: *size }));
+        return answer(serve(file, address, AppendSizes { written: *written, answer: *size }));
     }
     if let Err(message) = args.check() {
         eprintln!("{message}");
@@ -61,7 +61,7 @@ fn run(args: &Args) -> u8 {
     }
 }
 
-fn answer(result: Result<(), Trouble>) -> u8 {
+fn answer(result: Result<(), BenchError>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(trouble) => {
@@ -71,14 +71,14 @@ fn answer(result: Result<(), Trouble>) -> u8 {
     }
 }
 
-fn measure(args: &Args) -> Result<u8, Trouble> {
+fn measure(args: &PeersArgs) -> Result<u8, BenchError> {
     let inside = args.data.clone().unwrap_or_else(|| PathBuf::from("."));
     let scratch = Scratch::make(&inside, args.keep)?;
     let stores = Stores::new()?;
     let show = |what: &str, share: f64| eprint!("\r\u{1b}[2K{:3.0} % {what}", share * 100.0);
     let quiet = |_: &str, _: f64| {};
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let progress: plan::SoFar<'_> = if terminal { &show } else { &quiet };
+    let progress: plan::ShowProgress<'_> = if terminal { &show } else { &quiet };
     let mut report = match args.http {
         true => over_http(args, &stores, scratch.path(), progress)?,
         false => in_process(args, &stores, scratch.path(), progress),
@@ -101,28 +101,28 @@ fn measure(args: &Args) -> Result<u8, Trouble> {
     Ok(u8::from(failed || args.strict && !report.reached()))
 }
 
-fn in_process(args: &Args, stores: &Stores, folder: &Path, progress: plan::SoFar<'_>) -> Report {
-    let plan = Plan {
+fn in_process(args: &PeersArgs, stores: &Stores, folder: &Path, progress: plan::ShowProgress<'_>) -> Report {
+    let plan = InProcessPlan {
         parts: args.in_process_parts(),
         callers: args.callers,
         entities: args.entities,
         time: Duration::from_secs(args.seconds),
         large: args.large,
         small: SMALL.min(args.large).max(u64::from(args.callers)),
-        ..Plan::default()
+        ..InProcessPlan::default()
     };
     plan::run(&plan, stores, folder, progress)
 }
 
 fn over_http(
-    args: &Args,
+    args: &PeersArgs,
     stores: &Stores,
     folder: &Path,
-    progress: plan::SoFar<'_>,
-) -> Result<Report, Trouble> {
+    progress: plan::ShowProgress<'_>,
+) -> Result<Report, BenchError> {
     let parts = args.http_parts();
-    let plan = web::Plan {
-        fetch: args.only.contains(&args::Measurement::Restate),
+    let plan = web::HttpPlan {
+        fetch: args.only.contains(&args::MeasurementArg::Restate),
         parts,
         callers: args.callers,
         entities: args.entities,
@@ -131,10 +131,10 @@ fn over_http(
         turns: 3,
         cache: cache_folder(),
     };
-    let here = std::env::current_exe().map_err(Trouble::other)?;
+    let here = std::env::current_exe().map_err(BenchError::other)?;
     let trackside = args.trackside.clone().unwrap_or_else(|| here.with_file_name("trackside"));
     if !trackside.is_file() {
-        return Err(Trouble::other(format!(
+        return Err(BenchError::other(format!(
             "{} does not exist: run `cargo build --release -p trackside` first, or name the program with --trackside",
             trackside.display()
         )));
@@ -166,7 +166,7 @@ impl Programs for Binaries {
         command
     }
 
-    fn append(&self, file: &Path, address: &Path, sizes: Sizes) -> Command {
+    fn append(&self, file: &Path, address: &Path, sizes: AppendSizes) -> Command {
         let mut command = Command::new(&self.here);
         command.arg("--append").arg(file).arg(address);
         command.arg("--sizes").arg(sizes.written.to_string()).arg(sizes.answer.to_string());
@@ -175,26 +175,26 @@ impl Programs for Binaries {
 }
 
 /// Opens the stores that are measured: the mission pack on SQLite.
-struct Stores(Tracksides);
+struct Stores(TracksideMaker);
 
 impl Stores {
-    fn new() -> Result<Self, Trouble> {
+    fn new() -> Result<Self, BenchError> {
         let pack = mission_pack()?;
-        Ok(Self(Tracksides { pack, options: Options::default(), store: SqliteOptions::default() }))
+        Ok(Self(TracksideMaker { pack, options: Options::default(), store: SqliteOptions::default() }))
     }
 }
 
 /// The files of `packs/mission` in the repository this program was built from.
-fn mission_pack() -> Result<PackSource, Trouble> {
+fn mission_pack() -> Result<PackSource, BenchError> {
     let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     let read = |path: &str| {
         let file = pack.join(path);
-        std::fs::read_to_string(&file).map(|text| (path.to_owned(), text)).map_err(Trouble::file(&file))
+        std::fs::read_to_string(&file).map(|text| (path.to_owned(), text)).map_err(BenchError::file(&file))
     };
     let mut files = vec![read("pack.yaml")?];
     let folder = pack.join("lifecycles");
     let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .map_err(Trouble::file(&folder))?
+        .map_err(BenchError::file(&folder))?
         .flatten()
         .map(|it| format!("lifecycles/{}", it.file_name().to_string_lossy()))
         .collect();
@@ -210,16 +210,16 @@ impl Maker for Stores {
         self.0.name()
     }
 
-    fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble> {
+    fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, BenchError> {
         self.0.open(folder)
     }
 
-    fn decide(&self, entities: u64, time: Duration) -> Option<Result<Pace, Trouble>> {
+    fn decide(&self, entities: u64, time: Duration) -> Option<Result<Pace, BenchError>> {
         self.0.decide(entities, time)
     }
 
-    fn start(&self, folder: &Path) -> Result<Started, Trouble> {
-        let program = std::env::current_exe().map_err(Trouble::file(folder))?;
-        start::apart(Command::new(program).arg("--start").arg(folder))
+    fn start(&self, folder: &Path) -> Result<StoreStart, BenchError> {
+        let program = std::env::current_exe().map_err(BenchError::file(folder))?;
+        start::start_apart(Command::new(program).arg("--start").arg(folder))
     }
 }

@@ -9,16 +9,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::Trouble;
-use crate::control::sqlite::Settings;
-use crate::load::Closed;
-use crate::machine::{self, Machine, Watch};
-use crate::report::{How, Report, Row};
+use crate::BenchError;
+use crate::control::sqlite::SqliteSettings;
+use crate::load::ClosedLoad;
+use crate::machine::{self, Machine, ProcessorWatch};
+use crate::report::{Report, ReportRow, RunParameters};
 use crate::subject::{Maker, Subject};
 
 /// A measurement that can be selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum InProcessMeasurement {
     /// Closed load, beside bare loops on the same disk.
     Throughput,
     /// Half of the peak, on a schedule.
@@ -31,7 +31,7 @@ pub enum Part {
     Start,
 }
 
-impl Part {
+impl InProcessMeasurement {
     pub const ALL: [Self; 5] = [Self::Throughput, Self::Latency, Self::Postgres, Self::Scale, Self::Start];
 
     pub fn name(self) -> &'static str {
@@ -47,9 +47,9 @@ impl Part {
 
 /// The plan of the measurements.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct InProcessPlan {
     /// The measurements; empty means none.
-    pub parts: Vec<Part>,
+    pub parts: Vec<InProcessMeasurement>,
     pub callers: u32,
     pub entities: u64,
     /// For how long each rate is measured; a load on a schedule takes six times as long.
@@ -61,31 +61,31 @@ pub struct Plan {
     /// Turns that a subject and its controls take, so that a busy moment affects both.
     pub turns: u32,
     /// The journal's settings, for the controls.
-    pub settings: Settings,
+    pub settings: SqliteSettings,
 }
 
-impl Default for Plan {
+impl Default for InProcessPlan {
     fn default() -> Self {
         Self {
-            parts: Part::ALL.to_vec(),
+            parts: InProcessMeasurement::ALL.to_vec(),
             callers: 64,
             entities: 100_000,
             time: Duration::from_secs(10),
             large: 1_000_000,
             small: 10_000,
             turns: 3,
-            settings: Settings::default(),
+            settings: SqliteSettings::default(),
         }
     }
 }
 
 /// Receives the current activity and its progress from 0 to 1.
-pub type SoFar<'a> = &'a (dyn Fn(&str, f64) + Sync);
+pub type ShowProgress<'a> = &'a (dyn Fn(&str, f64) + Sync);
 
 /// Runs all measurements of the plan. A failed measurement is a row with the reason.
-pub fn run(plan: &Plan, maker: &dyn Maker, folder: &Path, so_far: SoFar<'_>) -> Report {
+pub fn run(plan: &InProcessPlan, maker: &dyn Maker, folder: &Path, so_far: ShowProgress<'_>) -> Report {
     let bench = Bench { plan, maker, folder, so_far, loads: AtomicU32::new(0) };
-    let how = How {
+    let how = RunParameters {
         seconds: plan.time.as_secs_f64(),
         callers: plan.callers,
         entities: plan.entities,
@@ -93,19 +93,23 @@ pub fn run(plan: &Plan, maker: &dyn Maker, folder: &Path, so_far: SoFar<'_>) -> 
     };
     let subject = maker.name().to_owned();
     let mut report = Report { subject, how, machine: Machine::look(folder), ..Report::default() };
-    let wants = |part: Part| plan.parts.contains(&part);
-    if wants(Part::Throughput) || wants(Part::Latency) || wants(Part::Postgres) {
+    let wants = |part: InProcessMeasurement| plan.parts.contains(&part);
+    if wants(InProcessMeasurement::Throughput)
+        || wants(InProcessMeasurement::Latency)
+        || wants(InProcessMeasurement::Postgres)
+    {
         bench.around_the_peak(&mut report, wants);
     }
-    if wants(Part::Scale) || wants(Part::Start) {
-        let watch = Watch::begin();
+    if wants(InProcessMeasurement::Scale) || wants(InProcessMeasurement::Start) {
+        let watch = ProcessorWatch::begin();
         let folder = bench.folder.join("large");
-        match bench.large(&folder, wants(Part::Scale), &mut report) {
-            Ok(()) if wants(Part::Start) => bench.start(&folder, &mut report),
+        match bench.large(&folder, wants(InProcessMeasurement::Scale), &mut report) {
+            Ok(()) if wants(InProcessMeasurement::Start) => bench.start(&folder, &mut report),
             Ok(()) => {}
             Err(trouble) => {
                 report.rows.push(
-                    Row::new("scale", format!("{}, a large store", maker.name())).failed(trouble.to_string()),
+                    ReportRow::new("scale", format!("{}, a large store", maker.name()))
+                        .failed(trouble.to_string()),
                 );
             }
         }
@@ -117,58 +121,58 @@ pub fn run(plan: &Plan, maker: &dyn Maker, folder: &Path, so_far: SoFar<'_>) -> 
 
 /// A run on its way.
 struct Bench<'a> {
-    plan: &'a Plan,
+    plan: &'a InProcessPlan,
     maker: &'a dyn Maker,
     folder: &'a Path,
-    so_far: SoFar<'a>,
+    so_far: ShowProgress<'a>,
     loads: AtomicU32,
 }
 
 impl Bench<'_> {
     /// The measurements that need the peak, on one store.
-    fn around_the_peak(&self, report: &mut Report, wants: impl Fn(Part) -> bool) {
-        let watch = Watch::begin();
+    fn around_the_peak(&self, report: &mut Report, wants: impl Fn(InProcessMeasurement) -> bool) {
+        let watch = ProcessorWatch::begin();
         let peak = self.store("store", self.plan.entities, 0).and_then(|subject| {
-            let peak = self.peak(subject.as_ref(), wants(Part::Throughput), report)?;
+            let peak = self.peak(subject.as_ref(), wants(InProcessMeasurement::Throughput), report)?;
             Ok((subject, peak))
         });
         report.warnings.extend(watch.end().map(|it| format!("throughput, {it}")));
         let (subject, peak) = match peak {
             Ok(it) => it,
             Err(trouble) => {
-                report.rows.push(Row::new("throughput", self.maker.name()).failed(trouble.to_string()));
+                report.rows.push(ReportRow::new("throughput", self.maker.name()).failed(trouble.to_string()));
                 return;
             }
         };
-        if wants(Part::Latency) {
-            let watch = Watch::begin();
+        if wants(InProcessMeasurement::Latency) {
+            let watch = ProcessorWatch::begin();
             self.latency(subject.as_ref(), peak, report);
             report.warnings.extend(watch.end().map(|it| format!("latency, {it}")));
         }
         drop(subject);
-        if wants(Part::Postgres) {
-            let watch = Watch::begin();
+        if wants(InProcessMeasurement::Postgres) {
+            let watch = ProcessorWatch::begin();
             self.postgres(peak, report);
             report.warnings.extend(watch.end().map(|it| format!("PostgreSQL, {it}")));
         }
     }
 
     /// A new store with data.
-    fn store(&self, name: &str, entities: u64, entries: u64) -> Result<Box<dyn Subject>, Trouble> {
+    fn store(&self, name: &str, entities: u64, entries: u64) -> Result<Box<dyn Subject>, BenchError> {
         self.store_at(&self.folder.join(name), entities, entries)
     }
 
-    fn store_at(&self, folder: &Path, entities: u64, entries: u64) -> Result<Box<dyn Subject>, Trouble> {
-        std::fs::create_dir(folder).map_err(Trouble::file(folder))?;
+    fn store_at(&self, folder: &Path, entities: u64, entries: u64) -> Result<Box<dyn Subject>, BenchError> {
+        std::fs::create_dir(folder).map_err(BenchError::file(folder))?;
         let subject = self.maker.open(folder)?;
         let what = format!("fills a store with {} entities", crate::table::thousands(entities));
-        subject.prepare(crate::Size { entities, entries }, &|share| (self.so_far)(&what, share))?;
+        subject.prepare(crate::StoreSize { entities, entries }, &|share| (self.so_far)(&what, share))?;
         Ok(subject)
     }
 
-    fn callers(&self, time: Duration) -> Closed {
+    fn callers(&self, time: Duration) -> ClosedLoad {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
-        Closed { load: self.next_load(), callers: self.plan.callers, threads: (cores / 2).max(1), time }
+        ClosedLoad { load: self.next_load(), callers: self.plan.callers, threads: (cores / 2).max(1), time }
     }
 
     /// Loads are numbered, so that their commands have names of their own.

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value as Json, json};
 
 use crate::latency::Latency;
-use crate::load::{Pace, Second};
+use crate::load::{LoadSecond, Pace};
 use crate::machine::Machine;
 
 /// All results of a run.
@@ -14,11 +14,11 @@ use crate::machine::Machine;
 pub struct Report {
     /// The name of the measured system.
     pub subject: String,
-    pub how: How,
+    pub how: RunParameters,
     pub machine: Machine,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReportRow>,
     /// Latency on a schedule, second by second.
-    pub seconds: Vec<Second>,
+    pub seconds: Vec<LoadSecond>,
     pub warnings: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Report {
             .iter()
             .map(|it| json!({ "p50Micros": micros(it.p50), "maxMicros": micros(it.max) }))
             .collect();
-        let rows: Vec<Json> = self.rows.iter().map(Row::to_json).collect();
+        let rows: Vec<Json> = self.rows.iter().map(ReportRow::to_json).collect();
         json!({
             "subject": self.subject, "how": self.how, "machine": self.machine, "rows": rows, "latencyBySecond": seconds,
             "warnings": self.warnings, "reached": self.reached(),
@@ -44,7 +44,7 @@ impl Report {
 
 /// The parameters of the run.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct How {
+pub struct RunParameters {
     pub seconds: f64,
     pub callers: u32,
     pub entities: u64,
@@ -53,7 +53,7 @@ pub struct How {
 
 /// One thing that was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct ReportRow {
     /// For machines; stays the same from run to run.
     pub name: &'static str,
     /// For people.
@@ -61,7 +61,7 @@ pub struct Row {
     pub per_second: Option<f64>,
     pub times: Option<Times>,
     pub figure: Option<Figure>,
-    pub aim: Option<Aim>,
+    pub aim: Option<FigureAim>,
     pub note: Option<String>,
     /// The parts of the figure, each in the same unit.
     pub shares: Vec<(String, f64)>,
@@ -69,27 +69,27 @@ pub struct Row {
     pub failed: bool,
 }
 
-impl Row {
+impl ReportRow {
     pub fn new(name: &'static str, what: impl Into<String>) -> Self {
         Self { name, what: what.into(), ..Self::default() }
     }
 
-    pub fn paced(mut self, pace: &Pace) -> Self {
+    pub fn with_pace(mut self, pace: &Pace) -> Self {
         self.per_second = Some(pace.per_second());
-        self.timed(&pace.latency)
+        self.with_latency(&pace.latency)
     }
 
-    pub fn timed(mut self, latency: &Latency) -> Self {
+    pub fn with_latency(mut self, latency: &Latency) -> Self {
         self.times = Some(Times::of(latency));
         self
     }
 
-    pub fn figure(mut self, value: f64, unit: Unit) -> Self {
+    pub fn figure(mut self, value: f64, unit: ReportUnit) -> Self {
         self.figure = Some(Figure { value, unit });
         self
     }
 
-    pub fn aim(mut self, aim: Aim) -> Self {
+    pub fn aim(mut self, aim: FigureAim) -> Self {
         self.aim = Some(aim);
         self
     }
@@ -166,13 +166,13 @@ fn in_micros<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
     pub value: f64,
-    pub unit: Unit,
+    pub unit: ReportUnit,
 }
 
 /// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Unit {
+pub enum ReportUnit {
     /// A multiple of another figure.
     Times,
     Seconds,
@@ -184,12 +184,12 @@ pub enum Unit {
 /// The target of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Aim {
+pub enum FigureAim {
     AtLeast(f64),
     Below(f64),
 }
 
-impl Aim {
+impl FigureAim {
     pub fn holds(self, value: f64) -> bool {
         match self {
             Self::AtLeast(least) => value >= least,
@@ -204,16 +204,19 @@ mod tests {
 
     #[test]
     fn an_aim_is_reached_missed_or_not_known() {
-        let row = || Row::new("x", "x").aim(Aim::AtLeast(0.6));
-        assert_eq!(row().figure(0.6, Unit::Times).reached(), Some(true));
-        assert_eq!(row().figure(0.59, Unit::Times).reached(), Some(false));
+        let row = || ReportRow::new("x", "x").aim(FigureAim::AtLeast(0.6));
+        assert_eq!(row().figure(0.6, ReportUnit::Times).reached(), Some(true));
+        assert_eq!(row().figure(0.59, ReportUnit::Times).reached(), Some(false));
         assert_eq!(row().reached(), None);
         assert_eq!(row().failed("the disk is full").reached(), Some(false));
-        assert_eq!(Row::new("x", "x").aim(Aim::Below(8.0)).figure(8.0, Unit::Times).reached(), Some(false));
+        assert_eq!(
+            ReportRow::new("x", "x").aim(FigureAim::Below(8.0)).figure(8.0, ReportUnit::Times).reached(),
+            Some(false)
+        );
     }
 
     #[test]
     fn a_number_that_is_none_reaches_no_aim() {
-        assert!(!Aim::AtLeast(0.6).holds(f64::NAN) && !Aim::Below(8.0).holds(f64::NAN));
+        assert!(!FigureAim::AtLeast(0.6).holds(f64::NAN) && !FigureAim::Below(8.0).holds(f64::NAN));
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::Trouble;
+use crate::BenchError;
 
 /// Waits until its input ends, which it does when we end, however we end; then removes the folder.
 const GUARD: &str = "trap '' INT TERM HUP; read -r _; rm -rf -- \"$1\"";
@@ -21,11 +21,11 @@ pub struct Scratch {
 
 impl Scratch {
     /// Creates one inside a folder, so on the disk of that folder. A kept one stays there.
-    pub fn make(inside: &Path, keep: bool) -> Result<Self, Trouble> {
+    pub fn make(inside: &Path, keep: bool) -> Result<Self, BenchError> {
         let nth = MADE.fetch_add(1, Ordering::Relaxed);
-        let inside = inside.canonicalize().map_err(Trouble::file(inside))?;
+        let inside = inside.canonicalize().map_err(BenchError::file(inside))?;
         let path = inside.join(format!(".trackside-bench-{}-{nth}", std::process::id()));
-        std::fs::create_dir(&path).map_err(Trouble::file(&path))?;
+        std::fs::create_dir(&path).map_err(BenchError::file(&path))?;
         let mut guard = Command::new("sh");
         guard.args(["-c", GUARD, "guard"]).arg(&path);
         guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use crate::Trouble;
+use crate::BenchError;
 use crate::load::Pace;
-use crate::start::{self, Started};
+use crate::start::{self, StoreStart};
 
 /// Opens subjects, each in a folder of its own.
 pub trait Maker {
@@ -15,19 +15,19 @@ pub trait Maker {
 
     /// Opens the store in a folder, or creates one there. When it returns, commands can be submitted;
     /// dropping the result closes the store.
-    fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble>;
+    fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, BenchError>;
 
     /// The pace at which the same commands are only decided, on one core; none if deciding cannot be
     /// measured alone.
-    fn decide(&self, _entities: u64, _time: Duration) -> Option<Result<Pace, Trouble>> {
+    fn decide(&self, _entities: u64, _time: Duration) -> Option<Result<Pace, BenchError>> {
         None
     }
 
     /// Opens a closed store, submits one command, closes it again.
     ///
     /// Memory is measured best in a process that has done nothing else: a program that can start itself
-    /// does so and calls [`start::here`] there; see [`start::apart`].
-    fn start(&self, folder: &Path) -> Result<Started, Trouble> {
+    /// does so and calls [`start::here`] there; see [`start::start_apart`].
+    fn start(&self, folder: &Path) -> Result<StoreStart, BenchError> {
         start::here(&|it| self.open(it), folder)
     }
 }
@@ -35,19 +35,19 @@ pub trait Maker {
 /// A store with its pipeline, open.
 pub trait Subject: Send + Sync {
     /// Fills the store until it holds this much. `so_far` receives the progress from 0 to 1.
-    fn prepare(&self, size: Size, so_far: &dyn Fn(f64)) -> Result<(), Trouble>;
+    fn prepare(&self, size: StoreSize, so_far: &dyn Fn(f64)) -> Result<(), BenchError>;
 
     /// Submits a command and does not wait: `answer` is given once the command is durable, on any
-    /// thread. A full queue is answered at once with [`Outcome::Overloaded`].
+    /// thread. A full queue is answered at once with [`CommandOutcome::Overloaded`].
     ///
-    /// [`Ask::entity`] selects the entity. In a closed load, no entity has two commands at a time.
-    fn submit(&self, ask: Ask, answer: Answer);
+    /// [`LoadCommand::entity`] selects the entity. In a closed load, no entity has two commands at a time.
+    fn submit(&self, ask: LoadCommand, answer: AnswerSender);
 
     /// Waits until all background work is done, so that the next measurement runs alone.
     fn settle(&self) {}
 
     /// Totals since the store was opened. Called between loads, when all is answered.
-    fn figures(&self) -> Figures;
+    fn figures(&self) -> CommitTotals;
 
     /// The number of entities in the store.
     fn entities(&self) -> u64;
@@ -60,7 +60,7 @@ pub trait Subject: Send + Sync {
 
 /// The size of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct StoreSize {
     pub entities: u64,
     /// Entries of the journal, at least.
     pub entries: u64,
@@ -68,7 +68,7 @@ pub struct Size {
 
 /// The place of a command in a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct LoadCommand {
     /// The number of the load. With `caller` and `nth` it names the command, as an idempotency key.
     pub load: u32,
     pub caller: u32,
@@ -77,7 +77,7 @@ pub struct Ask {
     pub nth: u64,
 }
 
-impl Ask {
+impl LoadCommand {
     /// The index of this command's entity among `entities`.
     ///
     /// Each caller has its own entities and visits all of them in scattered order before it starts again:
@@ -87,12 +87,12 @@ impl Ask {
         let own = entities.saturating_sub(caller).div_ceil(callers).max(1);
         // Each load begins at another entity, or the first ones would be visited more often than the last.
         let nth = self.nth.wrapping_add(u64::from(self.load) * 611_953) % own;
-        (caller + callers * scattered(nth, own)) % entities.max(1)
+        (caller + callers * scatter(nth, own)) % entities.max(1)
     }
 }
 
 /// The `nth` of 0 to `of`, each once, far from the one before.
-fn scattered(nth: u64, of: u64) -> u64 {
+fn scatter(nth: u64, of: u64) -> u64 {
     // A prime larger than any number of entities: it has no divisor in common with any.
     const PRIME: u128 = 2_654_435_761;
     (u128::from(nth) * PRIME % u128::from(of)) as u64
@@ -100,7 +100,7 @@ fn scattered(nth: u64, of: u64) -> u64 {
 
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// Accepted and durable.
     Done,
     /// Refused by the law.
@@ -113,8 +113,8 @@ pub enum Outcome {
 
 /// The receiver of the answer to one command.
 #[derive(Debug)]
-pub struct Answer {
-    pub(crate) to: Sender<Answered>,
+pub struct AnswerSender {
+    pub(crate) to: Sender<TimedAnswer>,
     pub(crate) caller: u32,
     pub(crate) since: Instant,
     pub(crate) given: bool,
@@ -122,42 +122,42 @@ pub struct Answer {
 
 /// An answer on its way to the counter.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answered {
+pub(crate) struct TimedAnswer {
     pub(crate) caller: u32,
     pub(crate) since: Instant,
     pub(crate) at: Instant,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: CommandOutcome,
 }
 
-impl Answer {
-    pub(crate) fn new(to: Sender<Answered>, caller: u32, since: Instant) -> Self {
+impl AnswerSender {
+    pub(crate) fn new(to: Sender<TimedAnswer>, caller: u32, since: Instant) -> Self {
         Self { to, caller, since, given: false }
     }
 
-    pub fn give(mut self, outcome: Outcome) {
+    pub fn give(mut self, outcome: CommandOutcome) {
         self.send(outcome);
     }
 
-    fn send(&mut self, outcome: Outcome) {
+    fn send(&mut self, outcome: CommandOutcome) {
         self.given = true;
-        let answered = Answered { caller: self.caller, since: self.since, at: Instant::now(), outcome };
+        let answered = TimedAnswer { caller: self.caller, since: self.since, at: Instant::now(), outcome };
         // The receiver may be gone; then the answer is dropped.
         let _ = self.to.send(answered);
     }
 }
 
 /// A dropped answer counts as failed, not as missing.
-impl Drop for Answer {
+impl Drop for AnswerSender {
     fn drop(&mut self) {
         if !self.given {
-            self.send(Outcome::Failed);
+            self.send(CommandOutcome::Failed);
         }
     }
 }
 
 /// Committed totals since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct CommitTotals {
     pub commands: u64,
     /// Entries of the journal; a command may make several.
     pub entries: u64,
@@ -170,7 +170,7 @@ pub struct Figures {
     pub hash_bytes: u64,
 }
 
-impl Figures {
+impl CommitTotals {
     /// The difference to `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -210,12 +210,12 @@ mod tests {
             for caller in 0..callers {
                 let own = (entities - u64::from(caller)).div_ceil(u64::from(callers));
                 for nth in 0..own {
-                    let entity = Ask { load: 0, caller, callers, nth }.entity(entities);
+                    let entity = LoadCommand { load: 0, caller, callers, nth }.entity(entities);
                     assert!(entity < entities, "{entity} of {entities}");
                     assert!(seen.insert(entity), "{entity} twice, of {entities} with {callers} callers");
                 }
-                let again = Ask { load: 0, caller, callers, nth: own }.entity(entities);
-                assert_eq!(again, Ask { load: 0, caller, callers, nth: 0 }.entity(entities));
+                let again = LoadCommand { load: 0, caller, callers, nth: own }.entity(entities);
+                assert_eq!(again, LoadCommand { load: 0, caller, callers, nth: 0 }.entity(entities));
             }
             assert_eq!(seen.len() as u64, entities);
         }
@@ -223,23 +223,23 @@ mod tests {
 
     #[test]
     fn neighbours_are_not_asked_for_in_turn() {
-        let visit = |nth| Ask { load: 0, caller: 0, callers: 1, nth }.entity(100_000);
+        let visit = |nth| LoadCommand { load: 0, caller: 0, callers: 1, nth }.entity(100_000);
         assert!((0..1_000).all(|nth| visit(nth).abs_diff(visit(nth + 1)) > 1_000));
     }
 
     #[test]
     fn an_answer_that_is_dropped_has_failed() {
         let (to, answers) = std::sync::mpsc::channel();
-        drop(Answer::new(to.clone(), 3, Instant::now()));
-        Answer::new(to, 4, Instant::now()).give(Outcome::Done);
+        drop(AnswerSender::new(to.clone(), 3, Instant::now()));
+        AnswerSender::new(to, 4, Instant::now()).give(CommandOutcome::Done);
         let all: Vec<_> = answers.iter().map(|it| (it.caller, it.outcome)).collect();
-        assert_eq!(all, [(3, Outcome::Failed), (4, Outcome::Done)]);
+        assert_eq!(all, [(3, CommandOutcome::Failed), (4, CommandOutcome::Done)]);
     }
 
     #[test]
     fn figures_of_a_load_are_a_difference() {
-        let before = Figures { commands: 10, entries: 12, commits: 5, ..Figures::default() };
-        let after = Figures { commands: 110, entries: 132, commits: 7, payload_bytes: 9, ..before };
+        let before = CommitTotals { commands: 10, entries: 12, commits: 5, ..CommitTotals::default() };
+        let after = CommitTotals { commands: 110, entries: 132, commits: 7, payload_bytes: 9, ..before };
         let load = after.since(&before);
         assert_eq!((load.commands, load.entries, load.commits, load.payload_bytes), (100, 120, 2, 9));
     }

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use crate::load::Second;
-use crate::report::{Aim, Figure, Report, Row, Unit};
+use crate::load::LoadSecond;
+use crate::report::{Figure, FigureAim, Report, ReportRow, ReportUnit};
 
 /// The role of a piece of text; the printer chooses the colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextRole {
     Good,
     Bad,
     Aside,
 }
 
 /// Paints a text, or leaves it as it is.
-pub type Paint<'a> = &'a dyn Fn(&str, Tone) -> String;
+pub type Paint<'a> = &'a dyn Fn(&str, TextRole) -> String;
 
 const HEAD: [&str; 7] = ["", "per second", "p50", "p99", "figure", "aim", "reached"];
 
@@ -32,7 +32,7 @@ pub fn render(report: &Report, columns: usize, paint: Paint<'_>) -> String {
             machine.load_before,
             machine.load_after
         ),
-        Tone::Aside,
+        TextRole::Aside,
     )];
     let rows: Vec<[String; 7]> = report.rows.iter().map(cells).collect();
     let mut widths = HEAD.map(|it| it.chars().count());
@@ -41,20 +41,20 @@ pub fn render(report: &Report, columns: usize, paint: Paint<'_>) -> String {
             *width = (*width).max(cell.chars().count());
         }
     }
-    lines.push(paint(&joined(&HEAD.map(str::to_owned), &widths), Tone::Aside));
+    lines.push(paint(&join_cells(&HEAD.map(str::to_owned), &widths), TextRole::Aside));
     for (cells, row) in rows.iter().zip(&report.rows) {
-        let line = joined(cells, &widths);
+        let line = join_cells(cells, &widths);
         lines.push(match row.reached() {
-            Some(true) => with_last(&line, "yes", Tone::Good, paint),
-            Some(false) => with_last(&line, "no", Tone::Bad, paint),
+            Some(true) => with_last(&line, "yes", TextRole::Good, paint),
+            Some(false) => with_last(&line, "no", TextRole::Bad, paint),
             None => line,
         });
         if !row.shares.is_empty() {
             let shares: Vec<String> = row.shares.iter().map(|(name, it)| format!("{name} {it:.1}")).collect();
-            lines.push(paint(&format!("    {}", shares.join(" · ")), Tone::Aside));
+            lines.push(paint(&format!("    {}", shares.join(" · ")), TextRole::Aside));
         }
         if let Some(note) = &row.note {
-            let tone = if row.failed { Tone::Bad } else { Tone::Aside };
+            let tone = if row.failed { TextRole::Bad } else { TextRole::Aside };
             lines.push(paint(&format!("    {note}"), tone));
         }
     }
@@ -62,11 +62,11 @@ pub fn render(report: &Report, columns: usize, paint: Paint<'_>) -> String {
         lines.push(String::new());
         lines.extend(plot(&report.seconds, columns.saturating_sub(8).max(10)));
     }
-    lines.extend(report.warnings.iter().map(|it| paint(it, Tone::Bad)));
+    lines.extend(report.warnings.iter().map(|it| paint(it, TextRole::Bad)));
     lines.join("\n")
 }
 
-fn cells(row: &Row) -> [String; 7] {
+fn cells(row: &ReportRow) -> [String; 7] {
     let reached = match row.reached() {
         Some(true) => "yes",
         Some(false) => "no",
@@ -84,7 +84,7 @@ fn cells(row: &Row) -> [String; 7] {
 }
 
 /// The first cell to the left, the others to the right.
-fn joined(cells: &[String; 7], widths: &[usize; 7]) -> String {
+fn join_cells(cells: &[String; 7], widths: &[usize; 7]) -> String {
     let mut line = String::new();
     for (nth, (cell, width)) in cells.iter().zip(widths).enumerate() {
         if nth == 0 {
@@ -96,7 +96,7 @@ fn joined(cells: &[String; 7], widths: &[usize; 7]) -> String {
     line.trim_end().to_owned()
 }
 
-fn with_last(line: &str, last: &str, tone: Tone, paint: Paint<'_>) -> String {
+fn with_last(line: &str, last: &str, tone: TextRole, paint: Paint<'_>) -> String {
     line.strip_suffix(last).map_or_else(|| line.to_owned(), |it| format!("{it}{}", paint(last, tone)))
 }
 
@@ -127,30 +127,30 @@ pub fn time(time: Duration) -> String {
 
 fn figure(figure: Figure) -> String {
     match figure.unit {
-        Unit::Times => format!("× {:.2}", figure.value),
-        Unit::Seconds => format!("{:.2} s", figure.value),
-        Unit::Micros => format!("{:.1} µs", figure.value),
-        Unit::Megabytes => format!("{:.1} MB", figure.value),
-        Unit::Bytes => format!("{} B", thousands(figure.value.round() as u64)),
+        ReportUnit::Times => format!("× {:.2}", figure.value),
+        ReportUnit::Seconds => format!("{:.2} s", figure.value),
+        ReportUnit::Micros => format!("{:.1} µs", figure.value),
+        ReportUnit::Megabytes => format!("{:.1} MB", figure.value),
+        ReportUnit::Bytes => format!("{} B", thousands(figure.value.round() as u64)),
     }
 }
 
-fn aim(aim: Aim, unit: Option<Unit>) -> String {
+fn aim(aim: FigureAim, unit: Option<ReportUnit>) -> String {
     let (word, number) = match aim {
-        Aim::AtLeast(it) => ("at least", it),
-        Aim::Below(it) => ("below", it),
+        FigureAim::AtLeast(it) => ("at least", it),
+        FigureAim::Below(it) => ("below", it),
     };
     match unit {
-        Some(Unit::Seconds) => format!("{word} {number} s"),
-        Some(Unit::Micros) => format!("{word} {number} µs"),
-        Some(Unit::Megabytes) => format!("{word} {number} MB"),
-        Some(Unit::Bytes) => format!("{word} {} B", thousands(number as u64)),
-        Some(Unit::Times) | None => format!("{word} {number}"),
+        Some(ReportUnit::Seconds) => format!("{word} {number} s"),
+        Some(ReportUnit::Micros) => format!("{word} {number} µs"),
+        Some(ReportUnit::Megabytes) => format!("{word} {number} MB"),
+        Some(ReportUnit::Bytes) => format!("{word} {} B", thousands(number as u64)),
+        Some(ReportUnit::Times) | None => format!("{word} {number}"),
     }
 }
 
 /// Two lines of bars on one scale, the slowest of each second above the middle one.
-fn plot(seconds: &[Second], width: usize) -> Vec<String> {
+fn plot(seconds: &[LoadSecond], width: usize) -> Vec<String> {
     let each = seconds.len().div_ceil(width.max(1)).max(1);
     let slowest: Vec<f64> = seconds.chunks(each).map(|it| largest(it.iter().map(|it| it.max))).collect();
     let middle: Vec<f64> = seconds.chunks(each).map(|it| largest(it.iter().map(|it| it.p50))).collect();
@@ -200,20 +200,31 @@ mod tests {
         report.machine.cores = 2;
         report.machine.system = "linux 6".to_owned();
         report.machine.disk = "ext4 on /dev/a at /".to_owned();
-        let mut measured = Row::new("throughput", "trackside, 64 callers").timed(&latency);
+        let mut measured = ReportRow::new("throughput", "trackside, 64 callers").with_latency(&latency);
         measured.per_second = Some(41_234.4);
         report.rows.push(measured.note("batches of 31.2 commands"));
-        report.rows.push(Row::new("a", "of SQLite").figure(0.694, Unit::Times).aim(Aim::AtLeast(0.6)));
-        report.rows.push(Row::new("b", "start").figure(3.5, Unit::Seconds).aim(Aim::Below(3.0)));
+        report.rows.push(
+            ReportRow::new("a", "of SQLite").figure(0.694, ReportUnit::Times).aim(FigureAim::AtLeast(0.6)),
+        );
         report
             .rows
-            .push(Row::new("c", "memory of an entity").figure(812.0, Unit::Bytes).aim(Aim::Below(1_024.0)));
+            .push(ReportRow::new("b", "start").figure(3.5, ReportUnit::Seconds).aim(FigureAim::Below(3.0)));
+        report.rows.push(
+            ReportRow::new("c", "memory of an entity")
+                .figure(812.0, ReportUnit::Bytes)
+                .aim(FigureAim::Below(1_024.0)),
+        );
         let shares = vec![("http".to_owned(), 30.25), ("decider".to_owned(), 11.0)];
-        report.rows.push(Row::new("f", "time of a command").figure(41.25, Unit::Micros).shares(shares));
-        report.rows.push(Row::new("g", "idle").figure(41.26, Unit::Megabytes).aim(Aim::Below(60.0)));
-        report.rows.push(Row::new("d", "of PostgreSQL").note("not installed"));
-        report.rows.push(Row::new("e", "scale").failed("the disk is full"));
-        let second = |p50, max| Second { p50: Duration::from_micros(p50), max: Duration::from_micros(max) };
+        report
+            .rows
+            .push(ReportRow::new("f", "time of a command").figure(41.25, ReportUnit::Micros).shares(shares));
+        report.rows.push(
+            ReportRow::new("g", "idle").figure(41.26, ReportUnit::Megabytes).aim(FigureAim::Below(60.0)),
+        );
+        report.rows.push(ReportRow::new("d", "of PostgreSQL").note("not installed"));
+        report.rows.push(ReportRow::new("e", "scale").failed("the disk is full"));
+        let second =
+            |p50, max| LoadSecond { p50: Duration::from_micros(p50), max: Duration::from_micros(max) };
         report.seconds = vec![second(500, 900), second(500, 64_000), second(700, 1_000)];
         report.warnings.push("noisy: other processes used 1.2 cores meanwhile (rustc)".to_owned());
         insta::assert_snapshot!(plain(&report));
@@ -223,7 +234,7 @@ mod tests {
     #[test]
     fn many_seconds_fit_and_none_of_the_slow_ones_is_lost() {
         let mut seconds =
-            vec![Second { p50: Duration::from_micros(100), max: Duration::from_micros(200) }; 300];
+            vec![LoadSecond { p50: Duration::from_micros(100), max: Duration::from_micros(200) }; 300];
         seconds[177].max = Duration::from_millis(90);
         let lines = plot(&seconds, 60);
         assert!(lines.iter().skip(1).all(|it| it.chars().count() <= 67), "{lines:?}");

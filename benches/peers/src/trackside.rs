@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask as Asked, Command, Seed};
+use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{CommandAnswer, Failure, Figures as Counted, Options, PackSource, Runtime};
+use trackside_runtime::{CommandAnswer, Failure, Figures, Options, PackSource, Runtime};
 use trackside_store::sqlite::{Sqlite, SqliteOptions};
 
 use crate::load::Pace;
-use crate::subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
-use crate::{Trouble, deciding};
+use crate::subject::{AnswerSender, CommandOutcome, CommitTotals, LoadCommand, Maker, StoreSize, Subject};
+use crate::{BenchError, deciding};
 
 /// The number of agents that share the tasks.
 pub(crate) const AGENTS: u64 = 256;
@@ -35,10 +35,10 @@ timers:
 const TASK: &str = "lifecycles/task.yaml";
 
 /// The pack with a timer that every command of the load restarts.
-fn timed(pack: &PackSource) -> Result<PackSource, Trouble> {
+fn with_clock(pack: &PackSource) -> Result<PackSource, BenchError> {
     let mut pack = pack.clone();
     let task = pack.files.iter_mut().find(|(path, _)| path == TASK);
-    let (_, text) = task.ok_or_else(|| Trouble::other(format!("the pack has no {TASK}")))?;
+    let (_, text) = task.ok_or_else(|| BenchError::other(format!("the pack has no {TASK}")))?;
     text.push_str(CLOCK);
     Ok(pack)
 }
@@ -46,38 +46,38 @@ fn timed(pack: &PackSource) -> Result<PackSource, Trouble> {
 /// The folder beside a store that holds its pack, for a server that opens the store later.
 pub const PACK: &str = "pack";
 
-fn lay_down(pack: &PackSource, folder: &Path) -> Result<(), Trouble> {
+fn lay_down(pack: &PackSource, folder: &Path) -> Result<(), BenchError> {
     for (path, text) in &pack.files {
         let file = folder.join(PACK).join(path);
         if let Some(parent) = file.parent() {
-            std::fs::create_dir_all(parent).map_err(Trouble::file(parent))?;
+            std::fs::create_dir_all(parent).map_err(BenchError::file(parent))?;
         }
-        std::fs::write(&file, text).map_err(Trouble::file(&file))?;
+        std::fs::write(&file, text).map_err(BenchError::file(&file))?;
     }
     Ok(())
 }
 
 /// Opens stores of Trackside.
 #[derive(Clone, Debug)]
-pub struct Tracksides {
+pub struct TracksideMaker {
     /// The mission pack; its tasks get a clock.
     pub pack: PackSource,
     pub options: Options,
     pub store: SqliteOptions,
 }
 
-impl Maker for Tracksides {
+impl Maker for TracksideMaker {
     fn name(&self) -> &str {
         "Trackside"
     }
 
-    fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble> {
+    fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, BenchError> {
         Ok(Box::new(Project::open(self, folder)?))
     }
 
-    fn decide(&self, entities: u64, time: Duration) -> Option<Result<Pace, Trouble>> {
-        let pack = timed(&self.pack).and_then(|it| it.compile().map_err(Trouble::other));
-        Some(pack.and_then(|(pack, _)| deciding::alone(pack, entities, time)))
+    fn decide(&self, entities: u64, time: Duration) -> Option<Result<Pace, BenchError>> {
+        let pack = with_clock(&self.pack).and_then(|it| it.compile().map_err(BenchError::other));
+        Some(pack.and_then(|(pack, _)| deciding::measure_deciding(pack, entities, time)))
     }
 }
 
@@ -93,11 +93,11 @@ struct Project {
     entities: AtomicU64,
     /// The next step of each task.
     next: std::sync::RwLock<Arc<Vec<AtomicU8>>>,
-    words: Words,
+    words: CommandTemplates,
 }
 
 /// The contents of every command, made once.
-pub(crate) struct Words {
+pub(crate) struct CommandTemplates {
     agents: Vec<Actor>,
     pub lead: Actor,
     lifecycle: Name,
@@ -106,17 +106,17 @@ pub(crate) struct Words {
 }
 
 impl Project {
-    fn open(maker: &Tracksides, folder: &Path) -> Result<Self, Trouble> {
-        let store = Sqlite::open(folder, maker.store.clone()).map_err(Trouble::other)?;
-        let pack = timed(&maker.pack)?;
+    fn open(maker: &TracksideMaker, folder: &Path) -> Result<Self, BenchError> {
+        let store = Sqlite::open(folder, maker.store.clone()).map_err(BenchError::other)?;
+        let pack = with_clock(&maker.pack)?;
         lay_down(&pack, folder)?;
         let runtime = Runtime::start(Arc::new(store), &[pack], maker.options.clone());
-        let runtime = Arc::new(runtime.map_err(Trouble::other)?);
+        let runtime = Arc::new(runtime.map_err(BenchError::other)?);
         let known = std::fs::read_to_string(folder.join(SIZE)).ok().and_then(|it| it.trim().parse().ok());
         let entities: u64 = known.unwrap_or(0);
         let next = std::sync::RwLock::new(Arc::new(steps(entities, UNKNOWN)));
         let (folder, entities) = (folder.to_owned(), AtomicU64::new(entities));
-        Ok(Self { runtime, folder, entities, next, words: Words::new() })
+        Ok(Self { runtime, folder, entities, next, words: CommandTemplates::new() })
     }
 
     /// The next step of a task, from its state.
@@ -126,13 +126,13 @@ impl Project {
     }
 
     /// Submits many, a few at a time, and waits for all.
-    fn all(&self, commands: impl Iterator<Item = Command>, so_far: &dyn Fn(u64)) -> Result<(), Trouble> {
+    fn all(&self, commands: impl Iterator<Item = Command>, so_far: &dyn Fn(u64)) -> Result<(), BenchError> {
         let mut waiting = std::collections::VecDeque::new();
-        let gateway = self.runtime.gateway().map_err(Trouble::other)?;
+        let gateway = self.runtime.gateway().map_err(BenchError::other)?;
         let mut done = 0;
-        let settle = |one: trackside_runtime::Pending| match one.wait().map_err(Trouble::other)? {
+        let settle = |one: trackside_runtime::Pending| match one.wait().map_err(BenchError::other)? {
             CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(()),
-            CommandAnswer::Refused(refusal) => Err(Trouble::other(refusal.detail)),
+            CommandAnswer::Refused(refusal) => Err(BenchError::other(refusal.detail)),
         };
         for command in commands {
             let mut command = Some(command);
@@ -146,7 +146,7 @@ impl Project {
                         }
                         command = Some(it);
                     }
-                    Err(failure) => return Err(Trouble::other(failure)),
+                    Err(failure) => return Err(BenchError::other(failure)),
                 }
             }
             if waiting.len() >= FILLING {
@@ -164,7 +164,7 @@ impl Project {
 }
 
 impl Subject for Project {
-    fn prepare(&self, size: Size, so_far: &dyn Fn(f64)) -> Result<(), Trouble> {
+    fn prepare(&self, size: StoreSize, so_far: &dyn Fn(f64)) -> Result<(), BenchError> {
         let known = self.entities.load(Ordering::Relaxed);
         let seq = self.runtime.seq();
         let new = size.entities.saturating_sub(known);
@@ -173,7 +173,7 @@ impl Subject for Project {
         if known == 0 {
             self.all(self.words.agents(), &|_| {})?;
         }
-        let tasks = (known..size.entities).map(|n| self.words.seeded(n));
+        let tasks = (known..size.entities).map(|n| self.words.seed_command(n));
         self.all(tasks, &|done| so_far(done as f64 / whole))?;
         let edit = |n: u64| {
             let fields: Fields = [("priority", Value::Int((n % 4) as i64 + 1))].into_iter().collect();
@@ -191,10 +191,10 @@ impl Subject for Project {
         *self.next.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
             Arc::new(steps(size.entities.max(known), if known == 0 { 0 } else { UNKNOWN }));
         std::fs::write(self.folder.join(SIZE), size.entities.max(known).to_string())
-            .map_err(Trouble::file(&self.folder))?;
+            .map_err(BenchError::file(&self.folder))?;
         self.settle();
         match self.pending_timers() {
-            timers if timers < size.entities => Err(Trouble::other(format!(
+            timers if timers < size.entities => Err(BenchError::other(format!(
                 "of {} tasks only {timers} have a timer that runs",
                 size.entities
             ))),
@@ -202,7 +202,7 @@ impl Subject for Project {
         }
     }
 
-    fn submit(&self, ask: Ask, answer: Answer) {
+    fn submit(&self, ask: LoadCommand, answer: AnswerSender) {
         let entities = self.entities.load(Ordering::Relaxed);
         let n = ask.entity(entities);
         let next = self.next.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
@@ -212,7 +212,7 @@ impl Subject for Project {
         };
         let mut command = self.words.command(step, self.words.task(n), n);
         command.idempotency_key = Some(Name::from(format!("{}-{}-{}", ask.load, ask.caller, ask.nth)));
-        let Ok(gateway) = self.runtime.gateway() else { return answer.give(Outcome::Failed) };
+        let Ok(gateway) = self.runtime.gateway() else { return answer.give(CommandOutcome::Failed) };
         // Separate from the answer, which must be given in either case.
         let answer = Arc::new(std::sync::Mutex::new(Some(answer)));
         let given = answer.clone();
@@ -229,19 +229,19 @@ impl Subject for Project {
                     if let Some(step) = next.get(n as usize) {
                         step.store(step_after(state), Ordering::Relaxed);
                     }
-                    Outcome::Done
+                    CommandOutcome::Done
                 }
-                Ok(CommandAnswer::Replayed { .. }) => Outcome::Done,
-                Ok(CommandAnswer::Refused(_)) => Outcome::Refused,
-                Err(Failure::Overloaded(_)) => Outcome::Overloaded,
-                Err(_) => Outcome::Failed,
+                Ok(CommandAnswer::Replayed { .. }) => CommandOutcome::Done,
+                Ok(CommandAnswer::Refused(_)) => CommandOutcome::Refused,
+                Err(Failure::Overloaded(_)) => CommandOutcome::Overloaded,
+                Err(_) => CommandOutcome::Failed,
             });
         });
         if let Err(failure) = handed {
             give(if matches!(failure, Failure::Overloaded(_)) {
-                Outcome::Overloaded
+                CommandOutcome::Overloaded
             } else {
-                Outcome::Failed
+                CommandOutcome::Failed
             });
         }
     }
@@ -252,18 +252,18 @@ impl Subject for Project {
         }
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> CommitTotals {
         let counted = self.runtime.figures();
-        let payloads = Counted::get(&counted.payloads);
-        Figures {
-            commands: Counted::get(&counted.commands),
-            entries: Counted::get(&counted.entries),
-            commits: Counted::get(&counted.commits),
-            largest_batch: Counted::get(&counted.largest_commit),
-            header_bytes: Counted::get(&counted.header_bytes),
-            payload_bytes: Counted::get(&counted.payload_bytes),
+        let payloads = Figures::get(&counted.payloads);
+        CommitTotals {
+            commands: Figures::get(&counted.commands),
+            entries: Figures::get(&counted.entries),
+            commits: Figures::get(&counted.commits),
+            largest_batch: Figures::get(&counted.largest_commit),
+            header_bytes: Figures::get(&counted.header_bytes),
+            payload_bytes: Figures::get(&counted.payload_bytes),
             digest_bytes: payloads * 32,
-            hash_bytes: Counted::get(&counted.entries) * 32,
+            hash_bytes: Figures::get(&counted.entries) * 32,
         }
     }
 
@@ -290,7 +290,7 @@ pub(crate) fn step_after(state: &str) -> u8 {
     }
 }
 
-impl Words {
+impl CommandTemplates {
     pub fn new() -> Self {
         let agent = |n| Actor::new(format!("agent-{n}"), ActorKind::Agent).with_roles(["specialist"]);
         let bullets = ["Read it", "Write it", "Check it"].map(Value::from).to_vec();
@@ -321,7 +321,7 @@ impl Words {
     }
 
     /// Creates a task that is assigned to an agent.
-    pub fn seeded(&self, n: u64) -> Command {
+    pub fn seed_command(&self, n: u64) -> Command {
         let agent = Value::list(vec![Value::from(&self.agent(n).id)]);
         let fields =
             [("title", Value::from("Write the page")), ("assigneeIds", agent), ("type", Value::from("DOCS"))];
@@ -343,5 +343,5 @@ impl Words {
 
 fn seed(key: EntityKey, state: &str, fields: Fields) -> Command {
     let seed = Seed { state: Some(Name::new(state)), fields, ..Seed::new(key) };
-    Command::new(Actor::new("bench", ActorKind::System), Asked::Seed(seed))
+    Command::new(Actor::new("bench", ActorKind::System), Ask::Seed(seed))
 }

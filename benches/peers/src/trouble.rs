@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The reason why a measurement stopped, with the next step.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum BenchError {
     #[error("{path}: {error}")]
     File { path: PathBuf, error: std::io::Error },
     #[error("SQLite: {0}")]
@@ -22,7 +22,7 @@ pub enum Trouble {
     NotAccepted { refused: u64, asked: u64, why: String },
 }
 
-impl Trouble {
+impl BenchError {
     /// An error of the subject.
     pub fn other(why: impl std::fmt::Display) -> Self {
         Self::Subject(why.to_string())

@@ -9,13 +9,13 @@ const TICK: f64 = 0.01;
 
 /// Processor time, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
+pub struct ProcessorTime {
     pub all: f64,
     /// The part that the system used for us: sockets, files, wake-ups.
     pub system: f64,
 }
 
-impl Spent {
+impl ProcessorTime {
     fn of(line: &str) -> Option<(String, Self)> {
         let (name, all) = ticks(line, 2)?;
         let (_, user) = ticks(line, 1)?;
@@ -43,13 +43,13 @@ impl Spent {
 /// The processor time of every thread of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
-    whole: Spent,
-    threads: BTreeMap<u32, (String, Spent)>,
+    whole: ProcessorTime,
+    threads: BTreeMap<u32, (String, ProcessorTime)>,
 }
 
 impl Usage {
     pub fn of(process: u32) -> Self {
-        let read = |path: String| std::fs::read_to_string(path).ok().and_then(|it| Spent::of(&it));
+        let read = |path: String| std::fs::read_to_string(path).ok().and_then(|it| ProcessorTime::of(&it));
         let listed = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
         let ids = listed.filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok());
         let threads =
@@ -83,10 +83,10 @@ fn group(name: &str) -> &str {
 
 /// Processor time by the name of threads.
 #[derive(Clone, Debug, Default)]
-pub struct Groups(BTreeMap<String, Spent>);
+pub struct Groups(BTreeMap<String, ProcessorTime>);
 
 impl Groups {
-    pub fn put(&mut self, name: &str, spent: &Spent) {
+    pub fn put(&mut self, name: &str, spent: &ProcessorTime) {
         self.0.entry(name.to_owned()).or_default().add(spent);
     }
 
@@ -96,15 +96,15 @@ impl Groups {
         }
     }
 
-    pub fn total(&self) -> Spent {
-        let mut total = Spent::default();
+    pub fn total(&self) -> ProcessorTime {
+        let mut total = ProcessorTime::default();
         self.0.values().for_each(|it| total.add(it));
         total
     }
 
     /// Microseconds per command, largest first; negligible ones are left out.
     pub fn micros(&self, commands: f64) -> Vec<(String, f64)> {
-        let each = |it: &Spent| it.all * 1e6 / commands.max(1.0);
+        let each = |it: &ProcessorTime| it.all * 1e6 / commands.max(1.0);
         let all = self.0.iter().map(|(name, spent)| (name.clone(), each(spent)));
         let mut all: Vec<(String, f64)> = all.filter(|(_, it)| *it >= 0.05).collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn usage(whole: f64, threads: &[(u32, &str, f64)]) -> Usage {
-        let spent = |all: f64| Spent { all, system: all / 2.0 };
+        let spent = |all: f64| ProcessorTime { all, system: all / 2.0 };
         let threads = threads.iter().map(|(id, name, all)| (*id, ((*name).to_owned(), spent(*all))));
         Usage { whole: spent(whole), threads: threads.collect() }
     }
@@ -137,10 +137,10 @@ mod tests {
     #[test]
     fn this_thread_reports_its_processor_time() {
         if std::path::Path::new("/proc/thread-self/stat").exists() {
-            let before = Spent::here();
+            let before = ProcessorTime::here();
             let until = std::time::Instant::now() + std::time::Duration::from_millis(60);
             while std::time::Instant::now() < until {}
-            assert!(Spent::here().all > before.all);
+            assert!(ProcessorTime::here().all > before.all);
             assert!(!Usage::of(std::process::id()).threads.is_empty());
         }
     }

@@ -8,16 +8,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bench_peers::load::{Closed, Open, closed, open};
-use bench_peers::plan::{Part, Plan, run};
+use bench_peers::load::{ClosedLoad, OpenLoad, closed, open};
+use bench_peers::plan::{InProcessMeasurement, InProcessPlan, run};
 use bench_peers::scratch::Scratch;
-use bench_peers::{Answer, Ask, Figures, Maker, Outcome, Size, Subject, Trouble};
+use bench_peers::{
+    AnswerSender, BenchError, CommandOutcome, CommitTotals, LoadCommand, Maker, StoreSize, Subject,
+};
 
 /// The behaviour of the fake.
 #[derive(Clone, Copy, Debug)]
-struct Manners {
+struct FakeBehaviour {
     /// The number of the one command that is not accepted, and its outcome.
-    odd: Option<(u64, Outcome)>,
+    odd: Option<(u64, CommandOutcome)>,
     /// Commits wait this long, once, after so many commands.
     stall: Option<(u64, Duration)>,
     /// Submitting blocks this long, once, at the command with this number.
@@ -26,28 +28,28 @@ struct Manners {
     silent: bool,
 }
 
-const KIND: Manners = Manners { odd: None, stall: None, block: None, silent: false };
+const KIND: FakeBehaviour = FakeBehaviour { odd: None, stall: None, block: None, silent: false };
 
 struct Fake {
-    manners: Manners,
-    queue: Mutex<Option<Sender<(Ask, Answer)>>>,
+    manners: FakeBehaviour,
+    queue: Mutex<Option<Sender<(LoadCommand, AnswerSender)>>>,
     writer: Option<std::thread::JoinHandle<()>>,
-    seen: Arc<Seen>,
+    seen: Arc<FakeLog>,
     entities: AtomicU64,
 }
 
 #[derive(Default)]
-struct Seen {
-    asks: Mutex<Vec<Ask>>,
-    figures: Mutex<Figures>,
+struct FakeLog {
+    asks: Mutex<Vec<LoadCommand>>,
+    figures: Mutex<CommitTotals>,
     /// Whether an entity got two commands at a time.
     met: AtomicBool,
 }
 
 impl Fake {
-    fn new(manners: Manners, entities: u64) -> Self {
+    fn new(manners: FakeBehaviour, entities: u64) -> Self {
         let (queue, commands) = channel();
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(FakeLog::default());
         let for_writer = Arc::clone(&seen);
         let writer = std::thread::spawn(move || write(&commands, &for_writer, manners, entities));
         Self {
@@ -61,7 +63,12 @@ impl Fake {
 }
 
 /// One writer that takes all that wait, as the real one does.
-fn write(commands: &Receiver<(Ask, Answer)>, seen: &Seen, manners: Manners, entities: u64) {
+fn write(
+    commands: &Receiver<(LoadCommand, AnswerSender)>,
+    seen: &FakeLog,
+    manners: FakeBehaviour,
+    entities: u64,
+) {
     let mut done = 0;
     while let Ok(first) = commands.recv() {
         let batch: Vec<_> = std::iter::once(first).chain(commands.try_iter()).collect();
@@ -87,7 +94,7 @@ fn write(commands: &Receiver<(Ask, Answer)>, seen: &Seen, manners: Manners, enti
             match manners.odd {
                 _ if manners.silent => drop(answer),
                 Some((nth, outcome)) if nth == done => answer.give(outcome),
-                _ => answer.give(Outcome::Done),
+                _ => answer.give(CommandOutcome::Done),
             }
             done += 1;
         }
@@ -96,13 +103,13 @@ fn write(commands: &Receiver<(Ask, Answer)>, seen: &Seen, manners: Manners, enti
 }
 
 impl Subject for Fake {
-    fn prepare(&self, size: Size, so_far: &dyn Fn(f64)) -> Result<(), Trouble> {
+    fn prepare(&self, size: StoreSize, so_far: &dyn Fn(f64)) -> Result<(), BenchError> {
         self.entities.store(size.entities, Ordering::Relaxed);
         so_far(1.0);
         Ok(())
     }
 
-    fn submit(&self, ask: Ask, answer: Answer) {
+    fn submit(&self, ask: LoadCommand, answer: AnswerSender) {
         if let Some((_, time)) = self.manners.block.filter(|(nth, _)| *nth == ask.nth) {
             std::thread::sleep(time);
         }
@@ -111,7 +118,7 @@ impl Subject for Fake {
         }
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> CommitTotals {
         *self.seen.figures.lock().unwrap()
     }
 
@@ -127,19 +134,19 @@ impl Drop for Fake {
     }
 }
 
-struct Fakes(Manners);
+struct FakeMaker(FakeBehaviour);
 
-impl Maker for Fakes {
+impl Maker for FakeMaker {
     fn name(&self) -> &str {
         "a fake"
     }
 
-    fn open(&self, _: &Path) -> Result<Box<dyn Subject>, Trouble> {
+    fn open(&self, _: &Path) -> Result<Box<dyn Subject>, BenchError> {
         Ok(Box::new(Fake::new(self.0, 1_000)))
     }
 }
 
-const CLOSED: Closed = Closed { load: 3, callers: 16, threads: 2, time: Duration::from_millis(60) };
+const CLOSED: ClosedLoad = ClosedLoad { load: 3, callers: 16, threads: 2, time: Duration::from_millis(60) };
 
 #[test]
 fn every_closed_caller_sends_one_command_at_a_time() {
@@ -160,18 +167,18 @@ fn every_closed_caller_sends_one_command_at_a_time() {
 
 #[test]
 fn a_refusal_is_not_counted_as_speed() {
-    for outcome in [Outcome::Refused, Outcome::Failed] {
-        let fake = Fake::new(Manners { odd: Some((7, outcome)), ..KIND }, 1_000);
+    for outcome in [CommandOutcome::Refused, CommandOutcome::Failed] {
+        let fake = Fake::new(FakeBehaviour { odd: Some((7, outcome)), ..KIND }, 1_000);
         let trouble = closed(&fake, &CLOSED, &|_| ()).unwrap_err();
-        assert!(matches!(trouble, Trouble::NotAccepted { refused: 1, .. }), "{trouble}");
+        assert!(matches!(trouble, BenchError::NotAccepted { refused: 1, .. }), "{trouble}");
     }
-    let fake = Fake::new(Manners { silent: true, ..KIND }, 1_000);
-    assert!(matches!(closed(&fake, &CLOSED, &|_| ()), Err(Trouble::NotAccepted { .. })));
+    let fake = Fake::new(FakeBehaviour { silent: true, ..KIND }, 1_000);
+    assert!(matches!(closed(&fake, &CLOSED, &|_| ()), Err(BenchError::NotAccepted { .. })));
 }
 
 #[test]
 fn a_full_queue_is_asked_again() {
-    let fake = Fake::new(Manners { odd: Some((7, Outcome::Overloaded)), ..KIND }, 1_000);
+    let fake = Fake::new(FakeBehaviour { odd: Some((7, CommandOutcome::Overloaded)), ..KIND }, 1_000);
     let pace = closed(&fake, &CLOSED, &|_| ()).unwrap();
     let asked = fake.seen.asks.lock().unwrap().len();
     assert!(pace.commands < asked as f64, "what found the queue full is no answer");
@@ -180,8 +187,8 @@ fn a_full_queue_is_asked_again() {
 #[test]
 fn a_stall_counts_against_everything_that_was_due_meanwhile() {
     let stall = Duration::from_millis(200);
-    let fake = Fake::new(Manners { stall: Some((250, stall)), ..KIND }, 1_000_000);
-    let how = Open { load: 1, per_second: 1_000.0, time: Duration::from_secs(1) };
+    let fake = Fake::new(FakeBehaviour { stall: Some((250, stall)), ..KIND }, 1_000_000);
+    let how = OpenLoad { load: 1, per_second: 1_000.0, time: Duration::from_secs(1) };
     let steady = open(&fake, &how, &|_| ()).unwrap();
     assert_eq!(steady.latency.count(), 1_000, "every command that was due was sent and answered");
     assert_eq!((steady.overloaded, steady.unsent), (0, 0));
@@ -198,8 +205,8 @@ fn a_stall_counts_against_everything_that_was_due_meanwhile() {
 #[test]
 fn a_sender_that_is_held_up_does_not_hide_it() {
     let block = Duration::from_millis(200);
-    let fake = Fake::new(Manners { block: Some((250, block)), ..KIND }, 1_000_000);
-    let how = Open { load: 1, per_second: 1_000.0, time: Duration::from_secs(1) };
+    let fake = Fake::new(FakeBehaviour { block: Some((250, block)), ..KIND }, 1_000_000);
+    let how = OpenLoad { load: 1, per_second: 1_000.0, time: Duration::from_secs(1) };
     let steady = open(&fake, &how, &|_| ()).unwrap();
     assert_eq!(steady.latency.count(), 1_000);
     assert!(steady.latency.at(0.95) >= block / 2, "{:?}", steady.latency.at(0.95));
@@ -208,25 +215,25 @@ fn a_sender_that_is_held_up_does_not_hide_it() {
 
 #[test]
 fn on_a_schedule_a_full_queue_is_reported_and_a_refusal_stops() {
-    let how = Open { load: 1, per_second: 1_000.0, time: Duration::from_millis(100) };
-    let full = Fake::new(Manners { odd: Some((7, Outcome::Overloaded)), ..KIND }, 1_000);
+    let how = OpenLoad { load: 1, per_second: 1_000.0, time: Duration::from_millis(100) };
+    let full = Fake::new(FakeBehaviour { odd: Some((7, CommandOutcome::Overloaded)), ..KIND }, 1_000);
     assert_eq!(open(&full, &how, &|_| ()).unwrap().overloaded, 1);
-    let refusing = Fake::new(Manners { odd: Some((7, Outcome::Refused)), ..KIND }, 1_000);
+    let refusing = Fake::new(FakeBehaviour { odd: Some((7, CommandOutcome::Refused)), ..KIND }, 1_000);
     assert!(matches!(
         open(&refusing, &how, &|_| ()),
-        Err(Trouble::NotAccepted { refused: 1, asked: 100, .. })
+        Err(BenchError::NotAccepted { refused: 1, asked: 100, .. })
     ));
 }
 
-fn plan(parts: &[Part]) -> Plan {
-    Plan {
+fn plan(parts: &[InProcessMeasurement]) -> InProcessPlan {
+    InProcessPlan {
         parts: parts.to_vec(),
         callers: 8,
         entities: 1_000,
         time: Duration::from_millis(300),
         large: 2_000,
         small: 100,
-        ..Plan::default()
+        ..InProcessPlan::default()
     }
 }
 
@@ -238,8 +245,13 @@ fn a_plan_measures_the_selected_parts_with_their_controls() {
         assert!(share.is_finite());
         told.lock().unwrap().insert(what.to_owned());
     };
-    let parts = [Part::Throughput, Part::Latency, Part::Scale, Part::Start];
-    let report = run(&plan(&parts), &Fakes(KIND), scratch.path(), &so_far);
+    let parts = [
+        InProcessMeasurement::Throughput,
+        InProcessMeasurement::Latency,
+        InProcessMeasurement::Scale,
+        InProcessMeasurement::Start,
+    ];
+    let report = run(&plan(&parts), &FakeMaker(KIND), scratch.path(), &so_far);
     let names: Vec<&str> = report.rows.iter().map(|it| it.name).collect();
     let around_the_peak = [
         "throughput",
@@ -272,7 +284,7 @@ fn a_plan_measures_the_selected_parts_with_their_controls() {
 #[test]
 fn the_peak_is_found_without_controls_where_only_latency_is_wanted() {
     let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
-    let report = run(&plan(&[Part::Latency]), &Fakes(KIND), scratch.path(), &|_, _| ());
+    let report = run(&plan(&[InProcessMeasurement::Latency]), &FakeMaker(KIND), scratch.path(), &|_, _| ());
     let names: Vec<&str> = report.rows.iter().map(|it| it.name).collect();
     assert_eq!(names, ["throughput", "latency", "latencyAlone"]);
     let alone = report.rows.last().unwrap();
@@ -283,8 +295,13 @@ fn the_peak_is_found_without_controls_where_only_latency_is_wanted() {
 #[test]
 fn a_failed_measurement_is_a_row_with_the_reason_and_the_rest_continues() {
     let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
-    let refusing = Fakes(Manners { odd: Some((3, Outcome::Refused)), ..KIND });
-    let report = run(&plan(&[Part::Throughput, Part::Scale]), &refusing, scratch.path(), &|_, _| ());
+    let refusing = FakeMaker(FakeBehaviour { odd: Some((3, CommandOutcome::Refused)), ..KIND });
+    let report = run(
+        &plan(&[InProcessMeasurement::Throughput, InProcessMeasurement::Scale]),
+        &refusing,
+        scratch.path(),
+        &|_, _| (),
+    );
     assert_eq!(report.rows.len(), 2, "{:?}", report.rows);
     assert!(report.rows.iter().all(|it| it.failed && it.note.as_ref().unwrap().contains("1 refused")));
     assert!(!report.reached());

@@ -24,7 +24,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn inside(folder: &Path) -> Vec<PathBuf> {
+fn entries(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect()
 }
 
@@ -40,7 +40,7 @@ fn a_large_store_is_opened_in_its_own_process_and_removed() {
     assert_eq!(names, ["start", "memory"]);
     assert!(json["rows"][0]["figure"]["value"].as_f64().unwrap() > 0.0);
     assert!(json["machine"]["cores"].as_u64().unwrap() > 0);
-    assert_eq!(inside(&folder), [] as [PathBuf; 0]);
+    assert_eq!(entries(&folder), [] as [PathBuf; 0]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn keep_prints_the_folder_it_keeps() {
     let args = ["--only", "start", "--large", "100", "--keep", "--data"];
     let output = bench(&args).arg(&folder).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let kept = inside(&folder);
+    let kept = entries(&folder);
     assert_eq!(kept.len(), 1);
     assert!(
         stderr(&output).contains(&kept.first().unwrap().file_name().unwrap().to_string_lossy().into_owned())
@@ -71,10 +71,10 @@ fn a_killed_run_leaves_no_folder() {
     let folder = folder("bench-killed");
     let args = ["--only", "throughput", "--entities", "100", "--seconds", "60", "--data"];
     let mut bench = bench(&args).arg(&folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until(&|| inside(&folder).iter().any(|it| it.join("store/journal.db").exists()));
+    until(&|| entries(&folder).iter().any(|it| it.join("store/journal.db").exists()));
     bench.kill().unwrap();
     bench.wait().unwrap();
-    until(&|| inside(&folder).is_empty());
+    until(&|| entries(&folder).is_empty());
 }
 
 #[test]

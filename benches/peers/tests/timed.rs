@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bench_peers::load::{Closed, closed};
+use bench_peers::load::{ClosedLoad, closed};
 use bench_peers::scratch::Scratch;
-use bench_peers::trackside::Tracksides;
-use bench_peers::{Maker as _, Size};
+use bench_peers::trackside::TracksideMaker;
+use bench_peers::{Maker as _, StoreSize};
 use trackside_engine::event::Event;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::{Options, PackSource, Runtime};
@@ -19,15 +19,15 @@ const TASKS: u64 = 40;
 fn every_task_has_a_timer_that_every_command_restarts() {
     let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     let pack = PackSource::read(&pack).unwrap();
-    let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };
+    let makes = TracksideMaker { pack, options: Options::default(), store: SqliteOptions::default() };
     let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
     let folder = scratch.path().join("timed");
     let subject = makes.open(&folder).unwrap();
-    subject.prepare(Size { entities: TASKS, entries: 0 }, &|_| {}).unwrap();
+    subject.prepare(StoreSize { entities: TASKS, entries: 0 }, &|_| {}).unwrap();
     let filled = subject.pending_timers();
     assert!(filled >= TASKS, "{filled} timers");
     // A short load: every accepted command is checked.
-    let load = Closed { load: 1, callers: 4, threads: 1, time: Duration::from_millis(300) };
+    let load = ClosedLoad { load: 1, callers: 4, threads: 1, time: Duration::from_millis(300) };
     closed(subject.as_ref(), &load, &|_| {}).unwrap();
     drop(subject);
 
@@ -51,7 +51,7 @@ fn every_task_has_a_timer_that_every_command_restarts() {
 fn the_same_commands_can_be_decided_alone() {
     let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     let pack = PackSource::read(&pack).unwrap();
-    let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };
+    let makes = TracksideMaker { pack, options: Options::default(), store: SqliteOptions::default() };
     // Each task repeats its cycle several times: an impossible step would end it.
     let decided = makes.decide(TASKS, Duration::from_millis(300)).unwrap().unwrap();
     assert!(decided.commands > 3.0 * TASKS as f64, "{}", decided.commands);

@@ -29,7 +29,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn inside(folder: &Path) -> Vec<PathBuf> {
+fn entries(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect()
 }
 
@@ -39,7 +39,7 @@ fn rows(name: &str, args: &[&str]) -> Vec<Json> {
     let mut command = trackside(&["bench", "--json", "--seconds", "1", "--callers", "4"]);
     let output = command.args(args).arg("--data").arg(&folder).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(inside(&folder), [] as [PathBuf; 0]);
+    assert_eq!(entries(&folder), [] as [PathBuf; 0]);
     let report: Json = serde_json::from_slice(&output.stdout).unwrap();
     report["rows"].as_array().unwrap().clone()
 }
@@ -97,7 +97,7 @@ fn a_killed_bench_leaves_neither_server_nor_folder() {
     let mut bench =
         trackside(&args).arg(&folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let address = || {
-        let found = inside(&folder).first().map(|it| it.join("store/address"));
+        let found = entries(&folder).first().map(|it| it.join("store/address"));
         found.and_then(|it| std::fs::read_to_string(it).ok()).filter(|it| !it.is_empty())
     };
     wait_until(&|| address().is_some());
@@ -106,7 +106,7 @@ fn a_killed_bench_leaves_neither_server_nor_folder() {
     bench.kill().unwrap();
     bench.wait().unwrap();
     wait_until(&|| std::net::TcpStream::connect(&address).is_err());
-    wait_until(&|| inside(&folder).is_empty());
+    wait_until(&|| entries(&folder).is_empty());
 }
 
 #[test]

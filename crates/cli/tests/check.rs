@@ -15,7 +15,7 @@ fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-fn told(output: &Output) -> String {
+fn both_streams(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -57,7 +57,7 @@ fn careless() -> String {
 #[test]
 fn kept_promises_are_reported_with_the_bound() {
     let output = trackside(&["check"], &pack("check-good", PAPER));
-    assert_eq!(code(&output), 0, "{}{}", data(&output), told(&output));
+    assert_eq!(code(&output), 0, "{}{}", data(&output), both_streams(&output));
     assert!(data(&output).contains("2 of 2 promises hold within the bound on 1 stage"), "{}", data(&output));
     assert!(data(&output).contains("worlds, "), "{}", data(&output));
 }
@@ -85,7 +85,7 @@ fn findings_come_with_their_place_and_fail_if_they_are_errors() {
     let trapped = trapped.split("x_prove:").next().unwrap();
     let output = trackside(&["check", "--no-proofs"], &pack("check-finding", trapped));
     assert_eq!(code(&output), 1, "{}", data(&output));
-    assert!(told(&output).contains("lifecycles/paper.yaml:6"), "{}", told(&output));
+    assert!(both_streams(&output).contains("lifecycles/paper.yaml:6"), "{}", both_streams(&output));
     assert!(data(&output).contains("no promise was explored"), "{}", data(&output));
 }
 
@@ -113,15 +113,15 @@ fn a_stage_file_with_a_mistake_is_shown_where_it_is() {
         .unwrap();
     let output = trackside(&["check"], &folder);
     assert_eq!(code(&output), 1);
-    assert!(told(&output).contains("stages/a.yaml:3:9"), "{}", told(&output));
-    assert!(told(&output).contains("did you mean `sign`?"), "{}", told(&output));
+    assert!(both_streams(&output).contains("stages/a.yaml:3:9"), "{}", both_streams(&output));
+    assert!(both_streams(&output).contains("did you mean `sign`?"), "{}", both_streams(&output));
 }
 
 #[test]
 fn an_exploration_reports_its_bound_and_what_it_did_not_cover() {
     let folder = pack("explore-bound", PAPER);
     let output = trackside(&["explore", "--depth", "1"], &folder);
-    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert_eq!(code(&output), 0, "{}", both_streams(&output));
     let said = data(&output);
     assert!(said.contains("Explored every sequence of up to 1 moves"), "{said}");
     assert!(
@@ -139,7 +139,7 @@ fn an_exploration_reports_its_bound_and_what_it_did_not_cover() {
 #[test]
 fn built_in_packs_are_checked_by_name_in_any_folder() {
     let output = trackside(&["check", "--no-proofs"], Path::new("mission"));
-    assert_eq!(code(&output), 0, "{}{}", data(&output), told(&output));
+    assert_eq!(code(&output), 0, "{}{}", data(&output), both_streams(&output));
     assert!(data(&output).starts_with("mission    ok  0 errors"), "{}", data(&output));
     // With the stages that belong to it.
     let output =
@@ -152,7 +152,11 @@ fn built_in_packs_are_checked_by_name_in_any_folder() {
     let output = trackside(&["check"], Path::new("mision"));
     assert_eq!(code(&output), 2);
     let next = "built-in pack: build, coding, mission, research, turns";
-    assert!(told(&output).contains(next), "{}", told(&output));
+    assert!(both_streams(&output).contains(next), "{}", both_streams(&output));
     let output = trackside(&["test"], Path::new("nowhere"));
-    assert!(code(&output) == 2 && told(&output).contains("Name a pack folder"), "{}", told(&output));
+    assert!(
+        code(&output) == 2 && both_streams(&output).contains("Name a pack folder"),
+        "{}",
+        both_streams(&output)
+    );
 }

@@ -13,7 +13,7 @@ fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-fn told(output: &Output) -> String {
+fn both_streams(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -80,7 +80,7 @@ fn help_matches_the_reviewed_snapshots() {
 fn passing_scenarios_are_reported() {
     let folder = pack("passes", LIGHT, SCENARIOS);
     let output = trackside(&["test", folder.to_str().unwrap(), "--coverage"]);
-    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert_eq!(code(&output), 0, "{}", both_streams(&output));
     assert!(data(&output).contains("1 passed, 0 failed"), "{}", data(&output));
     assert!(data(&output).contains("coverage 100.0 %"), "{}", data(&output));
 }
@@ -106,7 +106,7 @@ fn a_failing_scenario_shows_expectation_result_and_journal() {
     let folder = pack("fails", LIGHT, &wrong);
     let output = trackside(&["test", folder.to_str().unwrap()]);
     assert_eq!(code(&output), 1);
-    let told = told(&output);
+    let told = both_streams(&output);
     for words in [
         "failed People switch the light",
         "scenarios/light.yaml:9:",
@@ -125,7 +125,7 @@ fn a_broken_definition_is_shown_where_it_is_broken() {
     let folder = pack("broken", &LIGHT.replace("from: ON", "form: ON"), SCENARIOS);
     let output = trackside(&["test", folder.to_str().unwrap()]);
     assert_eq!(code(&output), 1);
-    let told = told(&output);
+    let told = both_streams(&output);
     assert!(told.contains("lifecycles/light.yaml:6:17"), "{told}");
     assert!(told.to_lowercase().contains("did you mean `from`?"), "{told}");
     let json = trackside(&["test", folder.to_str().unwrap(), "--json"]);
@@ -137,19 +137,19 @@ fn a_broken_definition_is_shown_where_it_is_broken() {
 fn a_wrong_path_is_reported_with_the_missing_file() {
     let output = trackside(&["test", "no-such-folder"]);
     assert_eq!(code(&output), 2);
-    assert!(told(&output).contains("no such file or folder"));
+    assert!(both_streams(&output).contains("no such file or folder"));
     let empty = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("empty");
     std::fs::create_dir_all(&empty).unwrap();
     let output = trackside(&["test", empty.to_str().unwrap()]);
     assert_eq!(code(&output), 2);
-    assert!(told(&output).contains("neither a pack (pack.yaml) nor a folder of packs"));
+    assert!(both_streams(&output).contains("neither a pack (pack.yaml) nor a folder of packs"));
 }
 
 #[test]
 fn typing_errors_are_usage_errors_with_the_nearest_word() {
     let output = trackside(&["tset", "packs"]);
     assert_eq!(code(&output), 2);
-    assert!(told(&output).contains("'test'"), "{}", told(&output));
+    assert!(both_streams(&output).contains("'test'"), "{}", both_streams(&output));
     assert_eq!(code(&trackside(&["test"])), 2);
 }
 
@@ -173,9 +173,14 @@ fn a_difference_is_reported_and_can_fail() {
     );
     let (old, new) = (old.to_str().unwrap(), new.to_str().unwrap());
     let output = trackside(&["diff", old, old]);
-    assert_eq!((code(&output), data(&output).as_str()), (0, "Nothing changed.\n"), "{}", told(&output));
+    assert_eq!(
+        (code(&output), data(&output).as_str()),
+        (0, "Nothing changed.\n"),
+        "{}",
+        both_streams(&output)
+    );
     let output = trackside(&["diff", old, new]);
-    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert_eq!(code(&output), 0, "{}", both_streams(&output));
     assert!(
         data(&output).contains("`switch_off` from ON: who may was `human`, is `system`"),
         "{}",
@@ -195,8 +200,12 @@ fn a_journal_is_written_and_replayed_by_diff() {
     let journal = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("light.jsonl");
     let (old, new, journal) = (old.to_str().unwrap(), new.to_str().unwrap(), journal.to_str().unwrap());
     let output = trackside(&["test", old, "--journal", journal]);
-    assert_eq!(code(&output), 0, "{}", told(&output));
-    assert!(told(&output).contains("entries of \"People switch the light\""), "{}", told(&output));
+    assert_eq!(code(&output), 0, "{}", both_streams(&output));
+    assert!(
+        both_streams(&output).contains("entries of \"People switch the light\""),
+        "{}",
+        both_streams(&output)
+    );
     let output = trackside(&["diff", old, new, "--journal", journal, "--what-if"]);
     let text = data(&output);
     for words in [
@@ -215,5 +224,5 @@ fn a_journal_is_written_and_replayed_by_diff() {
     );
     let output = trackside(&["diff", old, new, "--journal", &format!("{old}/pack.yaml")]);
     assert_eq!(code(&output), 2);
-    assert!(told(&output).contains("this is no journal entry"), "{}", told(&output));
+    assert!(both_streams(&output).contains("this is no journal entry"), "{}", both_streams(&output));
 }

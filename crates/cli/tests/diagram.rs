@@ -23,7 +23,7 @@ fn data(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn told(output: &Output) -> String {
+fn both_streams(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -40,7 +40,7 @@ fn a_lifecycle_is_drawn_for_the_terminal() {
 #[test]
 fn the_width_is_respected() {
     let output = trackside(&["diagram", "mission.task", "packs/mission", "--width", "60"]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", both_streams(&output));
     assert!(data(&output).lines().all(|it| it.chars().count() <= 60));
     assert!(data(&output).contains("NEEDS_APPROVAL"));
 }
@@ -57,7 +57,7 @@ fn every_format_is_printed() {
     ];
     for (format, start) in starts {
         let output = trackside(&["diagram", "mission.control", "--format", format]);
-        assert_eq!(output.status.code(), Some(0), "{format}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", both_streams(&output));
         assert!(data(&output).starts_with(start), "{format}: {}", data(&output));
         assert!(data(&output).contains("QUARANTINED"), "{format}");
     }
@@ -77,11 +77,15 @@ fn json_contains_states_and_moves() {
 fn an_unknown_name_is_answered_with_the_nearest() {
     let output = trackside(&["diagram", "mission.tusk"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("did you mean mission.task?"), "{}", told(&output));
-    assert!(told(&output).contains("known lifecycles: build.task, coding.agent"), "{}", told(&output));
+    assert!(both_streams(&output).contains("did you mean mission.task?"), "{}", both_streams(&output));
+    assert!(
+        both_streams(&output).contains("known lifecycles: build.task, coding.agent"),
+        "{}",
+        both_streams(&output)
+    );
     let output = trackside(&["diagram", "mission.task", "nowhere"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("nowhere: no such file or folder"), "{}", told(&output));
+    assert!(both_streams(&output).contains("nowhere: no such file or folder"), "{}", both_streams(&output));
 }
 
 #[test]
@@ -90,7 +94,7 @@ fn a_pack_goes_to_a_folder_and_a_lifecycle_to_a_file() {
     let _ = std::fs::remove_dir_all(&folder);
     let folder_name = folder.to_str().unwrap();
     let output = trackside(&["diagram", "turns", "--format", "svg", "--output", folder_name]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", both_streams(&output));
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|it| it.unwrap().file_name().to_string_lossy().into_owned())
@@ -104,7 +108,7 @@ fn a_pack_goes_to_a_folder_and_a_lifecycle_to_a_file() {
     assert!(!std::fs::read_to_string(&file).unwrap().contains("@media"));
     let output = trackside(&["diagram", "turns", "--output", file_name]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("name a folder"), "{}", told(&output));
+    assert!(both_streams(&output).contains("name a folder"), "{}", both_streams(&output));
 }
 
 #[test]
@@ -114,7 +118,7 @@ fn built_in_packs_are_drawn_in_any_folder() {
     std::fs::create_dir_all(&folder).unwrap();
     let drawn = |args: &[&str]| {
         let output = trackside_in(&folder, args);
-        (output.status.code(), data(&output), told(&output))
+        (output.status.code(), data(&output), both_streams(&output))
     };
     let (code, here, _) = drawn(&["diagram", "mission.approval"]);
     assert_eq!((code, &here), (Some(0), &data(&trackside(&["diagram", "mission.approval"]))));

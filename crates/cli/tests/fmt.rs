@@ -49,7 +49,7 @@ fn data(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn told(output: &Output) -> String {
+fn both_streams(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -58,11 +58,11 @@ fn unformatted_files_are_rewritten_and_listed() {
     let folder = pack("rewrites");
     fs::write(folder.join("stages/alone.yaml"), "stage:   x").unwrap();
     let output = fmt(&[], &[&folder]);
-    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert_eq!(code(&output), 0, "{}", both_streams(&output));
     let named: Vec<String> = data(&output).lines().map(str::to_owned).collect();
     let path = |it: &str| folder.join(it).display().to_string();
     assert_eq!(named, [path("lifecycles/light.yaml"), path("stages/alone.yaml")]);
-    assert!(told(&output).contains("2 of 3 files formatted"), "{}", told(&output));
+    assert!(both_streams(&output).contains("2 of 3 files formatted"), "{}", both_streams(&output));
     assert_eq!(fs::read_to_string(folder.join("lifecycles/light.yaml")).unwrap(), SMOOTH);
     assert_eq!(fs::read_to_string(folder.join("stages/alone.yaml")).unwrap(), "stage: x\n");
     let inside: Vec<_> = fs::read_dir(folder.join("lifecycles")).unwrap().collect();
@@ -70,7 +70,7 @@ fn unformatted_files_are_rewritten_and_listed() {
 
     let again = fmt(&["--check"], &[&folder]);
     assert_eq!((code(&again), data(&again)), (0, String::new()));
-    assert!(told(&again).contains("3 files formatted already"), "{}", told(&again));
+    assert!(both_streams(&again).contains("3 files formatted already"), "{}", both_streams(&again));
 }
 
 #[cfg(unix)]
@@ -111,7 +111,7 @@ fn a_check_shows_what_would_change_and_changes_nothing() {
 +  on: { from: OFF, to: ON, by: human }
 ";
     assert_eq!(data(&output).split_once('\n').unwrap().1, expected);
-    assert!(told(&output).contains("1 of 2 files not formatted"), "{}", told(&output));
+    assert!(both_streams(&output).contains("1 of 2 files not formatted"), "{}", both_streams(&output));
     assert_eq!(fs::read_to_string(folder.join("lifecycles/light.yaml")).unwrap(), ROUGH);
 }
 
@@ -123,7 +123,7 @@ fn a_file_with_mistakes_is_left_alone_and_the_others_are_formatted() {
     let output = fmt(&[], &[&folder]);
     assert_eq!(code(&output), 1);
     for words in ["broken.yaml:1:6", "is not closed", "latin.yaml: is not UTF-8 text", "2 left alone"] {
-        assert!(told(&output).contains(words), "expected {words:?} in\n{}", told(&output));
+        assert!(both_streams(&output).contains(words), "expected {words:?} in\n{}", both_streams(&output));
     }
     assert_eq!(fs::read_to_string(folder.join("lifecycles/broken.yaml")).unwrap(), "a:   {b\n");
     assert_eq!(fs::read_to_string(folder.join("lifecycles/light.yaml")).unwrap(), SMOOTH);
@@ -135,7 +135,7 @@ fn an_editor_sends_a_text_and_gets_it_back() {
     assert_eq!((code(&output), data(&output)), (0, SMOOTH.to_owned()));
     let broken = stdin(&[], "a: [\n");
     assert_eq!((code(&broken), data(&broken)), (1, String::new()));
-    assert!(told(&broken).contains("<stdin>:1:4"), "{}", told(&broken));
+    assert!(both_streams(&broken).contains("<stdin>:1:4"), "{}", both_streams(&broken));
     assert_eq!(code(&stdin(&["--check"], ROUGH)), 1);
     assert_eq!(code(&stdin(&["--check"], SMOOTH)), 0);
 }
@@ -158,7 +158,7 @@ fn programs_get_json() {
 fn wrong_usage_is_reported() {
     let output = fmt(&[], &[Path::new("no-such-folder")]);
     assert_eq!(code(&output), 2);
-    assert!(told(&output).contains("no such file or folder"), "{}", told(&output));
+    assert!(both_streams(&output).contains("no such file or folder"), "{}", both_streams(&output));
     assert_eq!(code(&fmt(&[], &[])), 2);
     assert_eq!(code(&fmt(&["--stdin"], &[Path::new("x.yaml")])), 2);
 }

@@ -62,7 +62,7 @@ fn key(id: &str) -> EntityKey {
     EntityKey::new("t.thing", id)
 }
 
-fn made(world: &mut World, id: &str, owner: Option<&str>) {
+fn make_task(world: &mut World, id: &str, owner: Option<&str>) {
     let fields: Fields = owner.into_iter().map(|it| ("owner", Value::text(it))).collect();
     let outcome = world.submit(&Command::new(hank(), Ask::Create { entity: key(id), fields }));
     assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
@@ -71,7 +71,7 @@ fn made(world: &mut World, id: &str, owner: Option<&str>) {
 #[test]
 fn the_answer_is_the_move_and_not_an_earlier_count() {
     let mut world = world();
-    made(&mut world, "a", None);
+    make_task(&mut world, "a", None);
     let mut command = Command::fire(hank(), key("a"), "fail", Fields::default());
     command.idempotency_key = Some(Name::new("k"));
     let Outcome::Accepted { entries, root, .. } = world.submit(&command) else { panic!("refused") };
@@ -90,7 +90,7 @@ fn the_answer_is_the_move_and_not_an_earlier_count() {
 #[test]
 fn the_result_of_an_effect_sent_again_is_recognised() {
     let mut world = world();
-    made(&mut world, "a", None);
+    make_task(&mut world, "a", None);
     world.submit(&Command::fire(hank(), key("a"), "print", Fields::default()));
     let effect = world.view.get(&key("a")).unwrap().effects[0].id;
     let ask = Ask::EffectResult { entity: key("a"), effect, ok: true, fields: Fields::default() };
@@ -105,7 +105,7 @@ fn the_result_of_an_effect_sent_again_is_recognised() {
 #[test]
 fn a_key_belongs_to_the_sender_of_the_command() {
     let mut world = world();
-    made(&mut world, "a", None);
+    make_task(&mut world, "a", None);
     let under = |actor: Actor, sender: Option<&str>, said: &str| {
         let mut command = Command::fire(actor, key("a"), "fail", Fields::default());
         (command.idempotency_key, command.key_of) = (Some(Name::new("k")), sender.map(Name::new));
@@ -126,8 +126,8 @@ fn a_key_belongs_to_the_sender_of_the_command() {
 #[test]
 fn a_refusal_names_every_unmet_condition_with_its_values() {
     let mut world = world();
-    made(&mut world, "a", Some("b"));
-    made(&mut world, "b", None);
+    make_task(&mut world, "a", Some("b"));
+    make_task(&mut world, "b", None);
     for _ in 0..2 {
         world.submit(&Command::fire(hank(), key("a"), "fail", Fields::default()));
     }
@@ -161,8 +161,8 @@ fn a_refusal_names_every_unmet_condition_with_its_values() {
 #[test]
 fn missing_data_is_requested_until_the_decision_is_the_same() {
     let mut world = world();
-    made(&mut world, "a", Some("b"));
-    made(&mut world, "b", None);
+    make_task(&mut world, "a", Some("b"));
+    make_task(&mut world, "b", None);
     let note: Fields = [("note", Value::text("done"))].into_iter().collect();
     let command = Command::fire(hank(), key("a"), "shut", note);
     let Ok(Decision::Accepted(whole)) = decide(&world.law, &world.view, &command, world.now) else {
@@ -190,7 +190,7 @@ fn missing_data_is_requested_until_the_decision_is_the_same() {
 #[test]
 fn versions_grow_with_changes_and_entities_keep_their_version() {
     let mut world = world();
-    made(&mut world, "a", None);
+    make_task(&mut world, "a", None);
     let entity = world.view.get(&key("a")).unwrap();
     assert_eq!((entity.version, entity.definition), (1, 3));
     world.submit(&Command::fire(hank(), key("a"), "fail", Fields::default()));

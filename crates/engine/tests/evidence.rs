@@ -51,7 +51,7 @@ fn agent(id: &str, roles: &[&str]) -> Actor {
 }
 
 /// The number of requests of one actor that are stored. All of them are refused.
-fn kept(world: &mut World, actor: &Actor, times: usize) -> usize {
+fn count_kept(world: &mut World, actor: &Actor, times: usize) -> usize {
     let mut count = 0;
     for _ in 0..times {
         let fields: Fields = [("text", Value::text("late"))].into_iter().collect();
@@ -67,22 +67,31 @@ fn kept(world: &mut World, actor: &Actor, times: usize) -> usize {
 fn actors_that_are_not_admitted_have_a_limit_of_their_own() {
     let mut world = world();
     for id in 0..30 {
-        assert_eq!(kept(&mut world, &agent(&format!("nobody-{id}"), &[]), 10), 0, "no role at all");
-        assert_eq!(kept(&mut world, &agent(&format!("guest-{id}"), &["other:judge"]), 10), 0, "elsewhere");
+        assert_eq!(count_kept(&mut world, &agent(&format!("nobody-{id}"), &[]), 10), 0, "no role at all");
+        assert_eq!(
+            count_kept(&mut world, &agent(&format!("guest-{id}"), &["other:judge"]), 10),
+            0,
+            "elsewhere"
+        );
     }
-    let heard: usize = (0..30).map(|id| kept(&mut world, &agent(&format!("w{id}"), &["worker"]), 10)).sum();
+    let heard: usize =
+        (0..30).map(|id| count_kept(&mut world, &agent(&format!("w{id}"), &["worker"]), 10)).sum();
     assert_eq!(heard, 50, "a role in the pack: five each, fifty of all");
-    assert_eq!(kept(&mut world, &agent("late", &["judge"]), 30), 20, "there is room for a late verdict");
-    assert_eq!(kept(&mut world, &agent("later", &["t:judge"]), 30), 20);
-    assert_eq!(kept(&mut world, &agent("last", &["judge"]), 30), 10, "a hundred in all");
+    assert_eq!(
+        count_kept(&mut world, &agent("late", &["judge"]), 30),
+        20,
+        "there is room for a late verdict"
+    );
+    assert_eq!(count_kept(&mut world, &agent("later", &["t:judge"]), 30), 20);
+    assert_eq!(count_kept(&mut world, &agent("last", &["judge"]), 30), 10, "a hundred in all");
 }
 
 #[test]
 fn evidence_is_counted_per_actor_and_per_subject() {
     let mut world = world();
-    assert_eq!(kept(&mut world, &agent("w1", &["worker"]), 9), 5);
-    assert_eq!(kept(&mut world, &agent("w2", &["worker"]), 9), 5);
+    assert_eq!(count_kept(&mut world, &agent("w1", &["worker"]), 9), 5);
+    assert_eq!(count_kept(&mut world, &agent("w2", &["worker"]), 9), 5);
     let judge = agent("j", &["judge"]);
-    assert_eq!(kept(&mut world, &judge.clone().asking_for(Some("w1".into())), 30), 20);
-    assert_eq!(kept(&mut world, &judge, 30), 20);
+    assert_eq!(count_kept(&mut world, &judge.clone().asking_for(Some("w1".into())), 30), 20);
+    assert_eq!(count_kept(&mut world, &judge, 30), 20);
 }

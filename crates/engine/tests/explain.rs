@@ -24,7 +24,7 @@ use folder::{add, pack, yaml_in};
 
 /// Transitions that were open and could be taken without fields, and refused ones.
 #[derive(Default)]
-struct Seen {
+struct TransitionCounts {
     open: usize,
     refused: usize,
     worlds: usize,
@@ -38,7 +38,7 @@ fn agrees(folder: &str) {
     let (compiled, mut sources) = pack(&folder);
     let law = Arc::new(Law::new([compiled]));
     let mut problems = Problems::default();
-    let mut seen = Seen::default();
+    let mut seen = TransitionCounts::default();
     for path in yaml_in(&folder.join("scenarios")) {
         let file = add(&mut sources, &path);
         let scenarios = scenario::read_file(&sources, file, &mut problems).expect("a scenario file");
@@ -48,7 +48,7 @@ fn agrees(folder: &str) {
     assert!(seen.open > 20 && seen.refused > 20, "{} open, {} refused", seen.open, seen.refused);
 }
 
-fn compare(played: &Played<'_>, seen: &mut Seen) {
+fn compare(played: &Played<'_>, seen: &mut TransitionCounts) {
     seen.worlds += 1;
     if seen.worlds % EVERY != 1 {
         return;

@@ -111,7 +111,7 @@ fn refused(outcome: Outcome) -> Refusal {
     }
 }
 
-fn told(refusal: &Refusal) -> Vec<(String, &str)> {
+fn problems(refusal: &Refusal) -> Vec<(String, &str)> {
     refusal.errors.iter().map(|it| (it.field.as_ref().unwrap().to_string(), it.code.as_str())).collect()
 }
 
@@ -214,7 +214,7 @@ fn all_problems_are_reported_at_once_and_nothing_is_imported() {
         ("entities.9", "already-exists"),
     ];
     let expected: Vec<(String, &str)> = expected.iter().map(|(it, code)| ((*it).to_owned(), *code)).collect();
-    assert_eq!(told(&refusal), expected, "{refusal}");
+    assert_eq!(problems(&refusal), expected, "{refusal}");
     assert!(refusal.errors[0].message.contains("Did you mean DOING?"), "{refusal}");
     assert!(world.view.get(&key("t.job/E")).is_none() && world.journal.len() == before);
 }
@@ -228,7 +228,7 @@ fn invariants_are_checked_after_all_entities_are_imported() {
     ];
     let refusal = refused(import(&mut world, lonely));
     assert_eq!(
-        told(&refusal),
+        problems(&refusal),
         [("entities.0".to_owned(), "invariant-violated"), ("entities.1".to_owned(), "invariant-violated")]
     );
     assert!(refusal.errors[0].message.contains("J is led by nobody"), "{refusal}");

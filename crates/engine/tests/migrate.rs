@@ -115,7 +115,7 @@ fn world(fields: &[(&str, Value)]) -> World {
     world
 }
 
-fn renewed(world: &mut World) {
+fn renew_lease(world: &mut World) {
     let mut law = Law::new([pack(1, OLD, "jobs")]);
     law.add(Arc::new(pack(2, NEW, "work")));
     world.law = Arc::new(law);
@@ -161,7 +161,7 @@ fn count(world: &World, group: &str, state: &str) -> u64 {
     group.and_then(|it| it.counts.get(state).copied()).unwrap_or_default()
 }
 
-fn placed(world: &World, ranking: &str) -> bool {
+fn is_ranked(world: &World, ranking: &str) -> bool {
     let key = RankingKey { lifecycle: Name::new("t.job"), name: Name::new(ranking) };
     world.view.rankings.get(&key).is_some_and(|it| it.place(&Name::new("J")).is_some())
 }
@@ -203,7 +203,7 @@ fn at_work() -> World {
     world.advance(Span::parse("1h").unwrap());
     fire(&mut world, admin(), "start");
     world.advance(Span::parse("3h").unwrap());
-    renewed(&mut world);
+    renew_lease(&mut world);
     world
 }
 
@@ -362,7 +362,7 @@ fn a_clock_with_another_length_keeps_its_elapsed_time_and_warns_once() {
 #[test]
 fn an_invariant_of_the_new_version_is_kept() {
     let mut world = world(&[("title", Value::text("Red")), ("size", Value::Int(3))]);
-    renewed(&mut world);
+    renew_lease(&mut world);
     let refusal = refused(world.submit(&migrate(2, &[], &values())));
     assert_eq!(refusal.errors.iter().map(|it| it.code.as_str()).collect::<Vec<_>>(), ["invariant-violated"]);
     assert!(refusal.errors[0].message.contains("Nothing is called Red"));
@@ -371,13 +371,13 @@ fn an_invariant_of_the_new_version_is_kept() {
 #[test]
 fn rankings_follow_a_migration() {
     let mut world = world(&[]);
-    renewed(&mut world);
-    assert!(placed(&world, "old_line"));
+    renew_lease(&mut world);
+    assert!(is_ranked(&world, "old_line"));
     let root = done(world.submit(&migrate(2, &[], &values())));
-    assert!(placed(&world, "new_line") && !placed(&world, "old_line"));
+    assert!(is_ranked(&world, "new_line") && !is_ranked(&world, "old_line"));
     let command = undo(&world, root);
     done(world.submit(&command));
-    assert!(!placed(&world, "new_line") && placed(&world, "old_line"));
+    assert!(!is_ranked(&world, "new_line") && is_ranked(&world, "old_line"));
 }
 
 #[test]

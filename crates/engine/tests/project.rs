@@ -64,7 +64,7 @@ fn settings(all: impl IntoIterator<Item = SettingChange>) -> ProjectChange {
     ProjectChange { settings: all.into_iter().collect(), ..ProjectChange::default() }
 }
 
-fn asked(world: &mut World, change: ProjectChange) -> Outcome {
+fn change_project(world: &mut World, change: ProjectChange) -> Outcome {
     world.submit(&Command::new(admin(), Ask::Configure(change)))
 }
 
@@ -89,7 +89,9 @@ fn a_change_is_an_entry_under_a_key_that_no_entity_has() {
         people: Some(vec![Name::new("ann")]),
         ..settings([setting("least", Value::Int(3)), setting("wait", Value::text("9m"))])
     };
-    let Outcome::Accepted { entries, root, .. } = asked(&mut world, change) else { panic!("refused") };
+    let Outcome::Accepted { entries, root, .. } = change_project(&mut world, change) else {
+        panic!("refused")
+    };
     assert_eq!(entries.len(), 1);
     let entry = &world.journal[root];
     assert_eq!((&entry.entity, entry.event.kind().as_str()), (project_key(), "PROJECT_CHANGED"));
@@ -101,7 +103,8 @@ fn a_change_is_an_entry_under_a_key_that_no_entity_has() {
     assert_eq!(project.settings["t"]["wait"].to_json(), "9m");
     assert_eq!((project.zone.as_str(), project.people.len()), ("Europe/Berlin", 1));
     assert!(
-        asked(&mut world, settings([setting("least", Value::Null), setting("wait", Value::Null)])).is_done()
+        change_project(&mut world, settings([setting("least", Value::Null), setting("wait", Value::Null)]))
+            .is_done()
     );
     assert!(world.view.project.settings.is_empty(), "{:?}", world.view.project);
 }
@@ -110,9 +113,9 @@ fn a_change_is_an_entry_under_a_key_that_no_entity_has() {
 fn orders_follow_a_setting_in_the_same_entry_and_a_replay_gives_the_same() {
     let mut world = world();
     assert_eq!(big(&world), 2);
-    asked(&mut world, settings([setting("least", Value::Int(1))]));
+    change_project(&mut world, settings([setting("least", Value::Int(1))]));
     assert_eq!(big(&world), 3);
-    asked(&mut world, settings([setting("least", Value::Int(9))]));
+    change_project(&mut world, settings([setting("least", Value::Int(9))]));
     assert_eq!(big(&world), 0);
     let mut again = View::default();
     for entry in &world.journal {
@@ -125,11 +128,12 @@ fn orders_follow_a_setting_in_the_same_entry_and_a_replay_gives_the_same() {
 #[test]
 fn a_change_to_the_current_value_is_not_written() {
     let mut world = world();
-    asked(&mut world, settings([setting("least", Value::Int(3))]));
+    change_project(&mut world, settings([setting("least", Value::Int(3))]));
     let before = world.journal.len();
     let zone = Some(String::new());
     assert!(
-        asked(&mut world, ProjectChange { zone, ..settings([setting("least", Value::Int(3))]) }).is_done()
+        change_project(&mut world, ProjectChange { zone, ..settings([setting("least", Value::Int(3))]) })
+            .is_done()
     );
     assert_eq!(world.journal.len(), before);
 }
@@ -144,7 +148,7 @@ fn all_problems_are_reported_at_once() {
         SettingChange { pack: Name::new("u"), ..setting("least", Value::Int(3)) },
     ]);
     change.zone = Some("Mars/Base".to_owned());
-    let refusal = refused(asked(&mut world, change));
+    let refusal = refused(change_project(&mut world, change));
     assert_eq!(refusal.code.as_str(), "invalid-setting");
     let codes: Vec<&str> = refusal.errors.iter().map(|it| it.code.as_str()).collect();
     assert_eq!(
@@ -216,11 +220,11 @@ fn every_kind_of_event_is_listed_once() {
     assert!(kinds.contains(&"PROJECT_CHANGED") && kinds.contains(&"PACK_INSTALLED"));
 }
 
-trait Done {
+trait IsDone {
     fn is_done(&self) -> bool;
 }
 
-impl Done for Outcome {
+impl IsDone for Outcome {
     fn is_done(&self) -> bool {
         matches!(self, Self::Accepted { .. })
     }

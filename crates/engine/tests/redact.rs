@@ -144,7 +144,7 @@ fn replays(world: &World, what: &str) {
     assert!(again == world.view, "{what}: groups, orders or values held in common differ");
 }
 
-fn told(world: &World) -> String {
+fn world_text(world: &World) -> String {
     let journal = serde_json::to_string(&world.journal).unwrap();
     format!("{journal}{}", serde_json::to_string(&note(world)).unwrap())
 }
@@ -154,12 +154,12 @@ fn a_secret_is_gone_from_the_journal_and_the_entity() {
     let mut world = world(&[("text", "first")]);
     let edit = fire(&mut world, "edit", &[("text", "hush"), ("tag", "hush")]);
     let say = fire(&mut world, "say", &[("what", "hush")]);
-    assert!(told(&world).contains("hush"));
+    assert!(world_text(&world).contains("hush"));
     let before = note(&world);
     let posted = say + 1;
     let command = redact(&world, &key(), &[edit, say, posted], &[]);
     let seq = done(world.submit(&command));
-    assert!(!told(&world).contains("hush"), "{}", told(&world));
+    assert!(!world_text(&world).contains("hush"), "{}", world_text(&world));
     let after = note(&world);
     assert_eq!(after.fields.get("text"), None, "the older value does not come back");
     assert_eq!(after.tally("edits", "*"), before.tally("edits", "*"), "numbers stay");

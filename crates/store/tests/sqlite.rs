@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Folder, batch, effect, entity, row, timer};
+use common::{StoreFolder, batch, effect, entity, row, timer};
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -14,13 +14,13 @@ use trackside_lifecycle::value::Value;
 use trackside_store::store::Listing;
 use trackside_store::{Chain, GroupChange, Projection, Sqlite, SqliteOptions, Store, StoreError};
 
-fn open(folder: &Folder) -> Sqlite {
+fn open(folder: &StoreFolder) -> Sqlite {
     Sqlite::open(folder.path(), SqliteOptions::default()).unwrap()
 }
 
 #[test]
 fn appended_records_survive_a_reopen() {
-    let folder = Folder::new("append");
+    let folder = StoreFolder::new("append");
     let mut chain = Chain::default();
     let first = batch(&mut chain, 3);
     let second = batch(&mut chain, 2);
@@ -45,7 +45,7 @@ fn appended_records_survive_a_reopen() {
 
 #[test]
 fn a_second_owner_learns_who_the_first_is() {
-    let folder = Folder::new("lock");
+    let folder = StoreFolder::new("lock");
     let options = SqliteOptions { owner: Some("trackside serve".to_owned()), ..SqliteOptions::default() };
     let first = Sqlite::open(folder.path(), options).unwrap();
     let refused = Sqlite::open(folder.path(), SqliteOptions::default()).unwrap_err();
@@ -61,7 +61,7 @@ fn a_second_owner_learns_who_the_first_is() {
 
 #[test]
 fn a_batch_that_does_not_follow_is_refused() {
-    let folder = Folder::new("follow");
+    let folder = StoreFolder::new("follow");
     let store = open(&folder);
     let mut journal = store.journal().unwrap();
     let mut chain = Chain::default();
@@ -78,7 +78,7 @@ fn a_batch_that_does_not_follow_is_refused() {
 
 #[test]
 fn a_journal_written_by_another_process_is_refused() {
-    let folder = Folder::new("not-ours");
+    let folder = StoreFolder::new("not-ours");
     let store = open(&folder);
     let mut journal = store.journal().unwrap();
     let mut chain = Chain::default();
@@ -91,7 +91,7 @@ fn a_journal_written_by_another_process_is_refused() {
 
 #[test]
 fn one_appends_and_one_projects_at_a_time() {
-    let folder = Folder::new("one");
+    let folder = StoreFolder::new("one");
     let store = open(&folder);
     let (journal, projector) = (store.journal().unwrap(), store.projector().unwrap());
     assert!(store.journal().is_err());
@@ -103,7 +103,7 @@ fn one_appends_and_one_projects_at_a_time() {
 
 #[test]
 fn a_projection_is_found_by_every_index() {
-    let folder = Folder::new("project");
+    let folder = StoreFolder::new("project");
     let store = open(&folder);
     let mut projector = store.projector().unwrap();
     let mut reader = store.reader().unwrap();

@@ -7,7 +7,7 @@ mod common;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Folder, batch, entity, entry, row};
+use common::{StoreFolder, batch, entity, entry, row};
 use rusqlite::Connection;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -20,7 +20,7 @@ fn open(folder: &Path) -> Sqlite {
     Sqlite::open(folder, SqliteOptions::default()).unwrap()
 }
 
-fn refused(folder: &Path) -> StoreError {
+fn open_error(folder: &Path) -> StoreError {
     Sqlite::open(folder, SqliteOptions::default()).map(|_| ()).unwrap_err()
 }
 
@@ -40,8 +40,8 @@ fn files_with(folder: &Path, text: &str) -> Vec<String> {
 
 /// A copy of a folder in its present state, as if its owner had been killed. Made by another process:
 /// closing a file in this one drops the locks of SQLite.
-fn snatch(folder: &Path) -> Folder {
-    let copy = Folder::new("snatch");
+fn snatch(folder: &Path) -> StoreFolder {
+    let copy = StoreFolder::new("snatch");
     std::fs::create_dir_all(copy.path()).unwrap();
     let from = folder.join(".");
     let done = std::process::Command::new("cp").arg("-r").arg(from).arg(copy.path()).status().unwrap();
@@ -54,7 +54,7 @@ fn snatch(folder: &Path) -> Folder {
 fn a_folder_that_is_made_is_open_to_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let folder = Folder::new("private");
+    let folder = StoreFolder::new("private");
     let (data, copy, mine) =
         (folder.path().join("a/data"), folder.path().join("copy"), folder.path().join("b"));
     let store = open(&data);
@@ -69,7 +69,7 @@ fn a_folder_that_is_made_is_open_to_its_owner_alone() {
 
 #[test]
 fn the_wal_restarts_under_load_and_is_never_truncated() {
-    let folder = Folder::new("log");
+    let folder = StoreFolder::new("log");
     let options = SqliteOptions::default().with_logs(16, 64);
     let store = Sqlite::open(folder.path(), options).unwrap();
     let mut journal = store.journal().unwrap();
@@ -91,7 +91,7 @@ fn the_wal_restarts_under_load_and_is_never_truncated() {
 
 #[test]
 fn a_wal_held_back_by_a_reader_restarts_later() {
-    let folder = Folder::new("held");
+    let folder = StoreFolder::new("held");
     let options = SqliteOptions::default().with_logs(16, 64);
     let store = Sqlite::open(folder.path(), options).unwrap();
     let mut journal = store.journal().unwrap();
@@ -114,7 +114,7 @@ fn a_wal_held_back_by_a_reader_restarts_later() {
 
 #[test]
 fn dropped_payloads_are_gone_from_every_file() {
-    let folder = Folder::new("bytes");
+    let folder = StoreFolder::new("bytes");
     let store = open(folder.path());
     let (mut journal, mut projector) = (store.journal().unwrap(), store.projector().unwrap());
     let mut chain = Chain::default();
@@ -154,14 +154,14 @@ fn dropped_payloads_are_gone_from_every_file() {
 #[test]
 fn files_of_a_later_release_are_left_alone() {
     for name in ["journal.db", "state.db"] {
-        let folder = Folder::new("later");
+        let folder = StoreFolder::new("later");
         let mut chain = Chain::default();
         open(folder.path()).journal().unwrap().append(&batch(&mut chain, 2)).unwrap();
         let file = Connection::open(folder.path().join(name)).unwrap();
         file.execute("UPDATE meta SET value = 99 WHERE key = 'schema'", []).unwrap();
         drop(file);
         if name == "journal.db" {
-            let refused = refused(folder.path());
+            let refused = open_error(folder.path());
             assert!(matches!(refused, StoreError::TooNew { found: 99, known: 3, .. }), "{refused}");
         } else {
             // The rest can be rebuilt.
@@ -174,7 +174,7 @@ fn files_of_a_later_release_are_left_alone() {
 
 #[test]
 fn projections_of_another_journal_are_thrown_away() {
-    let folder = Folder::new("other");
+    let folder = StoreFolder::new("other");
     let mut chain = Chain::default();
     let filled = |chain: &mut Chain| {
         let store = open(folder.path());
@@ -189,10 +189,10 @@ fn projections_of_another_journal_are_thrown_away() {
     filled(&mut chain);
     assert_eq!(open(folder.path()).projector().unwrap().position().unwrap(), 3);
     std::fs::remove_file(folder.path().join("journal.db")).unwrap();
-    let why = refused(folder.path()).to_string();
+    let why = open_error(folder.path()).to_string();
     assert!(why.contains("state.db was built from 3 entries. Put the journal back"), "{why}");
     // Shorter.
-    let shorter = Folder::new("shorter");
+    let shorter = StoreFolder::new("shorter");
     open(shorter.path()).journal().unwrap().append(&batch(&mut Chain::default(), 2)).unwrap();
     std::fs::copy(shorter.path().join("journal.db"), folder.path().join("journal.db")).unwrap();
     let state = || {
@@ -201,7 +201,7 @@ fn projections_of_another_journal_are_thrown_away() {
         file.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap()
     };
     for _ in 0..2 {
-        let why = refused(folder.path()).to_string();
+        let why = open_error(folder.path()).to_string();
         assert!(
             why.contains("journal.db is damaged: it ends at 2, but state.db was built from 3 entries"),
             "{why}"
@@ -211,7 +211,7 @@ fn projections_of_another_journal_are_thrown_away() {
     // Not by its tables either.
     let old = Connection::open(folder.path().join("state.db")).unwrap();
     old.execute("UPDATE meta SET value = 1 WHERE key = 'schema'", []).unwrap();
-    assert!(refused(folder.path()).to_string().contains("it ends at 2"));
+    assert!(open_error(folder.path()).to_string().contains("it ends at 2"));
     old.execute("UPDATE meta SET value = 2 WHERE key = 'schema'", []).unwrap();
     drop(old);
     assert_eq!(state(), (3, 1));
@@ -224,7 +224,7 @@ fn projections_of_another_journal_are_thrown_away() {
     drop(reader);
     std::fs::remove_file(folder.path().join("journal.db")).unwrap();
     // A journal of the same length, with other entries.
-    let elsewhere = Folder::new("elsewhere");
+    let elsewhere = StoreFolder::new("elsewhere");
     let mut other = Chain::default();
     let records = (1..=3).map(|seq| other.seal(entry(seq, "else"), 0).unwrap()).collect();
     let store = open(elsewhere.path());
@@ -236,10 +236,10 @@ fn projections_of_another_journal_are_thrown_away() {
 
 #[test]
 fn a_file_that_is_no_journal_is_named() {
-    let folder = Folder::new("none");
+    let folder = StoreFolder::new("none");
     std::fs::create_dir_all(folder.path()).unwrap();
     std::fs::write(folder.path().join("journal.db"), "once upon a time ".repeat(500)).unwrap();
-    let refused = refused(folder.path());
+    let refused = open_error(folder.path());
     assert!(
         matches!(&refused, StoreError::Damaged { path, .. } if path.ends_with("journal.db")),
         "{refused}"
@@ -251,7 +251,7 @@ fn a_file_that_is_no_journal_is_named() {
 
 #[test]
 fn a_changed_end_is_noticed_when_the_folder_is_opened() {
-    let folder = Folder::new("changed");
+    let folder = StoreFolder::new("changed");
     let mut chain = Chain::default();
     open(folder.path()).journal().unwrap().append(&batch(&mut chain, 40)).unwrap();
     let change = |sql: &str| {
@@ -259,7 +259,7 @@ fn a_changed_end_is_noticed_when_the_folder_is_opened() {
         assert_eq!(file.execute(sql, []).unwrap(), 1, "{sql}");
     };
     let named = |seq: u64| {
-        let why = refused(folder.path()).to_string();
+        let why = open_error(folder.path()).to_string();
         assert!(why.contains(&format!("journal.db is damaged: journal entry {seq} ")), "{why}");
         assert!(why.contains("restore a backup"), "{why}");
     };
@@ -276,7 +276,7 @@ fn a_changed_end_is_noticed_when_the_folder_is_opened() {
 
 #[test]
 fn a_damaged_page_is_named_and_the_rest_is_read() {
-    let folder = Folder::new("page");
+    let folder = StoreFolder::new("page");
     let mut chain = Chain::default();
     open(folder.path()).journal().unwrap().append(&batch(&mut chain, 400)).unwrap();
     let path = folder.path().join("journal.db");
@@ -294,7 +294,7 @@ fn a_damaged_page_is_named_and_the_rest_is_read() {
 
 #[test]
 fn a_reader_may_read_while_the_owner_writes() {
-    let folder = Folder::new("look");
+    let folder = StoreFolder::new("look");
     let nobody = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).map(|_| ()).unwrap_err();
     assert!(nobody.to_string().contains("--data"), "{nobody}");
     let store = open(folder.path());
@@ -315,7 +315,7 @@ fn a_reader_may_read_while_the_owner_writes() {
 
 #[test]
 fn a_store_that_was_not_closed_is_complete() {
-    let folder = Folder::new("killed");
+    let folder = StoreFolder::new("killed");
     let store = open(folder.path());
     let mut journal = store.journal().unwrap();
     let mut chain = Chain::default();
@@ -336,7 +336,7 @@ fn a_store_that_was_not_closed_is_complete() {
 
 #[test]
 fn a_backup_is_consistent_under_concurrent_writes() {
-    let folder = Folder::new("live");
+    let folder = StoreFolder::new("live");
     let store = open(folder.path());
     let mut chain = Chain::default();
     let mut journal = store.journal().unwrap();
@@ -344,7 +344,7 @@ fn a_backup_is_consistent_under_concurrent_writes() {
     journal.append(&batch(&mut chain, 2_000)).unwrap();
     let stop = AtomicBool::new(false);
     let (mut ends, backups) =
-        (Vec::new(), [Folder::new("backup"), Folder::new("backup"), Folder::new("backup")]);
+        (Vec::new(), [StoreFolder::new("backup"), StoreFolder::new("backup"), StoreFolder::new("backup")]);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
@@ -370,7 +370,7 @@ fn a_backup_is_consistent_under_concurrent_writes() {
     assert!(ends[0].seq >= 2_000 && ends[0].seq < ends[1].seq && ends[1].seq < ends[2].seq, "{ends:?}");
     for (to, end) in backups.iter().zip(ends) {
         assert!(store.backup(to.path(), &mut |_, _| {}).is_err(), "existing files stay");
-        let restored = Folder::new("restored");
+        let restored = StoreFolder::new("restored");
         assert_eq!(Sqlite::restore(to.path(), restored.path()).unwrap(), end);
         assert!(Sqlite::restore(to.path(), restored.path()).is_err(), "existing files stay");
         let back = open(restored.path());
@@ -386,7 +386,7 @@ fn a_backup_is_consistent_under_concurrent_writes() {
 
 #[test]
 fn a_backup_that_was_changed_is_not_restored() {
-    let (folder, to) = (Folder::new("live"), Folder::new("backup"));
+    let (folder, to) = (StoreFolder::new("live"), StoreFolder::new("backup"));
     let mut chain = Chain::default();
     let store = open(folder.path());
     store.journal().unwrap().append(&batch(&mut chain, 300)).unwrap();
@@ -394,7 +394,7 @@ fn a_backup_that_was_changed_is_not_restored() {
     let file = Connection::open(to.path().join("journal.db")).unwrap();
     file.execute("UPDATE journal SET header = replace(header, 'ada', 'eve') WHERE seq = 7", []).unwrap();
     drop(file);
-    let restored = Folder::new("restored");
+    let restored = StoreFolder::new("restored");
     let refused = Sqlite::restore(to.path(), restored.path()).unwrap_err();
     assert!(matches!(refused, StoreError::Chain { seq: 7, .. }), "{refused}");
     assert!(!restored.path().exists(), "nothing is made of it");
@@ -405,7 +405,7 @@ fn a_backup_that_was_changed_is_not_restored() {
 
 #[test]
 fn a_journal_that_was_changed_leaves_nothing_that_looks_like_a_backup() {
-    let (folder, to) = (Folder::new("changed"), Folder::new("no-backup"));
+    let (folder, to) = (StoreFolder::new("changed"), StoreFolder::new("no-backup"));
     let mut chain = Chain::default();
     let store = open(folder.path());
     store.journal().unwrap().append(&batch(&mut chain, 300)).unwrap();
@@ -425,7 +425,7 @@ fn a_journal_that_was_changed_leaves_nothing_that_looks_like_a_backup() {
 
 #[test]
 fn people_can_read_the_tables() {
-    let folder = Folder::new("tables");
+    let folder = StoreFolder::new("tables");
     let mut chain = Chain::default();
     let store = open(folder.path());
     store.journal().unwrap().append(&batch(&mut chain, 2)).unwrap();
@@ -466,7 +466,7 @@ fn people_can_read_the_tables() {
 
 #[test]
 fn open_work_is_known_without_counting_rows() {
-    let folder = Folder::new("census");
+    let folder = StoreFolder::new("census");
     let store = open(folder.path());
     let notice = |seq, kind| Notice { seq, kind, entity: entity("T-1", "open", 1).key };
     let written = |position, notices| {

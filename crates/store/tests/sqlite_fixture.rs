@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::Folder;
+use common::StoreFolder;
 use trackside_engine::entity::{Entity, OpenAlert};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
@@ -72,7 +72,7 @@ fn chain_of(folder: &Path, reader: &mut dyn Reader) -> Vec<Record> {
     records
 }
 
-fn replayed(records: &[Record]) -> View {
+fn replay(records: &[Record]) -> View {
     let mut view = View::default();
     records.iter().for_each(|it| apply(&mut view, &it.entry().unwrap()));
     view
@@ -96,11 +96,11 @@ fn open_alerts(records: &[Record]) -> BTreeMap<EntityKey, Vec<OpenAlert>> {
 fn journals_of_every_release_replay_to_the_recorded_state() {
     let (mut folders, mut alerts) = (0, 0);
     for fixture in sorted(&root()).iter().flat_map(|it| sorted(it)) {
-        let folder = Folder::new("fixture");
+        let folder = StoreFolder::new("fixture");
         copy(&fixture, folder.path());
         let store = Sqlite::open(folder.path(), SqliteOptions::default()).unwrap();
         let found = chain_of(folder.path(), &mut *store.reader().unwrap());
-        let mut view = replayed(&found);
+        let mut view = replay(&found);
         let expected = std::fs::read_to_string(fixture.join("entities.jsonl")).unwrap();
         // The entries of the earlier release, as this release writes them.
         let mut expected: Vec<Entity> =
@@ -124,7 +124,7 @@ fn journals_of_every_release_replay_to_the_recorded_state() {
         journal.append(&Batch { records, definitions: Vec::new() }).unwrap();
         apply(&mut view, &entry);
         let found = chain_of(folder.path(), &mut *store.reader().unwrap());
-        assert_eq!(lines(&replayed(&found)), lines(&view));
+        assert_eq!(lines(&replay(&found)), lines(&view));
         folders += 1;
     }
     assert!(
@@ -168,7 +168,7 @@ fn write_the_present_ones() {
         let (entries, view) = longest(&pack);
         let to = root().join(PRESENT).join(name);
         assert!(!to.exists(), "{} is there: a released one is never written again", to.display());
-        let folder = Folder::new("writing");
+        let folder = StoreFolder::new("writing");
         let options = SqliteOptions { journal_page: 512, ..SqliteOptions::default() };
         let store = Sqlite::open(folder.path(), options).unwrap();
         let mut chain = Chain::default();

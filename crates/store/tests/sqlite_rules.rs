@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Folder, entry};
+use common::{StoreFolder, entry};
 use rusqlite::Connection;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::project::project_key;
@@ -30,8 +30,8 @@ fn installation(seq: u64, definition: &Definition) -> Entry {
 }
 
 /// Two packs, one of them in two versions; entries 2, 3 and 6 of thirty put them into force.
-fn filled(name: &str) -> Folder {
-    let folder = Folder::new(name);
+fn filled_store(name: &str) -> StoreFolder {
+    let folder = StoreFolder::new(name);
     let all = [definition("s", 1), definition("t", 1), definition("t", 2)];
     let mut chain = Chain::default();
     let mut records = Vec::new();
@@ -51,16 +51,16 @@ fn filled(name: &str) -> Folder {
     folder
 }
 
-fn open(folder: &Folder) -> Result<Sqlite, StoreError> {
+fn open(folder: &StoreFolder) -> Result<Sqlite, StoreError> {
     Sqlite::open(folder.path(), SqliteOptions::default())
 }
 
-fn tamper(folder: &Folder, sql: &str) {
+fn tamper(folder: &StoreFolder, sql: &str) {
     Connection::open(folder.path().join("journal.db")).unwrap().execute_batch(sql).unwrap();
 }
 
 /// Archives the first entries, this many.
-fn archive(folder: &Folder, entries: i64) {
+fn archive(folder: &StoreFolder, entries: i64) {
     let store = open(folder).unwrap();
     let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
     let before = trackside_lifecycle::time::Timestamp(entries * 1_000 + 1);
@@ -68,7 +68,7 @@ fn archive(folder: &Folder, entries: i64) {
 }
 
 /// The findings of the audit, by entry.
-fn audited(folder: &Folder) -> Vec<(u64, String)> {
+fn audit_rows(folder: &StoreFolder) -> Vec<(u64, String)> {
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
     let archive = Archive::of(folder.path()).unwrap();
     let audit = archive.verify(reader.as_mut(), &[], &mut |_, _| {}).unwrap();
@@ -81,43 +81,43 @@ const REWRITTEN: &str =
 
 #[test]
 fn an_untouched_folder_opens_and_is_clean() {
-    let folder = filled("rules-clean");
+    let folder = filled_store("rules-clean");
     open(&folder).unwrap();
-    assert_eq!(audited(&folder), []);
+    assert_eq!(audit_rows(&folder), []);
     archive(&folder, 4);
     open(&folder).unwrap();
-    assert_eq!(audited(&folder), []);
+    assert_eq!(audit_rows(&folder), []);
     // The file may be elsewhere.
     std::fs::rename(folder.path().join("archive"), folder.path().join("elsewhere")).unwrap();
     open(&folder).unwrap();
-    assert_eq!(audited(&folder), []);
+    assert_eq!(audit_rows(&folder), []);
 }
 
 #[test]
 fn installations_deleted_beside_the_journal_are_found_in_it() {
     let lost = "DELETE FROM installed WHERE seq IN (2, 6)";
-    let folder = filled("rules-lost");
+    let folder = filled_store("rules-lost");
     tamper(&folder, lost);
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
     assert_eq!(rules::find_changed(reader.as_mut()).unwrap(), [], "nothing was changed");
     drop(reader);
-    let copy = Folder::new("rules-lost-copy");
+    let copy = StoreFolder::new("rules-lost-copy");
     let store = open(&folder).unwrap();
     let kept = store.reader().unwrap().installed().unwrap();
     assert_eq!(kept.iter().map(|it| it.record.seq).collect::<Vec<_>>(), [2, 3, 6]);
     store.backup(copy.path(), &mut |_, _| {}).unwrap();
     drop(store);
-    assert_eq!(audited(&folder), []);
+    assert_eq!(audit_rows(&folder), []);
     archive(&folder, 4);
     tamper(&folder, lost);
     open(&folder).unwrap();
-    assert_eq!(audited(&folder), []);
+    assert_eq!(audit_rows(&folder), []);
 }
 
 #[test]
 fn a_version_whose_text_and_entry_were_deleted_is_missed_at_opening() {
     let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
-    let folder = filled("rules-gone");
+    let folder = filled_store("rules-gone");
     open(&folder).unwrap();
     tamper(&folder, gone);
     for _ in 0..2 {
@@ -125,7 +125,7 @@ fn a_version_whose_text_and_entry_were_deleted_is_missed_at_opening() {
         assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
     }
     // It was archived, and the file is missing: the loss is still detected.
-    let folder = filled("rules-gone-elsewhere");
+    let folder = filled_store("rules-gone-elsewhere");
     archive(&folder, 10);
     std::fs::rename(folder.path().join("archive"), folder.path().join("elsewhere")).unwrap();
     open(&folder).unwrap();
@@ -139,7 +139,7 @@ fn a_version_whose_text_and_entry_were_deleted_is_missed_at_opening() {
     let refused = open(&folder).unwrap_err().to_string();
     assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
     // A folder of an earlier build does not contain the count until it is opened once.
-    let folder = filled("rules-uncounted");
+    let folder = filled_store("rules-uncounted");
     tamper(&folder, "DELETE FROM meta WHERE key = 'installed'");
     open(&folder).unwrap();
     tamper(&folder, gone);
@@ -148,11 +148,11 @@ fn a_version_whose_text_and_entry_were_deleted_is_missed_at_opening() {
 
 #[test]
 fn a_version_installed_twice_with_two_texts_is_reported() {
-    let folder = filled("rules-twice");
+    let folder = filled_store("rules-twice");
     let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
     tamper(&folder, &format!("{gone}; DELETE FROM meta WHERE key = 'installed'"));
     let store = open(&folder).unwrap();
-    let copy = Folder::new("rules-twice-copy");
+    let copy = StoreFolder::new("rules-twice-copy");
     // A backup reads the whole journal, so it notices the change.
     let refused = store.backup(copy.path(), &mut |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
@@ -163,7 +163,7 @@ fn a_version_installed_twice_with_two_texts_is_reported() {
     let record = chain.seal(installation(31, &other), 0).unwrap();
     store.journal().unwrap().append(&Batch { records: vec![record], definitions: vec![other] }).unwrap();
     drop(store);
-    let found = audited(&folder);
+    let found = audit_rows(&folder);
     assert_eq!(
         found.iter().map(|it| it.0).collect::<Vec<_>>(),
         [6, 31],
@@ -213,7 +213,7 @@ fn altered_rules_are_named_and_the_folder_is_not_opened() {
     .enumerate()
     {
         for archived in [false, true] {
-            let folder = filled(&format!("rules-{n}"));
+            let folder = filled_store(&format!("rules-{n}"));
             if archived {
                 archive(&folder, 4);
             }
@@ -225,7 +225,7 @@ fn altered_rules_are_named_and_the_folder_is_not_opened() {
             // The audit finds missing rows because it reads the whole chain.
             if !sql.starts_with("DELETE FROM installed") {
                 assert!(told.contains(words), "{sql}: {told}");
-                let found = audited(&folder);
+                let found = audit_rows(&folder);
                 assert!(found.iter().any(|it| it.0 == seq && it.1.contains(words)), "{sql}: {found:?}");
                 let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
                 let looked = rules::find_changed(reader.as_mut()).unwrap();
@@ -237,7 +237,7 @@ fn altered_rules_are_named_and_the_folder_is_not_opened() {
 
 #[test]
 fn an_entry_altered_together_with_its_text_is_reported() {
-    let folder = filled("rules-entry");
+    let folder = filled_store("rules-entry");
     let digest = digest_of(&[
         ("lifecycles/thing.yaml".to_owned(), "by: agent\n".to_owned()),
         ("pack.yaml".to_owned(), "pack: t\nversion: 1\n".to_owned()),
@@ -255,9 +255,9 @@ fn an_entry_altered_together_with_its_text_is_reported() {
 
 #[test]
 fn a_backup_with_changed_rules_is_neither_made_nor_restored() {
-    let folder = filled("rules-backup");
+    let folder = filled_store("rules-backup");
     let (kept, late, back) =
-        (Folder::new("rules-kept"), Folder::new("rules-late"), Folder::new("rules-back"));
+        (StoreFolder::new("rules-kept"), StoreFolder::new("rules-late"), StoreFolder::new("rules-back"));
     let store = open(&folder).unwrap();
     store.backup(kept.path(), &mut |_, _| {}).unwrap();
     // While a server has it.
@@ -274,7 +274,7 @@ fn a_backup_with_changed_rules_is_neither_made_nor_restored() {
 #[test]
 fn a_folder_of_an_earlier_release_reads_installations_from_its_archive() {
     let old = |name: &str| {
-        let folder = filled(name);
+        let folder = filled_store(name);
         archive(&folder, 4);
         let earlier = "DROP TABLE installed; UPDATE meta SET value = 1 WHERE key = 'schema'";
         tamper(&folder, earlier);

@@ -71,7 +71,7 @@ impl Fate {
         let Unsynced::Torn { seed, sector } = how else {
             return if how == Unsynced::Kept { Self::Kept } else { Self::Lost };
         };
-        let mut random = Random::combined(&[seed, at, which]);
+        let mut random = Random::from_seeds(&[seed, at, which]);
         let kept = random.below(5);
         let grown = match random.below(3) {
             0 => Grown::Nothing,

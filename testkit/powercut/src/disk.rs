@@ -5,44 +5,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::cut::Unsynced;
-use crate::fault::{Armed, Fault};
+use crate::fault::{ArmedFault, DiskFault};
 use crate::image::Image;
 use crate::operation::Operation;
-use crate::replay::Replay;
+use crate::replay::DiskReplay;
 use crate::sqlite::Vfs;
-use crate::state::State;
+use crate::state::DiskState;
 
 /// A disk in memory, known to SQLite by the name of its VFS. Clones are the same disk.
 ///
 /// Connections may outlive it; none can be opened when it is gone.
 #[derive(Clone, Debug)]
-pub struct Disk {
-    shared: Arc<Shared>,
+pub struct VirtualDisk {
+    shared: Arc<DiskShared>,
     vfs: Arc<Vfs>,
 }
 
 /// The state that connections and the disk share.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    state: Mutex<State>,
+pub(crate) struct DiskShared {
+    state: Mutex<DiskState>,
     start: Image,
     /// The position of the last cut, since the next one is mostly a little later.
-    replay: Mutex<Replay>,
+    replay: Mutex<DiskReplay>,
 }
 
-impl Shared {
-    pub fn state(&self) -> MutexGuard<'_, State> {
+impl DiskShared {
+    pub fn state(&self) -> MutexGuard<'_, DiskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Default for Disk {
+impl Default for VirtualDisk {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Disk {
+impl VirtualDisk {
     /// An empty one.
     pub fn new() -> Self {
         Self::from_image(Image::default())
@@ -50,9 +50,9 @@ impl Disk {
 
     /// A disk that contains these files, synced.
     pub fn from_image(image: Image) -> Self {
-        let state = Mutex::new(State::new(&image));
-        let replay = Mutex::new(Replay::new(&image));
-        let shared = Arc::new(Shared { state, start: image, replay });
+        let state = Mutex::new(DiskState::new(&image));
+        let replay = Mutex::new(DiskReplay::new(&image));
+        let shared = Arc::new(DiskShared { state, start: image, replay });
         let vfs = Arc::new(Vfs::register(&shared));
         Self { shared, vfs }
     }
@@ -89,7 +89,7 @@ impl Disk {
     pub fn after_cut_at(&self, boundary: u64, how: Unsynced) -> Image {
         let mut replay = self.shared.replay.lock().unwrap_or_else(PoisonError::into_inner);
         if replay.at() > boundary {
-            *replay = Replay::new(&self.shared.start);
+            *replay = DiskReplay::new(&self.shared.start);
         }
         let missing = |end: u64| usize::try_from(end).unwrap_or(usize::MAX);
         let (done, wanted) = (missing(replay.at()), missing(boundary - replay.at()));
@@ -112,18 +112,18 @@ impl Disk {
     }
 
     /// Fails from the next operation on, until the fault is lifted.
-    pub fn fail(&self, fault: Fault) {
+    pub fn fail(&self, fault: DiskFault) {
         self.fail_from(0, fault);
     }
 
     /// Fails from the operation on that leads to this boundary.
-    pub fn fail_from(&self, operation: u64, fault: Fault) {
-        self.arm(Some(Armed { fault, strikes: operation..=u64::MAX }));
+    pub fn fail_from(&self, operation: u64, fault: DiskFault) {
+        self.arm(Some(ArmedFault { fault, strikes: operation..=u64::MAX }));
     }
 
     /// Fails at one operation. A failed operation counts, so the next one succeeds.
-    pub fn fail_only_at(&self, operation: u64, fault: Fault) {
-        self.arm(Some(Armed { fault, strikes: operation..=operation }));
+    pub fn fail_only_at(&self, operation: u64, fault: DiskFault) {
+        self.arm(Some(ArmedFault { fault, strikes: operation..=operation }));
     }
 
     /// Removes the fault. There is one fault at a time; a new one replaces it.
@@ -131,7 +131,7 @@ impl Disk {
         self.arm(None);
     }
 
-    fn arm(&self, armed: Option<Armed>) {
+    fn arm(&self, armed: Option<ArmedFault>) {
         self.shared.state().armed = armed;
     }
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 /// A way for a disk to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum DiskFault {
     /// No write succeeds, not over existing bytes either: `SQLITE_FULL`. So do file systems that copy on write.
     Full,
     /// Files can grow by this many bytes together. The write that needs more is done in part:
@@ -26,7 +26,7 @@ pub enum Fault {
 
 /// A fault and the operations it affects, by number.
 #[derive(Clone, Debug)]
-pub(crate) struct Armed {
-    pub fault: Fault,
+pub(crate) struct ArmedFault {
+    pub fault: DiskFault,
     pub strikes: RangeInclusive<u64>,
 }

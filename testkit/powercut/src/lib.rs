@@ -1,28 +1,28 @@
 //! A disk under SQLite that can lose power, fill up and fail. For tests only.
 //!
 //! ```
-//! use trackside_powercut::{Disk, Unsynced};
+//! use trackside_powercut::{VirtualDisk, Unsynced};
 //!
-//! let disk = Disk::new();
+//! let disk = VirtualDisk::new();
 //! let db = disk.open("a.db")?;
 //! db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")?;
 //! let answered = disk.boundary();
 //! db.execute("INSERT INTO t VALUES (2)", [])?;
 //!
-//! let after = Disk::from_image(disk.after_cut_at(answered, Unsynced::Lost));
+//! let after = VirtualDisk::from_image(disk.after_cut_at(answered, Unsynced::Lost));
 //! let rows: i64 = after.open("a.db")?.query_row("SELECT count(*) FROM t", [], |row| row.get(0))?;
 //! assert_eq!(rows, 1);
 //! # Ok::<(), rusqlite::Error>(())
 //! ```
 //!
-//! A [`Disk`] holds files in memory and is known to SQLite as a VFS of its own ([`Disk::vfs`]). Every database opened
+//! A [`VirtualDisk`] holds files in memory and is known to SQLite as a VFS of its own ([`VirtualDisk::vfs`]). Every database opened
 //! through that name runs on it: several connections, in several threads, with a rollback journal or a WAL.
 //!
 //! # Modelled
 //!
 //! Every creation, write, truncation, sync and deletion of a file is an [`Operation`] and has a number, counted over
 //! all files from 1. *Boundary n* is the moment right after operation n; boundary 0 is the disk as it was given.
-//! [`Disk::after_cut_at`] returns a possible image after a power cut there:
+//! [`VirtualDisk::after_cut_at`] returns a possible image after a power cut there:
 //!
 //! - Writes before a sync of the same file survive. A sync of one file does not affect another.
 //! - Unsynced writes are [`Unsynced::Lost`], [`Unsynced::Kept`] (as after the end of the process alone), or
@@ -35,9 +35,9 @@
 //! - A file that was created is found under its name once it was synced. A deletion is found once the folder was
 //!   synced: SQLite asks for that when it deletes (`PRAGMA synchronous = EXTRA`), and, as on Unix, the first sync of a
 //!   new journal or WAL syncs its folder too. Before, each name is independently as it was or as it became.
-//! - A disk that lies: after [`Disk::ignore_syncs`] a sync is answered and does nothing. This is the
+//! - A disk that lies: after [`VirtualDisk::ignore_syncs`] a sync is answered and does nothing. This is the
 //!   negative control of a test: the test must then find losses, or it proves nothing.
-//! - [`Fault`]s that last until they are lifted, from an operation on or at one only.
+//! - [`DiskFault`]s that last until they are lifted, from an operation on or at one only.
 //! - Locks, and the shared memory of a WAL, among the connections of this process. Shared memory is gone after a cut.
 //!
 //! # Not modelled
@@ -64,7 +64,7 @@ mod sqlite;
 mod state;
 
 pub use cut::{Sector, Unsynced};
-pub use disk::Disk;
-pub use fault::Fault;
+pub use disk::VirtualDisk;
+pub use fault::DiskFault;
 pub use image::Image;
-pub use operation::{Act, Operation};
+pub use operation::{Operation, OperationKind};

@@ -10,12 +10,12 @@ pub struct Operation {
     pub file: Arc<str>,
     /// Distinguishes files that had the same name one after another.
     pub(crate) inode: u64,
-    pub act: Act,
+    pub act: OperationKind,
 }
 
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Act {
+pub enum OperationKind {
     Create,
     Write {
         offset: u64,
@@ -47,16 +47,18 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = &self.file;
         match &self.act {
-            Act::Create => write!(f, "create {file}"),
-            Act::Write { offset, bytes } => write!(f, "write {} bytes at {offset} of {file}", bytes.len()),
-            Act::Truncate { size } => write!(f, "truncate {file} to {size} bytes"),
-            Act::Sync { ignored: true, .. } => write!(f, "sync {file}, ignored"),
-            Act::Sync { folder: true, .. } => write!(f, "sync {file} and its folder"),
-            Act::Sync { .. } => write!(f, "sync {file}"),
-            Act::SyncFailed { .. } => write!(f, "sync {file}, failed"),
-            Act::Delete { folder: true } => write!(f, "delete {file} and sync its folder"),
-            Act::Delete { folder: false } => write!(f, "delete {file}"),
-            Act::Failed { tried } => write!(f, "{tried} {file}, failed"),
+            OperationKind::Create => write!(f, "create {file}"),
+            OperationKind::Write { offset, bytes } => {
+                write!(f, "write {} bytes at {offset} of {file}", bytes.len())
+            }
+            OperationKind::Truncate { size } => write!(f, "truncate {file} to {size} bytes"),
+            OperationKind::Sync { ignored: true, .. } => write!(f, "sync {file}, ignored"),
+            OperationKind::Sync { folder: true, .. } => write!(f, "sync {file} and its folder"),
+            OperationKind::Sync { .. } => write!(f, "sync {file}"),
+            OperationKind::SyncFailed { .. } => write!(f, "sync {file}, failed"),
+            OperationKind::Delete { folder: true } => write!(f, "delete {file} and sync its folder"),
+            OperationKind::Delete { folder: false } => write!(f, "delete {file}"),
+            OperationKind::Failed { tried } => write!(f, "{tried} {file}, failed"),
         }
     }
 }

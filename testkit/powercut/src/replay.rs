@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::cut::{Fate, Unsynced, put};
 use crate::image::Image;
-use crate::operation::{Act, Operation, folder};
+use crate::operation::{Operation, OperationKind, folder};
 
 /// The durable state of a disk at a boundary, and the pending changes.
 #[derive(Debug, Default)]
-pub struct Replay {
+pub struct DiskReplay {
     at: u64,
     names: BTreeMap<Arc<str>, Name>,
     contents: BTreeMap<u64, Content>,
@@ -32,12 +32,12 @@ struct Content {
 
 #[derive(Debug)]
 struct Change {
-    what: What,
+    what: FileChange,
     sync: Sync,
 }
 
 #[derive(Debug)]
-enum What {
+enum FileChange {
     Write { offset: u64, bytes: Arc<[u8]> },
     Truncate { size: u64 },
 }
@@ -50,7 +50,7 @@ enum Sync {
     Forgotten,
 }
 
-impl Replay {
+impl DiskReplay {
     /// At boundary 0. Files are numbered in the order of their names.
     pub fn new(start: &Image) -> Self {
         let mut replay = Self::default();
@@ -71,22 +71,24 @@ impl Replay {
         self.at += 1;
         let Operation { file, inode, act } = operation;
         let what = match act {
-            Act::Create => {
+            OperationKind::Create => {
                 self.contents.insert(*inode, Content::default());
                 return self.names.entry(file.clone()).or_default().changes.push(Some(*inode));
             }
-            Act::Delete { folder } => {
+            OperationKind::Delete { folder } => {
                 self.names.entry(file.clone()).or_default().changes.push(None);
                 if *folder {
                     self.sync_folder(file);
                 }
                 return;
             }
-            Act::Sync { ignored: true, .. } | Act::Failed { .. } => return,
-            Act::Sync { folder, .. } => return self.sync(file, *inode, *folder),
-            Act::SyncFailed { forgets } => return self.content(*inode).sync_failed(*forgets),
-            Act::Write { offset, bytes } => What::Write { offset: *offset, bytes: bytes.clone() },
-            Act::Truncate { size } => What::Truncate { size: *size },
+            OperationKind::Sync { ignored: true, .. } | OperationKind::Failed { .. } => return,
+            OperationKind::Sync { folder, .. } => return self.sync(file, *inode, *folder),
+            OperationKind::SyncFailed { forgets } => return self.content(*inode).sync_failed(*forgets),
+            OperationKind::Write { offset, bytes } => {
+                FileChange::Write { offset: *offset, bytes: bytes.clone() }
+            }
+            OperationKind::Truncate { size } => FileChange::Truncate { size: *size },
         };
         self.content(*inode).changes.push(Change { what, sync: Sync::Missing });
     }
@@ -169,16 +171,16 @@ impl Content {
         for Change { what, sync } in &self.changes {
             match what {
                 _ if *sync == Sync::Done => what.apply(&mut file),
-                What::Write { offset, bytes } => fate.write(&mut file, index(*offset), bytes),
-                What::Truncate { .. } if fate.keeps() => what.apply(&mut file),
-                What::Truncate { .. } => {}
+                FileChange::Write { offset, bytes } => fate.write(&mut file, index(*offset), bytes),
+                FileChange::Truncate { .. } if fate.keeps() => what.apply(&mut file),
+                FileChange::Truncate { .. } => {}
             }
         }
         file
     }
 }
 
-impl What {
+impl FileChange {
     fn apply(&self, file: &mut Vec<u8>) {
         match self {
             Self::Write { offset, bytes } => put(file, index(*offset), bytes),
@@ -196,22 +198,22 @@ fn index(offset: u64) -> usize {
 mod tests {
     use super::*;
 
-    fn replay(start: &Image, operations: &[(&str, u64, Act)]) -> Replay {
-        let mut replay = Replay::new(start);
+    fn replay(start: &Image, operations: &[(&str, u64, OperationKind)]) -> DiskReplay {
+        let mut replay = DiskReplay::new(start);
         for (file, inode, act) in operations {
             replay.advance(&Operation { file: (*file).into(), inode: *inode, act: act.clone() });
         }
         replay
     }
 
-    fn write(offset: u64, bytes: &[u8]) -> Act {
-        Act::Write { offset, bytes: bytes.into() }
+    fn write(offset: u64, bytes: &[u8]) -> OperationKind {
+        OperationKind::Write { offset, bytes: bytes.into() }
     }
 
-    const SYNC: Act = Act::Sync { folder: false, ignored: false };
+    const SYNC: OperationKind = OperationKind::Sync { folder: false, ignored: false };
 
     /// Everything that can be found, as text.
-    fn found(replay: &Replay) -> Vec<String> {
+    fn found(replay: &DiskReplay) -> Vec<String> {
         let mut found: Vec<String> = Unsynced::ways(300)
             .map(|how| {
                 let image = replay.image(how);
@@ -235,18 +237,21 @@ mod tests {
         assert_eq!(found(&replay(&start, &before)), ["a=1 b=1", "a=1 b=2", "a=2 b=1", "a=2 b=2"]);
         let after = [before[0].clone(), before[1].clone(), ("b", 1, SYNC), ("a", 0, write(0, b"3"))];
         assert_eq!(found(&replay(&start, &after)), ["a=1 b=2", "a=2 b=2", "a=3 b=2"]);
-        let lied = [before[0].clone(), ("a", 0, Act::Sync { folder: true, ignored: true })];
+        let lied = [before[0].clone(), ("a", 0, OperationKind::Sync { folder: true, ignored: true })];
         assert_eq!(found(&replay(&start, &lied)), ["a=1 b=1", "a=2 b=1"]);
     }
 
     #[test]
     fn names_become_safe_with_their_file_or_their_folder() {
-        let create = [("d/a", 0, Act::Create), ("d/b", 1, Act::Create)];
+        let create = [("d/a", 0, OperationKind::Create), ("d/b", 1, OperationKind::Create)];
         assert_eq!(found(&replay(&Image::default(), &create)), ["", "d/a=", "d/a= d/b=", "d/b="]);
         let synced = [create[0].clone(), create[1].clone(), ("d/a", 0, SYNC)];
         assert_eq!(found(&replay(&Image::default(), &synced)), ["d/a=", "d/a= d/b="]);
-        let folder =
-            [create[0].clone(), create[1].clone(), ("d/a", 0, Act::Sync { folder: true, ignored: false })];
+        let folder = [
+            create[0].clone(),
+            create[1].clone(),
+            ("d/a", 0, OperationKind::Sync { folder: true, ignored: false }),
+        ];
         assert_eq!(found(&replay(&Image::default(), &folder)), ["d/a= d/b="]);
     }
 
@@ -254,12 +259,19 @@ mod tests {
     fn a_deletion_can_be_undone_until_its_folder_is_synced() {
         let start: Image =
             [("a".to_owned(), b"1".to_vec()), ("x/b".to_owned(), b"1".to_vec())].into_iter().collect();
-        let delete = |folder| [("a", 0, Act::Delete { folder })];
+        let delete = |folder| [("a", 0, OperationKind::Delete { folder })];
         assert_eq!(found(&replay(&start, &delete(false))), ["a=1 x/b=1", "x/b=1"]);
         assert_eq!(found(&replay(&start, &delete(true))), ["x/b=1"]);
-        let again = [("a", 0, Act::Delete { folder: false }), ("a", 2, Act::Create), ("a", 2, SYNC)];
+        let again = [
+            ("a", 0, OperationKind::Delete { folder: false }),
+            ("a", 2, OperationKind::Create),
+            ("a", 2, SYNC),
+        ];
         assert_eq!(found(&replay(&start, &again)), ["a= x/b=1"]);
-        let other = [("x/b", 1, Act::Delete { folder: false }), ("a", 0, Act::Delete { folder: true })];
+        let other = [
+            ("x/b", 1, OperationKind::Delete { folder: false }),
+            ("a", 0, OperationKind::Delete { folder: true }),
+        ];
         assert_eq!(found(&replay(&start, &other)), ["", "x/b=1"]);
     }
 
@@ -267,8 +279,8 @@ mod tests {
     fn a_later_sync_does_not_recover_a_failed_one() {
         let start: Image = [("a".to_owned(), b"11".to_vec())].into_iter().collect();
         let run = |forgets| {
-            let operations =
-                [write(0, b"2"), Act::SyncFailed { forgets }, write(1, b"3"), SYNC].map(|act| ("a", 0, act));
+            let operations = [write(0, b"2"), OperationKind::SyncFailed { forgets }, write(1, b"3"), SYNC]
+                .map(|act| ("a", 0, act));
             found(&replay(&start, &operations))
         };
         assert_eq!(run(false), ["a=23"]);
@@ -278,7 +290,7 @@ mod tests {
     #[test]
     fn truncations_are_lost_and_kept_like_writes() {
         let start: Image = [("a".to_owned(), b"11".to_vec())].into_iter().collect();
-        let cut = [("a", 0, Act::Truncate { size: 1 })];
+        let cut = [("a", 0, OperationKind::Truncate { size: 1 })];
         assert_eq!(found(&replay(&start, &cut)), ["a=1", "a=11"]);
         let synced = [cut[0].clone(), ("a", 0, SYNC)];
         assert_eq!(found(&replay(&start, &synced)), ["a=1"]);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 /// The state that the connections to one database share. Gone when the last of them closes.
 #[derive(Debug, Default)]
-pub struct Sharing {
+pub struct SharedMemory {
     /// SQLite writes to them from all threads, so they consist of atomics.
     regions: Vec<Box<[AtomicU64]>>,
     locks: BTreeMap<usize, Lock>,
@@ -21,7 +21,7 @@ enum Lock {
     Exclusive(u64),
 }
 
-impl Sharing {
+impl SharedMemory {
     pub fn join(&mut self, who: u64) {
         self.members.insert(who);
     }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn many_share_or_one_has_it_alone() {
-        let mut sharing = Sharing::default();
+        let mut sharing = SharedMemory::default();
         assert!(sharing.lock_shared(1, 3) && sharing.lock_shared(2, 3));
         assert!(!sharing.lock_exclusive(3, 2..5), "one of three slots is shared");
         assert!(sharing.lock_exclusive(3, 4..6), "the attempt that failed left nothing behind");
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_closed_connection_releases_its_locks() {
-        let mut sharing = Sharing::default();
+        let mut sharing = SharedMemory::default();
         sharing.join(1);
         sharing.join(2);
         assert!(sharing.lock_exclusive(1, 0..8));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn regions_are_made_on_demand_and_stay() {
-        let mut sharing = Sharing::default();
+        let mut sharing = SharedMemory::default();
         assert_eq!(sharing.region(0, 32768, false), None);
         let first = sharing.region(0, 32768, true);
         assert!(first.is_some());

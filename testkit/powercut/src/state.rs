@@ -7,22 +7,22 @@ use std::sync::Arc;
 use rusqlite::ffi;
 
 use crate::cut::put;
-use crate::fault::{Armed, Fault};
+use crate::fault::{ArmedFault, DiskFault};
 use crate::image::Image;
 use crate::locks::{Level, Locks};
-use crate::operation::{Act, Operation};
-use crate::sharing::Sharing;
+use crate::operation::{Operation, OperationKind};
+use crate::sharing::SharedMemory;
 
 /// A result for SQLite: a value or an error code.
-pub type Answer<T> = Result<T, c_int>;
+pub type SqliteResult<T> = Result<T, c_int>;
 
 #[derive(Debug)]
-pub struct State {
+pub struct DiskState {
     names: BTreeMap<Arc<str>, u64>,
     files: BTreeMap<u64, File>,
     pub operations: Vec<Operation>,
     pub ignores_syncs: bool,
-    pub armed: Option<Armed>,
+    pub armed: Option<ArmedFault>,
     /// The next number of files and connections.
     next: u64,
 }
@@ -38,12 +38,12 @@ pub struct File {
     new_in_folder: bool,
     open: usize,
     pub locks: Locks,
-    pub sharing: Option<Sharing>,
+    pub sharing: Option<SharedMemory>,
 }
 
 /// The options for opening a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Opening {
+pub struct FileOptions {
     pub create: bool,
     /// Fails if it is there.
     pub exclusive: bool,
@@ -55,13 +55,13 @@ pub struct Opening {
 
 /// A file that was opened.
 #[derive(Clone, Copy, Debug)]
-pub struct Opened {
+pub struct OpenedFile {
     pub who: u64,
     pub inode: u64,
     pub read_only: bool,
 }
 
-impl State {
+impl DiskState {
     /// Files are numbered in the order of their names, as a replay numbers them.
     pub fn new(start: &Image) -> Self {
         let mut state = Self {
@@ -90,10 +90,10 @@ impl State {
         self.names.iter().map(|(name, inode)| (name.to_string(), bytes(inode))).collect()
     }
 
-    pub fn open(&mut self, name: Option<&str>, how: Opening) -> Answer<Opened> {
+    pub fn open(&mut self, name: Option<&str>, how: FileOptions) -> SqliteResult<OpenedFile> {
         let fault = self.fault().filter(|_| !how.temporary);
-        let read_only = how.read_only || fault == Some(Fault::ReadOnly);
-        if fault == Some(Fault::Denied) {
+        let read_only = how.read_only || fault == Some(DiskFault::ReadOnly);
+        if fault == Some(DiskFault::Denied) {
             return Err(ffi::SQLITE_CANTOPEN);
         }
         let there = name.and_then(|it| self.names.get(it)).copied();
@@ -105,10 +105,10 @@ impl State {
         };
         let who = self.number();
         self.file(inode)?.open += 1;
-        Ok(Opened { who, inode, read_only })
+        Ok(OpenedFile { who, inode, read_only })
     }
 
-    pub fn close(&mut self, opened: Opened) {
+    pub fn close(&mut self, opened: OpenedFile) {
         let Ok(file) = self.file(opened.inode) else { return };
         file.open -= 1;
         file.locks.unlock(opened.who, Level::None);
@@ -117,17 +117,17 @@ impl State {
     }
 
     /// The existing bytes, fewer than requested at the end of the file.
-    pub fn read(&mut self, inode: u64, offset: usize, length: usize) -> Answer<&[u8]> {
+    pub fn read(&mut self, inode: u64, offset: usize, length: usize) -> SqliteResult<&[u8]> {
         let fault = self.fault();
         let file = self.file(inode)?;
-        if fault == Some(Fault::ReadFails) && !file.temporary {
+        if fault == Some(DiskFault::ReadFails) && !file.temporary {
             return Err(ffi::SQLITE_IOERR_READ);
         }
         let end = (offset + length).min(file.bytes.len());
         Ok(file.bytes.get(offset..end).unwrap_or_default())
     }
 
-    pub fn write(&mut self, inode: u64, offset: usize, bytes: &[u8]) -> Answer<()> {
+    pub fn write(&mut self, inode: u64, offset: usize, bytes: &[u8]) -> SqliteResult<()> {
         let fault = self.fault();
         let file = self.file(inode)?;
         if file.temporary {
@@ -136,64 +136,64 @@ impl State {
         }
         let size = file.bytes.len();
         let fits = match fault {
-            Some(Fault::Full) => 0,
-            Some(Fault::FullAfter { bytes: room }) => {
+            Some(DiskFault::Full) => 0,
+            Some(DiskFault::FullAfter { bytes: room }) => {
                 let room = usize::try_from(room).unwrap_or(usize::MAX);
                 bytes.len().min(size.saturating_add(room).saturating_sub(offset))
             }
-            Some(Fault::WriteFails | Fault::ReadOnly) => {
-                return self.failed(inode, "write", ffi::SQLITE_IOERR_WRITE);
+            Some(DiskFault::WriteFails | DiskFault::ReadOnly) => {
+                return self.fail(inode, "write", ffi::SQLITE_IOERR_WRITE);
             }
             _ => bytes.len(),
         };
         if fits == 0 && !bytes.is_empty() {
-            return self.failed(inode, "write", ffi::SQLITE_FULL);
+            return self.fail(inode, "write", ffi::SQLITE_FULL);
         }
         let written = bytes.get(..fits).unwrap_or(bytes);
         put(&mut file.bytes, offset, written);
         let grown = file.bytes.len() - size;
-        self.record(inode, Act::Write { offset: offset as u64, bytes: written.into() });
-        if matches!(fault, Some(Fault::FullAfter { .. }))
-            && let Some(Armed { fault: Fault::FullAfter { bytes: room }, .. }) = &mut self.armed
+        self.record(inode, OperationKind::Write { offset: offset as u64, bytes: written.into() });
+        if matches!(fault, Some(DiskFault::FullAfter { .. }))
+            && let Some(ArmedFault { fault: DiskFault::FullAfter { bytes: room }, .. }) = &mut self.armed
         {
             *room = room.saturating_sub(grown as u64);
         }
         if fits < bytes.len() { Err(ffi::SQLITE_FULL) } else { Ok(()) }
     }
 
-    pub fn truncate(&mut self, inode: u64, size: usize) -> Answer<()> {
+    pub fn truncate(&mut self, inode: u64, size: usize) -> SqliteResult<()> {
         let fault = self.fault();
         let file = self.file(inode)?;
-        if matches!(fault, Some(Fault::WriteFails | Fault::ReadOnly)) && !file.temporary {
-            return self.failed(inode, "truncate", ffi::SQLITE_IOERR_TRUNCATE);
+        if matches!(fault, Some(DiskFault::WriteFails | DiskFault::ReadOnly)) && !file.temporary {
+            return self.fail(inode, "truncate", ffi::SQLITE_IOERR_TRUNCATE);
         }
         file.bytes.resize(size, 0);
-        self.record(inode, Act::Truncate { size: size as u64 });
+        self.record(inode, OperationKind::Truncate { size: size as u64 });
         Ok(())
     }
 
-    pub fn sync(&mut self, inode: u64) -> Answer<()> {
+    pub fn sync(&mut self, inode: u64) -> SqliteResult<()> {
         let (fault, ignored) = (self.fault(), self.ignores_syncs);
         let file = self.file(inode)?;
-        if let Some(Fault::SyncFails { forgets }) = fault
+        if let Some(DiskFault::SyncFails { forgets }) = fault
             && !file.temporary
         {
-            self.record(inode, Act::SyncFailed { forgets });
+            self.record(inode, OperationKind::SyncFailed { forgets });
             return Err(ffi::SQLITE_IOERR_FSYNC);
         }
         let folder = file.new_in_folder;
         file.new_in_folder = false;
-        self.record(inode, Act::Sync { folder, ignored });
+        self.record(inode, OperationKind::Sync { folder, ignored });
         Ok(())
     }
 
-    pub fn delete(&mut self, name: &str, sync_folder: bool) -> Answer<()> {
+    pub fn delete(&mut self, name: &str, sync_folder: bool) -> SqliteResult<()> {
         let inode = *self.names.get(name).ok_or(ffi::SQLITE_IOERR_DELETE_NOENT)?;
-        if self.fault() == Some(Fault::ReadOnly) {
-            return self.failed(inode, "delete", ffi::SQLITE_IOERR_DELETE);
+        if self.fault() == Some(DiskFault::ReadOnly) {
+            return self.fail(inode, "delete", ffi::SQLITE_IOERR_DELETE);
         }
         self.names.remove(name);
-        self.record(inode, Act::Delete { folder: sync_folder && !self.ignores_syncs });
+        self.record(inode, OperationKind::Delete { folder: sync_folder && !self.ignores_syncs });
         self.forget_unused(inode);
         Ok(())
     }
@@ -204,38 +204,38 @@ impl State {
     }
 
     pub fn writable(&self, name: &str) -> bool {
-        self.names.contains_key(name) && self.fault() != Some(Fault::ReadOnly)
+        self.names.contains_key(name) && self.fault() != Some(DiskFault::ReadOnly)
     }
 
-    pub fn file(&mut self, inode: u64) -> Answer<&mut File> {
+    pub fn file(&mut self, inode: u64) -> SqliteResult<&mut File> {
         self.files.get_mut(&inode).ok_or(ffi::SQLITE_IOERR)
     }
 
     /// The fault that affects the next operation.
-    fn fault(&self) -> Option<Fault> {
+    fn fault(&self) -> Option<DiskFault> {
         let next = self.boundary() + 1;
         self.armed.as_ref().filter(|it| it.strikes.contains(&next)).map(|it| it.fault)
     }
 
-    fn create(&mut self, name: Option<&str>, how: Opening) -> u64 {
+    fn create(&mut self, name: Option<&str>, how: FileOptions) -> u64 {
         let inode = self.number();
         let file = File::new(name.unwrap_or("temporary").into(), Vec::new(), how.temporary, how.journal);
         if let Some(name) = name {
             self.names.insert(name.into(), inode);
         }
         self.files.insert(inode, file);
-        self.record(inode, Act::Create);
+        self.record(inode, OperationKind::Create);
         inode
     }
 
-    fn record(&mut self, inode: u64, act: Act) {
+    fn record(&mut self, inode: u64, act: OperationKind) {
         if let Some(file) = self.files.get(&inode).filter(|it| !it.temporary) {
             self.operations.push(Operation { file: file.name.clone(), inode, act });
         }
     }
 
-    fn failed(&mut self, inode: u64, tried: &'static str, code: c_int) -> Answer<()> {
-        self.record(inode, Act::Failed { tried });
+    fn fail(&mut self, inode: u64, tried: &'static str, code: c_int) -> SqliteResult<()> {
+        self.record(inode, OperationKind::Failed { tried });
         Err(code)
     }
 

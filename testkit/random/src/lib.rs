@@ -10,7 +10,7 @@ impl Random {
     }
 
     /// One stream for each combination of numbers.
-    pub fn combined(seeds: &[u64]) -> Self {
+    pub fn from_seeds(seeds: &[u64]) -> Self {
         let mut random = Self(0);
         for seed in seeds {
             random.0 ^= seed;
@@ -56,7 +56,7 @@ impl Random {
     }
 
     /// The place of one of these, each as likely as its weight.
-    pub fn weighed(&mut self, weights: &[usize]) -> usize {
+    pub fn pick_weighted(&mut self, weights: &[usize]) -> usize {
         let mut left = self.below(weights.iter().sum());
         for (place, weight) in weights.iter().enumerate() {
             if left < *weight {
@@ -67,7 +67,7 @@ impl Random {
         0
     }
 
-    pub fn shuffled<T>(&mut self, mut all: Vec<T>) -> Vec<T> {
+    pub fn shuffle<T>(&mut self, mut all: Vec<T>) -> Vec<T> {
         for last in (1..all.len()).rev() {
             let other = self.below(last + 1);
             all.swap(last, other);
@@ -102,6 +102,6 @@ mod tests {
     #[test]
     fn there_is_an_answer_where_there_is_nothing_to_choose() {
         let mut random = Random::new(1);
-        assert_eq!((random.below(0), random.weighed(&[]), random.pick::<u8>(&[])), (0, 0, None));
+        assert_eq!((random.below(0), random.pick_weighted(&[]), random.pick::<u8>(&[])), (0, 0, None));
     }
 }

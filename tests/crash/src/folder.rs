@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder that is removed at the end of the test; it stays after a failure, for inspection.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct TestFolder(PathBuf);
 
-impl Folder {
+impl TestFolder {
     pub fn new(name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -22,7 +22,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let _ = std::fs::remove_dir_all(&self.0);

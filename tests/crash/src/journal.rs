@@ -8,28 +8,28 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::view::View;
 use trackside_store::{Chain, Reader, Record, audit};
 
-use crate::{Found, holds};
+use crate::{CheckResult, holds};
 
 /// A command that was answered: the number of its first entry and how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenCommand {
     pub first: u64,
     pub entries: u32,
 }
 
 /// All that a journal holds.
 #[derive(Debug)]
-pub struct Journal {
+pub struct StoredJournal {
     pub records: Vec<Record>,
     pub entries: Vec<Entry>,
     /// By the name of the command.
-    pub commands: BTreeMap<String, Written>,
+    pub commands: BTreeMap<String, WrittenCommand>,
 }
 
-impl Journal {
+impl StoredJournal {
     /// Reads all of it and checks every link of the chain, that every command has all its entries and none
     /// twice, and that time never decreases.
-    pub fn read(reader: &mut dyn Reader) -> Found<Self> {
+    pub fn read(reader: &mut dyn Reader) -> CheckResult<Self> {
         let said = |it: trackside_store::StoreError| it.to_string();
         let audit = audit::verify(reader, &[], &mut |_, _| {}).map_err(said)?;
         holds(audit.is_clean(), || format!("the audit found {:?}", audit.problems))?;
@@ -43,7 +43,7 @@ impl Journal {
             let last = entries.last().map(|it| it.at);
             holds(last.is_none_or(|it| it <= entry.at), || format!("time goes back at {}", entry.seq))?;
             if let Some(key) = &entry.key {
-                let written = Written { first: entry.seq, entries: key.entries };
+                let written = WrittenCommand { first: entry.seq, entries: key.entries };
                 let twice = commands.insert(key.key.to_string(), written);
                 holds(twice.is_none(), || format!("{} was done twice: {twice:?}, {written:?}", key.key))?;
             }
@@ -56,7 +56,7 @@ impl Journal {
     }
 
     /// Checks that every command has all its entries, and that their causes exist.
-    fn no_half(&self) -> Found {
+    fn no_half(&self) -> CheckResult {
         let end = self.entries.len() as u64;
         let mut taken = BTreeSet::new();
         for (key, it) in &self.commands {
@@ -74,7 +74,10 @@ impl Journal {
     }
 
     /// Every answered command is in the journal, as it was answered.
-    pub fn has<'a>(&self, answered: impl IntoIterator<Item = (&'a String, &'a Written)>) -> Found {
+    pub fn has<'a>(
+        &self,
+        answered: impl IntoIterator<Item = (&'a String, &'a WrittenCommand)>,
+    ) -> CheckResult {
         for (key, written) in answered {
             let found = self.commands.get(key);
             holds(found == Some(written), || {
@@ -85,7 +88,7 @@ impl Journal {
     }
 
     /// The view after its first entries.
-    pub fn replayed(&self, upto: u64) -> View {
+    pub fn replay(&self, upto: u64) -> View {
         let mut view = View::default();
         for entry in self.entries.iter().take_while(|it| it.seq <= upto) {
             apply(&mut view, entry);
@@ -101,7 +104,7 @@ impl Journal {
     }
 
     /// Checks that its entries are those of another journal, as far as both go.
-    pub fn agrees_with(&self, other: &Self) -> Found {
+    pub fn agrees_with(&self, other: &Self) -> CheckResult {
         for (mine, its) in self.records.iter().zip(&other.records) {
             holds(mine.hash == its.hash && mine.header == its.header, || {
                 format!("entry {} is another one", mine.seq)

@@ -11,19 +11,19 @@
     reason = "this is for tests, which stop at the first surprise"
 )]
 
+pub mod consistency;
 pub mod folder;
 pub mod journal;
 pub mod load;
 pub mod packs;
 pub mod script;
 pub mod settings;
-pub mod whole;
 pub mod writer;
 
 /// The problems found, as text.
-pub type Found<T = ()> = Result<T, String>;
+pub type CheckResult<T = ()> = Result<T, String>;
 
 /// Reports a problem unless a condition holds.
-pub fn holds(so: bool, what: impl FnOnce() -> String) -> Found {
+pub fn holds(so: bool, what: impl FnOnce() -> String) -> CheckResult {
     if so { Ok(()) } else { Err(what()) }
 }

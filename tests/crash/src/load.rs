@@ -12,13 +12,13 @@ const STEPS: u64 = 12;
 
 /// The name of a command: which round, which caller, the how manieth of that caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct CommandKey {
     pub round: u64,
     pub caller: u64,
     pub step: u64,
 }
 
-impl Key {
+impl CommandKey {
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.').map(|it| it.parse().ok());
         Some(Self { round: parts.next()??, caller: parts.next()??, step: parts.next()?? })
@@ -35,7 +35,7 @@ impl Key {
     }
 }
 
-impl std::fmt::Display for Key {
+impl std::fmt::Display for CommandKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}.{}", self.round, self.caller, self.step)
     }
@@ -64,7 +64,7 @@ fn entity(lifecycle: &str, id: &str) -> EntityKey {
 
 /// The command of a key: the next step of a task that is created, assigned, started, blocked or escalated.
 /// Some questions and some leases are left to expire.
-pub fn command(key: Key) -> Command {
+pub fn command(key: CommandKey) -> Command {
     let turn = key.step / STEPS;
     let id = format!("{}-{}-{turn}", key.round, key.caller);
     let (task, question) = (entity("mission.task", &id), entity("mission.approval", &format!("A-{id}")));

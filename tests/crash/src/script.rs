@@ -14,8 +14,8 @@ use trackside_runtime::simulation::{Packs, Stepper};
 use trackside_runtime::{CommandAnswer, Pending};
 use trackside_store::{Record, Sqlite, SqliteOptions, Store};
 
-use crate::journal::{Journal, Written};
-use crate::load::{self, Key, command};
+use crate::journal::{StoredJournal, WrittenCommand};
+use crate::load::{self, CommandKey, command};
 use crate::packs::packs;
 use crate::writer::options;
 
@@ -27,17 +27,17 @@ pub const FOLDER: &str = "data";
 
 /// An answer, and the number of disk operations at that time.
 #[derive(Clone, Debug)]
-pub struct Acknowledged {
+pub struct AcknowledgedCommand {
     pub at: u64,
     pub key: String,
-    pub written: Written,
+    pub written: WrittenCommand,
 }
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Run {
-    pub answers: Vec<Acknowledged>,
-    pub journal: Journal,
+pub struct ScriptRun {
+    pub answers: Vec<AcknowledgedCommand>,
+    pub journal: StoredJournal,
     /// The redaction entry, and the disk position when the payload was gone.
     pub redaction: (u64, u64),
     /// The boundaries before and after each checkpointer pass that moved something.
@@ -45,7 +45,7 @@ pub struct Run {
 }
 
 /// The packs, compiled once for all the times that a store is opened.
-fn compiled() -> &'static Packs {
+fn compiled_packs() -> &'static Packs {
     static PACKS: OnceLock<Packs> = OnceLock::new();
     PACKS.get_or_init(|| Packs::compile(&packs()).unwrap())
 }
@@ -53,26 +53,26 @@ fn compiled() -> &'static Packs {
 /// The law of these tests.
 pub fn law() -> &'static Law {
     static LAW: OnceLock<Arc<Law>> = OnceLock::new();
-    LAW.get_or_init(|| compiled().law())
+    LAW.get_or_init(|| compiled_packs().law())
 }
 
 /// The workers on a store, driven by hand.
 #[derive(Debug)]
-pub struct ByHand {
+pub struct ManualWorkers {
     pub store: Arc<Sqlite>,
     pub stepper: Stepper,
 }
 
-impl ByHand {
+impl ManualWorkers {
     pub fn open(sqlite: SqliteOptions) -> Result<Self, String> {
         let store = Arc::new(Sqlite::open(Path::new(FOLDER), sqlite).map_err(|it| it.to_string())?);
         let stepper =
-            Stepper::open(store.clone(), compiled(), &options(&*store)).map_err(|it| it.to_string())?;
+            Stepper::open(store.clone(), compiled_packs(), &options(&*store)).map_err(|it| it.to_string())?;
         Ok(Self { store, stepper })
     }
 
     pub fn install(&mut self) {
-        let pending = self.stepper.install(compiled()).unwrap();
+        let pending = self.stepper.install(compiled_packs()).unwrap();
         self.turn();
         pending.wait().unwrap();
     }
@@ -130,33 +130,35 @@ impl ByHand {
 }
 
 /// The entries that an answer names.
-pub fn written(answer: &CommandAnswer) -> Option<Written> {
+pub fn written_command(answer: &CommandAnswer) -> Option<WrittenCommand> {
     match answer {
         CommandAnswer::Accepted(it) => {
             let entries = u32::try_from(it.entries.len()).unwrap();
-            it.entries.first().map(|it| Written { first: it.seq, entries })
+            it.entries.first().map(|it| WrittenCommand { first: it.seq, entries })
         }
-        CommandAnswer::Replayed { first, entries, .. } => Some(Written { first: *first, entries: *entries }),
+        CommandAnswer::Replayed { first, entries, .. } => {
+            Some(WrittenCommand { first: *first, entries: *entries })
+        }
         CommandAnswer::Refused(_) => None,
     }
 }
 
 /// Runs this many commits of three callers each, with projections, checkpoints, timers and a redaction
 /// between them.
-pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> Run {
-    let mut hand = ByHand::open(sqlite).unwrap();
+pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> ScriptRun {
+    let mut hand = ManualWorkers::open(sqlite).unwrap();
     hand.install();
     hand.ask(load::agents());
     let mut answers = Vec::new();
     let mut redaction = (0, 0);
     let mut passes = Vec::new();
     for step in 0..commits {
-        let keys: Vec<Key> = (0..3).map(|caller| Key { round: 0, caller, step }).collect();
+        let keys: Vec<CommandKey> = (0..3).map(|caller| CommandKey { round: 0, caller, step }).collect();
         let told = hand.ask(keys.iter().map(|it| command(*it)).collect());
         let at = boundary();
         for (key, answer) in keys.iter().zip(&told) {
-            let written = written(answer);
-            answers.extend(written.map(|written| Acknowledged { at, key: key.to_string(), written }));
+            let written = written_command(answer);
+            answers.extend(written.map(|written| AcknowledgedCommand { at, key: key.to_string(), written }));
         }
         // In a server a thread does it, at any time; here it has its turn between two commits, as SQLite lets it.
         let before = boundary();
@@ -178,6 +180,6 @@ pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> R
             redaction = (seq, boundary());
         }
     }
-    let journal = Journal::read(hand.store.reader().unwrap().as_mut()).unwrap();
-    Run { answers, journal, redaction, passes }
+    let journal = StoredJournal::read(hand.store.reader().unwrap().as_mut()).unwrap();
+    ScriptRun { answers, journal, redaction, passes }
 }

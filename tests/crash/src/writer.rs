@@ -9,7 +9,7 @@ use trackside_lifecycle::time::Span;
 use trackside_runtime::{BatchAnswer, CommandAnswer, Gateway, Options, ProjectClock, Runtime};
 use trackside_store::{Sqlite, SqliteOptions, Store};
 
-use crate::load::{self, Key, command};
+use crate::load::{self, CommandKey, command};
 use crate::packs::{packs, start_of_time};
 
 const CALLERS: u64 = 8;
@@ -57,7 +57,7 @@ pub fn serve(folder: &Path, round: u64) {
     say("\nready".to_owned());
     std::thread::scope(|scope| {
         for caller in 0..CALLERS {
-            scope.spawn(move || call(gateway, Key { round, caller, step: 0 }));
+            scope.spawn(move || call(gateway, CommandKey { round, caller, step: 0 }));
         }
         scope.spawn(|| {
             let mut now = runtime.options().clock.now();
@@ -71,7 +71,7 @@ pub fn serve(folder: &Path, round: u64) {
     });
 }
 
-fn call(gateway: &Gateway, mut key: Key) {
+fn call(gateway: &Gateway, mut key: CommandKey) {
     loop {
         say(format!("> {key}"));
         match key.together() {
@@ -84,19 +84,19 @@ fn call(gateway: &Gateway, mut key: Key) {
                     .unwrap();
                 match both {
                     BatchAnswer::Done(both) => {
-                        [key, other].into_iter().zip(both).for_each(|(key, it)| told(key, it))
+                        [key, other].into_iter().zip(both).for_each(|(key, it)| print_answer(key, it))
                     }
                     BatchAnswer::Refused(_) => [key, other].iter().for_each(|it| say(format!("- {it}"))),
                 }
                 key = other;
             }
-            None => told(key, gateway.ask(command(key)).unwrap()),
+            None => print_answer(key, gateway.ask(command(key)).unwrap()),
         }
         key = key.next();
     }
 }
 
-fn told(key: Key, answer: CommandAnswer) {
+fn print_answer(key: CommandKey, answer: CommandAnswer) {
     match answer {
         CommandAnswer::Accepted(it) => say(match it.entries.first() {
             Some(first) => format!("+ {key} {} {}", first.seq, it.entries.len()),

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use trackside_crash::folder::Folder;
-use trackside_crash::journal::Journal;
-use trackside_crash::load::{self, Key, command};
+use trackside_crash::folder::TestFolder;
+use trackside_crash::journal::StoredJournal;
+use trackside_crash::load::{self, CommandKey, command};
 use trackside_crash::packs::packs;
 use trackside_crash::writer::{options, sqlite};
 use trackside_lifecycle::time::Timestamp;
@@ -25,7 +25,7 @@ fn worked_in(folder: &Path, sqlite: SqliteOptions) {
     load::agents().into_iter().for_each(|it| drop(gateway.ask(it).unwrap()));
     for caller in [1, 3, 5] {
         for step in 0..8 {
-            gateway.ask(command(Key { round: 0, caller, step })).unwrap();
+            gateway.ask(command(CommandKey { round: 0, caller, step })).unwrap();
         }
     }
     runtime.wait_until_written().unwrap();
@@ -50,12 +50,12 @@ fn copier() {
 
 #[test]
 fn an_interrupted_backup_is_refused_and_a_finished_one_is_complete() {
-    let folder = Folder::new("from");
+    let folder = TestFolder::new("from");
     // Small pages, so that there are many steps.
     worked_in(folder.path(), SqliteOptions { journal_page: 512, state_page: 512, ..sqlite() });
     let (mut broken, mut steps) = (0, 0);
     loop {
-        let (to, back) = (Folder::new("to"), Folder::new("back"));
+        let (to, back) = (TestFolder::new("to"), TestFolder::new("back"));
         let ended = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "copier"])
             .env("TRACKSIDE_COPY_FROM", folder.path())
@@ -70,11 +70,11 @@ fn an_interrupted_backup_is_refused_and_a_finished_one_is_complete() {
                 Sqlite::open(folder.path(), sqlite()).unwrap(),
                 Sqlite::open(back.path(), sqlite()).unwrap(),
             );
-            let read = |it: &Sqlite| Journal::read(it.reader().unwrap().as_mut()).unwrap().records;
+            let read = |it: &Sqlite| StoredJournal::read(it.reader().unwrap().as_mut()).unwrap().records;
             assert_eq!(read(&store), read(&copy));
             // Named one after the other, the journal last: between the two it is not finished either.
             std::fs::rename(to.path().join("journal.db"), to.path().join("journal.db.part")).unwrap();
-            let why = Sqlite::restore(to.path(), Folder::new("half").path()).unwrap_err().to_string();
+            let why = Sqlite::restore(to.path(), TestFolder::new("half").path()).unwrap_err().to_string();
             assert!(why.contains("never finished"), "{why}");
             break;
         }
@@ -89,13 +89,13 @@ fn an_interrupted_backup_is_refused_and_a_finished_one_is_complete() {
 }
 
 /// Dies where the journal is to be cut: before, or after.
-struct Dying {
+struct CrashingWriter {
     inner: Box<dyn JournalWriter>,
     archive: std::path::PathBuf,
     after: bool,
 }
 
-impl JournalWriter for Dying {
+impl JournalWriter for CrashingWriter {
     fn begin(&mut self) -> Result<u64, StoreError> {
         self.inner.begin()
     }
@@ -135,14 +135,14 @@ impl JournalWriter for Dying {
 #[test]
 fn an_interrupted_archiving_loses_nothing_and_is_resumed() {
     for (after, leftover) in [(false, false), (true, false), (false, true)] {
-        let folder = Folder::new("archive");
+        let folder = TestFolder::new("archive");
         worked_in(folder.path(), sqlite());
         let archive = folder.path().join("archive");
         let store = Sqlite::open(folder.path(), sqlite()).unwrap();
         let all = store.reader().unwrap().records(0, usize::MAX >> 1).unwrap();
         let now = Timestamp(i64::MAX);
         let mut reader = store.reader().unwrap();
-        let mut dying = Dying { inner: store.journal().unwrap(), archive: archive.clone(), after };
+        let mut dying = CrashingWriter { inner: store.journal().unwrap(), archive: archive.clone(), after };
         let died = catch_unwind(AssertUnwindSafe(|| move_out(reader.as_mut(), &mut dying, &archive, now)));
         assert!(died.is_err(), "it must have come to the cut");
         drop(dying);

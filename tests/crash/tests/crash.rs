@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use trackside_crash::folder::Folder;
-use trackside_crash::journal::{Journal, Written};
-use trackside_crash::load::Key;
+use trackside_crash::consistency::{check_reads, due, projections, repeat_commands};
+use trackside_crash::folder::TestFolder;
+use trackside_crash::journal::{StoredJournal, WrittenCommand};
+use trackside_crash::load::CommandKey;
 use trackside_crash::packs::packs;
 use trackside_crash::settings::{seed, setting};
-use trackside_crash::whole::{asked_again, due, projections, shown};
 use trackside_crash::writer::{options, serve, sqlite};
-use trackside_crash::{Found, holds};
+use trackside_crash::{CheckResult, holds};
 use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::time::Span;
 use trackside_random::Random;
@@ -43,20 +43,21 @@ fn writer() {
 
 /// The output of a writer before it was killed.
 #[derive(Debug, Default)]
-struct Heard {
-    asked: BTreeSet<Key>,
-    answered: BTreeMap<String, Written>,
-    refused: BTreeSet<Key>,
+struct WriterOutput {
+    asked: BTreeSet<CommandKey>,
+    answered: BTreeMap<String, WrittenCommand>,
+    refused: BTreeSet<CommandKey>,
 }
 
-impl Heard {
+impl WriterOutput {
     fn hear(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
-            [">", key] => drop(self.asked.insert(Key::parse(key).unwrap())),
-            ["-", key] => drop(self.refused.insert(Key::parse(key).unwrap())),
+            [">", key] => drop(self.asked.insert(CommandKey::parse(key).unwrap())),
+            ["-", key] => drop(self.refused.insert(CommandKey::parse(key).unwrap())),
             ["+", key, first, entries] => {
-                let written = Written { first: first.parse().unwrap(), entries: entries.parse().unwrap() };
+                let written =
+                    WrittenCommand { first: first.parse().unwrap(), entries: entries.parse().unwrap() };
                 self.answered.insert(key.to_owned(), written);
             }
             // Output of the test harness.
@@ -65,8 +66,9 @@ impl Heard {
     }
 
     /// Submitted, with unknown outcome.
-    fn open(&self) -> Vec<Key> {
-        let unknown = |it: &&Key| !self.refused.contains(it) && !self.answered.contains_key(&it.to_string());
+    fn open(&self) -> Vec<CommandKey> {
+        let unknown =
+            |it: &&CommandKey| !self.refused.contains(it) && !self.answered.contains_key(&it.to_string());
         self.asked.iter().filter(unknown).copied().collect()
     }
 }
@@ -89,7 +91,7 @@ fn start(folder: &Path, round: u64, early: bool) -> (Child, Receiver<String>) {
 }
 
 /// One life of a writer: started, let work, killed.
-fn killed(folder: &Path, round: u64, random: &mut Random, early: bool) -> Heard {
+fn run_and_kill(folder: &Path, round: u64, random: &mut Random, early: bool) -> WriterOutput {
     let (mut child, hear) = start(folder, round, early);
     let mut first = Vec::new();
     if !early && random.below_u64(4) == 0 {
@@ -112,41 +114,46 @@ fn killed(folder: &Path, round: u64, random: &mut Random, early: bool) -> Heard 
     child.kill().unwrap();
     let ended = child.wait().unwrap();
     assert!(ended.code().is_none(), "the writer ended by itself: {ended}");
-    let mut heard = Heard::default();
+    let mut heard = WriterOutput::default();
     first.into_iter().chain(hear).for_each(|line| heard.hear(&line));
     heard
 }
 
 /// Checks the files after a kill three times: as they are, after the start, and after more work.
-fn looked_at(folder: &Path, heard: &Heard, all: &BTreeMap<String, Written>, more: Span) -> Found<usize> {
+fn looked_at(
+    folder: &Path,
+    heard: &WriterOutput,
+    all: &BTreeMap<String, WrittenCommand>,
+    more: Span,
+) -> CheckResult<usize> {
     let store: Arc<dyn Store> = Arc::new(Sqlite::open(folder, sqlite()).map_err(|it| it.to_string())?);
     let said = |it: trackside_store::StoreError| it.to_string();
-    let journal = Journal::read(store.reader().map_err(said)?.as_mut())?;
+    let journal = StoredJournal::read(store.reader().map_err(said)?.as_mut())?;
     journal.has(all)?;
     journal.has(&heard.answered)?;
-    for key in heard.refused.iter().map(Key::to_string) {
+    for key in heard.refused.iter().map(CommandKey::to_string) {
         holds(!journal.commands.contains_key(&key), || format!("{key} was refused and is there"))?;
     }
     for key in &heard.asked {
-        let there = |it: Key| journal.commands.contains_key(&it.to_string());
+        let there = |it: CommandKey| journal.commands.contains_key(&it.to_string());
         let half = key.together().filter(|it| there(*key) != there(*it));
         holds(half.is_none(), || format!("of {key} and {half:?}, which belong together, one is there"))?;
     }
     projections(store.reader().map_err(said)?.as_mut(), &journal)?;
-    let clocks = due(&journal.replayed(u64::MAX));
+    let clocks = due(&journal.replay(u64::MAX));
 
     let options = options(&*store);
     let clock = options.clock.clone();
     let runtime = Runtime::start(store.clone(), &packs(), options).map_err(|it| it.to_string())?;
-    shown(&runtime, &*store)?;
+    check_reads(&runtime, &*store)?;
     let mut again = heard.open();
-    again.extend(heard.answered.keys().filter_map(|it| Key::parse(it)).step_by(40));
-    asked_again(&runtime, &*store, &again)?;
+    again.extend(heard.answered.keys().filter_map(|it| CommandKey::parse(it)).step_by(40));
+    repeat_commands(&runtime, &*store, &again)?;
 
     let later = clock.now().plus(more);
     runtime.gateway().unwrap().advance(later).unwrap().wait().map_err(|it| it.to_string())?;
-    let after = shown(&runtime, &*store)?;
-    let view = after.replayed(u64::MAX);
+    let after = check_reads(&runtime, &*store)?;
+    let view = after.replay(u64::MAX);
     let late: Vec<_> = due(&view).into_iter().filter(|it| it.due <= later).collect();
     holds(late.is_empty(), || format!("at {later:?} these are still due: {late:?}"))?;
     let mut expired: BTreeMap<_, u32> = BTreeMap::new();
@@ -176,19 +183,19 @@ fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
     let (seed, rounds) = (seed(), setting("TRACKSIDE_CRASHES", 15));
     println!("seed {seed}: TRACKSIDE_SEED={seed} TRACKSIDE_CRASHES={rounds} tries it again");
     let mut random = Random::new(seed);
-    let mut folder = Folder::new("kill");
-    let mut all: BTreeMap<String, Written> = BTreeMap::new();
+    let mut folder = TestFolder::new("kill");
+    let mut all: BTreeMap<String, WrittenCommand> = BTreeMap::new();
     let (mut answered, mut open, mut ran_out) = (0, 0, 0);
     for round in 0..rounds {
         if round % ON_ONE_FOLDER == 0 {
-            folder = Folder::new("kill");
+            folder = TestFolder::new("kill");
             all.clear();
         }
-        let heard = killed(folder.path(), round, &mut random, false);
+        let heard = run_and_kill(folder.path(), round, &mut random, false);
         let more = Span::seconds(60 * i64::try_from(random.below_u64(30 * 60)).unwrap());
         let found = looked_at(folder.path(), &heard, &all, more);
         ran_out += found.unwrap_or_else(|what| {
-            std::mem::forget(std::mem::replace(&mut folder, Folder::new("gone")));
+            std::mem::forget(std::mem::replace(&mut folder, TestFolder::new("gone")));
             panic!("round {round} of seed {seed}: {what}")
         });
         answered += heard.answered.len();
@@ -209,8 +216,8 @@ fn answers_before_the_commit_are_detected() {
     let seed = seed();
     let mut random = Random::new(seed);
     for round in 0..20 {
-        let folder = Folder::new("early");
-        let heard = killed(folder.path(), round, &mut random, true);
+        let folder = TestFolder::new("early");
+        let heard = run_and_kill(folder.path(), round, &mut random, true);
         let nothing = BTreeMap::new();
         if let Err(what) = looked_at(folder.path(), &heard, &nothing, Span::seconds(60)) {
             println!("found after {} kills: {what}", round + 1);

@@ -8,25 +8,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use trackside_crash::journal::{Journal, Written};
-use trackside_crash::load::{Key, command};
-use trackside_crash::script::{ByHand, FOLDER, Run, run, written};
+use trackside_crash::consistency::projections;
+use trackside_crash::journal::{StoredJournal, WrittenCommand};
+use trackside_crash::load::{CommandKey, command};
+use trackside_crash::script::{FOLDER, ManualWorkers, ScriptRun, run, written_command};
 use trackside_crash::settings::setting;
-use trackside_crash::whole::projections;
-use trackside_crash::{Found, holds};
+use trackside_crash::{CheckResult, holds};
 use trackside_engine::event::Event;
-use trackside_powercut::{Act, Disk, Image, Unsynced};
+use trackside_powercut::{Image, OperationKind, Unsynced, VirtualDisk};
 use trackside_runtime::CommandAnswer;
 use trackside_store::{Chain, Sqlite, SqliteOptions, Store};
 
 /// WAL files that restart often.
-fn on(disk: &Disk) -> SqliteOptions {
+fn on(disk: &VirtualDisk) -> SqliteOptions {
     SqliteOptions { vfs: Some(disk.vfs().to_owned()), ..SqliteOptions::default() }.with_logs(24, 48)
 }
 
 /// The parts of a find by which openers can tell it from another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Alike {
+struct RecoverySummary {
     entries: usize,
     position: u64,
     redacted: usize,
@@ -34,30 +34,30 @@ struct Alike {
 
 /// The checks so far.
 #[derive(Debug, Default)]
-struct Looks {
+struct CutChecks {
     images: BTreeSet<u64>,
-    opened: BTreeSet<Alike>,
+    opened: BTreeSet<RecoverySummary>,
     cuts: u64,
 }
 
-impl Looks {
+impl CutChecks {
     /// Checks one cut: everything answered before it is found, and nothing is half there.
-    fn look(&mut self, run: &Run, image: Image, at: u64) -> Found {
+    fn look(&mut self, run: &ScriptRun, image: Image, at: u64) -> CheckResult {
         self.cuts += 1;
         let mut hasher = DefaultHasher::new();
         image.files().for_each(|it| it.hash(&mut hasher));
-        let answered: BTreeMap<String, Written> =
+        let answered: BTreeMap<String, WrittenCommand> =
             run.answers.iter().filter(|it| it.at <= at).map(|it| (it.key.clone(), it.written)).collect();
         (answered.len(), at >= run.redaction.1).hash(&mut hasher);
         if !self.images.insert(hasher.finish()) {
             return Ok(());
         }
-        let disk = Disk::from_image(image);
+        let disk = VirtualDisk::from_image(image);
         let alike = {
             let store =
                 Sqlite::open(Path::new(FOLDER), on(&disk)).map_err(|it| format!("it does not open: {it}"))?;
             let mut reader = store.reader().map_err(|it| it.to_string())?;
-            let journal = Journal::read(reader.as_mut())?;
+            let journal = StoredJournal::read(reader.as_mut())?;
             journal.has(&answered)?;
             journal.agrees_with(&run.journal)?;
             let position = projections(reader.as_mut(), &journal)?;
@@ -65,7 +65,7 @@ impl Looks {
             if at >= run.redaction.1 {
                 no_words(&journal)?;
             }
-            Alike { entries: journal.entries.len(), position, redacted }
+            RecoverySummary { entries: journal.entries.len(), position, redacted }
         };
         match self.opened.insert(alike) {
             true => goes_on(&disk, &answered),
@@ -75,7 +75,7 @@ impl Looks {
 }
 
 /// The redacted payload is gone.
-fn no_words(journal: &Journal) -> Found {
+fn no_words(journal: &StoredJournal) -> CheckResult {
     for entry in &journal.entries {
         let Event::Redacted { entries, .. } = &entry.event else { continue };
         let left =
@@ -87,58 +87,58 @@ fn no_words(journal: &Journal) -> Found {
 
 /// The workers start on the files, catch up, and continue: answered commands are not repeated, others are
 /// done once.
-fn goes_on(disk: &Disk, answered: &BTreeMap<String, Written>) -> Found {
-    let mut hand = ByHand::open(on(disk))?;
+fn goes_on(disk: &VirtualDisk, answered: &BTreeMap<String, WrittenCommand>) -> CheckResult {
+    let mut hand = ManualWorkers::open(on(disk))?;
     hand.flush()?;
     let mut reader = hand.store.reader().map_err(|it| it.to_string())?;
-    let journal = Journal::read(reader.as_mut())?;
+    let journal = StoredJournal::read(reader.as_mut())?;
     no_words(&journal)?;
     let position = projections(reader.as_mut(), &journal)?;
     holds(position == journal.entries.len() as u64, || format!("caught up to {position} only"))?;
-    for entity in journal.replayed(u64::MAX).entities() {
+    for entity in journal.replay(u64::MAX).entities() {
         let shown = hand.stepper.entity(&entity.key).map_err(|it| it.to_string())?;
         holds(shown.as_deref() == Some(entity), || format!("{} is shown as {shown:?}", entity.key))?;
     }
     if journal.entries.is_empty() || journal.commands.is_empty() {
         return Ok(());
     }
-    let mut keys: Vec<Key> = answered.keys().filter_map(|it| Key::parse(it)).collect();
+    let mut keys: Vec<CommandKey> = answered.keys().filter_map(|it| CommandKey::parse(it)).collect();
     keys.sort();
     let last = keys.last().map_or(0, |it| it.step + 1);
-    let next = (0..3).map(|caller| Key { round: 0, caller, step: last });
-    let keys: Vec<Key> = keys.into_iter().rev().take(3).chain(next).collect();
+    let next = (0..3).map(|caller| CommandKey { round: 0, caller, step: last });
+    let keys: Vec<CommandKey> = keys.into_iter().rev().take(3).chain(next).collect();
     for _ in 0..2 {
-        let before = Journal::read(reader.as_mut())?;
+        let before = StoredJournal::read(reader.as_mut())?;
         let answers = hand.ask(keys.iter().map(|it| command(*it)).collect());
         for (key, answer) in keys.iter().zip(&answers) {
             let known = before.commands.get(&key.to_string());
             let replayed = matches!(answer, CommandAnswer::Replayed { .. });
             holds(
-                replayed == known.is_some() && (known.is_none() || known.copied() == written(answer)),
+                replayed == known.is_some() && (known.is_none() || known.copied() == written_command(answer)),
                 || format!("{key} was {known:?}, and asked again it is {answer:?}"),
             )?;
         }
     }
     hand.flush()?;
-    let journal = Journal::read(reader.as_mut())?;
+    let journal = StoredJournal::read(reader.as_mut())?;
     projections(reader.as_mut(), &journal).map(drop)
 }
 
 /// The writes to a file: how far the disk was before each, and where in the file it was.
-fn writes_to(disk: &Disk, file: &str) -> Vec<(u64, u64)> {
+fn writes_to(disk: &VirtualDisk, file: &str) -> Vec<(u64, u64)> {
     let path = format!("{FOLDER}/{file}");
     let operations = disk.operations().into_iter().enumerate();
     let written = operations.filter(|(_, it)| it.file.ends_with(&path));
     let written = written.filter_map(|(at, it)| match it.act {
-        Act::Write { offset, .. } => Some((at as u64, offset)),
+        OperationKind::Write { offset, .. } => Some((at as u64, offset)),
         _ => None,
     });
     written.collect()
 }
 
 /// Cuts at every boundary, or until a failure is found.
-fn cut_everywhere(disk: &Disk, run: &Run, torn: u64) -> Found<Looks> {
-    let mut looks = Looks::default();
+fn cut_everywhere(disk: &VirtualDisk, run: &ScriptRun, torn: u64) -> CheckResult<CutChecks> {
+    let mut looks = CutChecks::default();
     for (at, how) in disk.cuts(torn) {
         let image = disk.after_cut_at(at, how);
         looks
@@ -152,7 +152,7 @@ fn cut_everywhere(disk: &Disk, run: &Run, torn: u64) -> Found<Looks> {
 fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
     let commits = setting("TRACKSIDE_CUT_COMMITS", 16);
     let torn = setting("TRACKSIDE_CUT_TORN", 1);
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let run = run(on(&disk), commits, &|| disk.boundary());
     assert!(run.redaction.1 > 0 && run.answers.len() > 30, "{} answers", run.answers.len());
     // Checkpoints are cut, too: both files are written while logs are moved and restarted.
@@ -179,7 +179,7 @@ fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
 /// The first control: a disk that confirms syncs without doing them.
 #[test]
 fn a_disk_that_ignores_syncs_is_detected() {
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     disk.ignore_syncs(true);
     let run = run(on(&disk), 6, &|| disk.boundary());
     let what = lost_at_an_answer(&disk, &run).expect_err("every sync was ignored, and nothing was lost");
@@ -189,15 +189,15 @@ fn a_disk_that_ignores_syncs_is_detected() {
 /// The second control: commits that wait for nothing.
 #[test]
 fn commits_without_a_sync_are_detected() {
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let run = run(on(&disk).for_tests_without_durability(), 6, &|| disk.boundary());
     let what = lost_at_an_answer(&disk, &run).expect_err("nothing was synced, and nothing was lost");
     println!("{what}");
 }
 
 /// Cuts right after each answer, all that was not synced lost.
-fn lost_at_an_answer(disk: &Disk, run: &Run) -> Found {
-    let mut looks = Looks::default();
+fn lost_at_an_answer(disk: &VirtualDisk, run: &ScriptRun) -> CheckResult {
+    let mut looks = CutChecks::default();
     let moments: BTreeSet<u64> = run.answers.iter().map(|it| it.at).collect();
     assert!(moments.len() >= 4);
     moments.into_iter().try_for_each(|at| looks.look(run, disk.after_cut_at(at, Unsynced::Lost), at))
@@ -206,7 +206,7 @@ fn lost_at_an_answer(disk: &Disk, run: &Run) -> Found {
 /// The controls of the controls: the same six commits on an honest disk lose nothing.
 #[test]
 fn the_same_short_run_on_an_honest_disk_loses_nothing() {
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let run = run(on(&disk), 6, &|| disk.boundary());
     lost_at_an_answer(&disk, &run).unwrap();
 }
@@ -215,7 +215,7 @@ fn the_same_short_run_on_an_honest_disk_loses_nothing() {
 /// begins at its old or its new base, never in between, and all entries after the cut are there.
 #[test]
 fn cut_while_the_journal_is_cut_off_it_begins_before_or_after() {
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let whole = run(on(&disk), 6, &|| disk.boundary()).journal.records;
     let store = Sqlite::open(Path::new(FOLDER), on(&disk)).unwrap();
     let last = &whole[whole.len() / 2];
@@ -226,7 +226,7 @@ fn cut_while_the_journal_is_cut_off_it_begins_before_or_after() {
     drop(store);
     let (mut before, mut after) = (0, 0);
     for (at, how) in disk.cuts(2).filter(|(at, _)| *at >= from) {
-        let found = Disk::from_image(disk.after_cut_at(at, how));
+        let found = VirtualDisk::from_image(disk.after_cut_at(at, how));
         let store =
             Sqlite::open(Path::new(FOLDER), on(&found)).unwrap_or_else(|it| panic!("at {at}, {how:?}: {it}"));
         let mut reader = store.reader().unwrap();

@@ -11,14 +11,14 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::{Packs, Stepper};
 use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Pending, SweepReport};
 
-use crate::telling;
+use crate::describe;
 
 /// A caller's request.
 #[derive(Clone, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum CallerRequest {
     Command(Command),
     All(Vec<Command>),
-    Look(Question),
+    Look(StateQuery),
     Install(Packs),
     Advance(Timestamp),
     /// A sweep.
@@ -27,7 +27,7 @@ pub(crate) enum Wish {
 
 /// A question about how things are.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
+pub(crate) struct StateQuery {
     pub entity: EntityKey,
     pub group: Option<GroupKey>,
     pub members: bool,
@@ -36,14 +36,14 @@ pub(crate) struct Question {
 
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct StateReading {
     entity: Option<Entity>,
     group: Group,
     ranking: RankingIndex,
 }
 
-impl Question {
-    pub fn ask(&self, view: &Lookup<'_>) -> Seen {
+impl StateQuery {
+    pub fn ask(&self, view: &Lookup<'_>) -> StateReading {
         let mut group = match &self.group {
             Some(key) if self.members => view.group_with_members(key).here().cloned().unwrap_or_default(),
             Some(key) => view.group(key).here().cloned().unwrap_or_default(),
@@ -54,7 +54,7 @@ impl Question {
         }
         group.listed = false;
         let ranking = self.ranking.as_ref().and_then(|it| view.ranking(it).here().cloned());
-        Seen {
+        StateReading {
             entity: view.entity(&self.entity).here().cloned(),
             group,
             ranking: ranking.unwrap_or_default(),
@@ -62,7 +62,7 @@ impl Question {
     }
 }
 
-impl Wish {
+impl CallerRequest {
     /// Whether sending it twice has one effect.
     pub fn can_be_repeated(&self) -> bool {
         match self {
@@ -77,11 +77,11 @@ impl Wish {
         matches!(self, Self::Advance(_) | Self::Sweep)
     }
 
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
-            Self::Command(command) => telling::asked(command),
+            Self::Command(command) => describe::describe_command(command),
             Self::All(commands) => {
-                commands.iter().map(telling::asked).collect::<Vec<_>>().join("; together with ")
+                commands.iter().map(describe::describe_command).collect::<Vec<_>>().join("; together with ")
             }
             Self::Look(question) => format!("how is {}?", question.entity),
             Self::Install(_) => "install the pack".to_owned(),
@@ -91,28 +91,28 @@ impl Wish {
     }
 
     /// Hands it in.
-    pub fn submit(&self, stepper: &Stepper) -> Result<Promise, Failure> {
+    pub fn submit(&self, stepper: &Stepper) -> Result<PendingResponse, Failure> {
         let gateway = stepper.gateway();
         Ok(match self {
-            Self::Command(command) => Promise::One(gateway.submit(command.clone())?),
-            Self::All(commands) => Promise::All(gateway.submit_atomic(commands.clone(), Vec::new())?),
+            Self::Command(command) => PendingResponse::One(gateway.submit(command.clone())?),
+            Self::All(commands) => PendingResponse::All(gateway.submit_atomic(commands.clone(), Vec::new())?),
             Self::Look(question) => {
                 let question = question.clone();
-                Promise::Seen(gateway.evaluate(move |_, view, _| view.read(|it| question.ask(it)))?)
+                PendingResponse::Seen(gateway.evaluate(move |_, view, _| view.read(|it| question.ask(it)))?)
             }
-            Self::Install(packs) => Promise::Done(stepper.install(packs)?),
-            Self::Advance(to) => Promise::Time(gateway.advance(*to)?),
-            Self::Sweep => Promise::Swept(gateway.sweep()?),
+            Self::Install(packs) => PendingResponse::Done(stepper.install(packs)?),
+            Self::Advance(to) => PendingResponse::Time(gateway.advance(*to)?),
+            Self::Sweep => PendingResponse::Swept(gateway.sweep()?),
         })
     }
 }
 
 /// An answer that is on its way.
 #[derive(Debug)]
-pub(crate) enum Promise {
+pub(crate) enum PendingResponse {
     One(Pending),
     All(Pending<BatchAnswer>),
-    Seen(Pending<Seen>),
+    Seen(Pending<StateReading>),
     Done(Pending<()>),
     Time(Pending<Timestamp>),
     Swept(Pending<SweepReport>),
@@ -120,10 +120,10 @@ pub(crate) enum Promise {
 
 /// An answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Said {
+pub(crate) enum CallerResponse {
     One(CommandAnswer),
     All(BatchAnswer),
-    Seen(Box<Seen>),
+    Seen(Box<StateReading>),
     Done,
     Time(Timestamp),
     Swept(SweepReport),
@@ -131,15 +131,15 @@ pub(crate) enum Said {
     Unsure,
 }
 
-impl Promise {
-    pub fn take(&mut self) -> Option<Result<Said, Failure>> {
+impl PendingResponse {
+    pub fn take(&mut self) -> Option<Result<CallerResponse, Failure>> {
         Some(match self {
-            Self::One(it) => it.try_take()?.map(Said::One),
-            Self::All(it) => it.try_take()?.map(Said::All),
-            Self::Seen(it) => it.try_take()?.map(|it| Said::Seen(Box::new(it))),
-            Self::Done(it) => it.try_take()?.map(|()| Said::Done),
-            Self::Time(it) => it.try_take()?.map(Said::Time),
-            Self::Swept(it) => it.try_take()?.map(Said::Swept),
+            Self::One(it) => it.try_take()?.map(CallerResponse::One),
+            Self::All(it) => it.try_take()?.map(CallerResponse::All),
+            Self::Seen(it) => it.try_take()?.map(|it| CallerResponse::Seen(Box::new(it))),
+            Self::Done(it) => it.try_take()?.map(|()| CallerResponse::Done),
+            Self::Time(it) => it.try_take()?.map(CallerResponse::Time),
+            Self::Swept(it) => it.try_take()?.map(CallerResponse::Swept),
         })
     }
 }
@@ -149,7 +149,7 @@ impl Promise {
 pub(crate) struct Attempt {
     /// The index of the request.
     pub request: usize,
-    pub promise: Promise,
+    pub promise: PendingResponse,
     /// Whether the caller will not receive the answer.
     pub deaf: bool,
     /// The least number of entities when a sweep began.
@@ -158,8 +158,8 @@ pub(crate) struct Attempt {
 
 /// One request through all its attempts.
 #[derive(Debug)]
-pub(crate) struct Request {
-    pub wish: Arc<Wish>,
+pub(crate) struct TrackedRequest {
+    pub content: Arc<CallerRequest>,
     pub attempts: usize,
     /// Whether it was answered, or its caller has given up.
     pub over: bool,

@@ -7,16 +7,16 @@ use trackside_store::memory::{Call, Faults, StoreFault};
 
 /// The rates of failing calls, per thousand.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Weather {
+pub(crate) struct FaultRates {
     pub append_before: usize,
     pub append_after: usize,
     pub project: usize,
     pub read: usize,
 }
 
-impl Weather {
+impl FaultRates {
     /// Mostly fine, now and then a storm.
-    pub fn drawn(dice: &mut Random) -> Self {
+    pub fn random(dice: &mut Random) -> Self {
         match dice.below(10) {
             0..=3 => Self::default(),
             4..=7 => Self { append_before: 30, append_after: 30, project: 60, read: 3 },
@@ -28,26 +28,27 @@ impl Weather {
 
 /// The disk of the simulation; its faults can be switched off.
 #[derive(Clone, Debug)]
-pub(crate) struct Disk(Arc<Mutex<State>>);
+pub(crate) struct FaultyDisk(Arc<Mutex<DiskFaults>>);
 
 #[derive(Debug)]
-struct State {
+struct DiskFaults {
     dice: Random,
-    weather: Weather,
+    fault_rates: FaultRates,
     quiet: bool,
     read_failed: bool,
     faults: usize,
 }
 
-impl Disk {
+impl FaultyDisk {
     pub fn new(seed: u64) -> Self {
-        let weather = Weather::default();
-        let state = State { dice: Random::new(seed), weather, quiet: false, read_failed: false, faults: 0 };
+        let fault_rates = FaultRates::default();
+        let state =
+            DiskFaults { dice: Random::new(seed), fault_rates, quiet: false, read_failed: false, faults: 0 };
         Self(Arc::new(Mutex::new(state)))
     }
 
-    pub fn set(&self, weather: Weather) {
-        self.0.lock().unwrap().weather = weather;
+    pub fn set(&self, fault_rates: FaultRates) {
+        self.0.lock().unwrap().fault_rates = fault_rates;
     }
 
     /// Does work while nothing fails.
@@ -73,18 +74,18 @@ impl Disk {
     }
 }
 
-impl Faults for Disk {
+impl Faults for FaultyDisk {
     fn on(&mut self, call: Call) -> Option<StoreFault> {
         let mut state = self.0.lock().unwrap();
         if state.quiet {
             return None;
         }
-        let weather = state.weather;
+        let fault_rates = state.fault_rates;
         let (before, after) = match call {
-            Call::Append(_) => (weather.append_before, weather.append_after),
-            Call::Project(_) | Call::DropPayloads(_) => (weather.project / 2, weather.project / 2),
-            Call::ExpireKeys | Call::Tidy | Call::Clear | Call::Cut(_) => (weather.project, 0),
-            Call::Read => (weather.read, 0),
+            Call::Append(_) => (fault_rates.append_before, fault_rates.append_after),
+            Call::Project(_) | Call::DropPayloads(_) => (fault_rates.project / 2, fault_rates.project / 2),
+            Call::ExpireKeys | Call::Tidy | Call::Clear | Call::Cut(_) => (fault_rates.project, 0),
+            Call::Read => (fault_rates.read, 0),
         };
         let drawn = state.dice.below(1_000);
         let fault = match drawn {

@@ -15,8 +15,8 @@ use trackside_store::conformance::reader_dump::{differing, dump, rebuilt};
 use trackside_store::store::{DueAt, Listing};
 use trackside_store::{Chain, MemoryStore, Reader, Record, Store};
 
-use crate::broken::Broken;
-use crate::packs::Ground;
+use crate::broken::BrokenPromise;
+use crate::packs::WalkPack;
 
 /// The whole journal, from the beginning.
 pub(crate) fn records(store: &MemoryStore) -> Vec<Record> {
@@ -25,8 +25,8 @@ pub(crate) fn records(store: &MemoryStore) -> Vec<Record> {
 }
 
 /// The chain verifies, a replay gives the present view, no key counts twice, and no erased payload is left.
-pub(crate) fn journal(store: &MemoryStore, world: &World, keys_last: Span) -> Result<(), Broken> {
-    let broken = |promise, what: String| Err(Broken::new(promise, what));
+pub(crate) fn journal(store: &MemoryStore, world: &World, keys_last: Span) -> Result<(), BrokenPromise> {
+    let broken = |promise, what: String| Err(BrokenPromise::new(promise, what));
     let records = records(store);
     let mut chain = Chain::default();
     let mut view = View::default();
@@ -81,11 +81,11 @@ pub(crate) fn journal(store: &MemoryStore, world: &World, keys_last: Span) -> Re
 /// Checks that fully flushed projections agree with the model.
 pub(crate) fn projections(
     store: &MemoryStore,
-    ground: &Ground,
+    ground: &WalkPack,
     world: &World,
     keys_last: Span,
-) -> Result<(), Broken> {
-    let broken = |what: String| Err(Broken::new("projections are what the journal says", what));
+) -> Result<(), BrokenPromise> {
+    let broken = |what: String| Err(BrokenPromise::new("projections are what the journal says", what));
     let mut reader = store.reader().unwrap();
     if reader.position().unwrap() != world.journal.len() as u64 {
         return Ok(());
@@ -129,7 +129,7 @@ pub(crate) fn projections(
 }
 
 /// Every query on the projections gives the same answer as on projections rebuilt from the journal.
-pub(crate) fn made_from_the_journal(store: &MemoryStore, world: &World) -> Result<(), Broken> {
+pub(crate) fn made_from_the_journal(store: &MemoryStore, world: &World) -> Result<(), BrokenPromise> {
     let mut reader = store.reader().unwrap();
     if reader.position().unwrap() != world.journal.len() as u64 {
         return Ok(());
@@ -144,7 +144,7 @@ pub(crate) fn made_from_the_journal(store: &MemoryStore, world: &World) -> Resul
     anew.retain(|it| !it.starts_with("key "));
     match differing(&kept, &anew) {
         odd if odd.is_empty() => Ok(()),
-        odd => Err(Broken::new(
+        odd => Err(BrokenPromise::new(
             "projections are what the journal says",
             format!("made anew they tell something else: {odd:#?}"),
         )),
@@ -152,7 +152,7 @@ pub(crate) fn made_from_the_journal(store: &MemoryStore, world: &World) -> Resul
 }
 
 /// Idempotency keys are known until they expire.
-fn keys(reader: &mut dyn Reader, world: &World, keys_last: Span) -> Result<(), Broken> {
+fn keys(reader: &mut dyn Reader, world: &World, keys_last: Span) -> Result<(), BrokenPromise> {
     let mut last: BTreeMap<(&Name, &Name), &Entry> = BTreeMap::new();
     for entry in &world.journal {
         last.extend(entry.key.as_ref().map(|it| ((&it.by, &it.key), entry)));
@@ -163,13 +163,13 @@ fn keys(reader: &mut dyn Reader, world: &World, keys_last: Span) -> Result<(), B
         let may_be_gone = entry.at.plus(keys_last) < world.now;
         if kept != expected && !(kept.is_none() && may_be_gone) {
             let what = format!("{key} of {by} is {kept:?} instead of {expected:?}");
-            return Err(Broken::new("a key is known until it expires", what));
+            return Err(BrokenPromise::new("a key is known until it expires", what));
         }
     }
     Ok(())
 }
 
-fn timers(reader: &mut dyn Reader, world: &World) -> Result<(), Broken> {
+fn timers(reader: &mut dyn Reader, world: &World) -> Result<(), BrokenPromise> {
     let mut expected = BTreeSet::new();
     for entity in world.view.entities() {
         for (timer, state) in &entity.timers {
@@ -181,11 +181,14 @@ fn timers(reader: &mut dyn Reader, world: &World) -> Result<(), Broken> {
     if kept.iter().eq(expected.iter()) {
         return Ok(());
     }
-    Err(Broken::new("projections are what the journal says", format!("{kept:?} instead of {expected:?}")))
+    Err(BrokenPromise::new(
+        "projections are what the journal says",
+        format!("{kept:?} instead of {expected:?}"),
+    ))
 }
 
 /// Every group that has or had a member.
-pub(crate) fn all_groups(ground: &Ground, world: &World) -> Vec<GroupKey> {
+pub(crate) fn all_groups(ground: &WalkPack, world: &World) -> Vec<GroupKey> {
     let mut groups = BTreeSet::new();
     for life in &ground.pack.lifecycles {
         for reference in &life.refs {
@@ -198,7 +201,7 @@ pub(crate) fn all_groups(ground: &Ground, world: &World) -> Vec<GroupKey> {
     groups.into_iter().collect()
 }
 
-fn groups(reader: &mut dyn Reader, ground: &Ground, world: &World) -> Result<(), Broken> {
+fn groups(reader: &mut dyn Reader, ground: &WalkPack, world: &World) -> Result<(), BrokenPromise> {
     for key in all_groups(ground, world) {
         let expected = world.view.group(&key).here().cloned().unwrap_or_default();
         let counts = reader.counts(&key).unwrap().value;
@@ -207,7 +210,7 @@ fn groups(reader: &mut dyn Reader, ground: &Ground, world: &World) -> Result<(),
             != (&expected.counts, expected.moved_at, &expected.members)
         {
             let what = format!("{key:?} is {counts:?} and {members:?} instead of {expected:?}");
-            return Err(Broken::new("projections are what the journal says", what));
+            return Err(BrokenPromise::new("projections are what the journal says", what));
         }
     }
     Ok(())

@@ -8,23 +8,23 @@ use trackside_engine::event::Entry;
 use trackside_runtime::Follower;
 use trackside_runtime::simulation::Stepper;
 
-use crate::broken::Broken;
+use crate::broken::BrokenPromise;
 
 /// A follower that waits, as it would in async code.
-pub(crate) struct Listener {
+pub(crate) struct JournalListener {
     /// The last entry that it was given.
     after: u64,
     heard: Arc<Mutex<Vec<Entry>>>,
     waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl std::fmt::Debug for Listener {
+impl std::fmt::Debug for JournalListener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "a listener after {}", self.after)
     }
 }
 
-impl Listener {
+impl JournalListener {
     pub fn new() -> Self {
         Self { after: 0, heard: Arc::default(), waiting: None }
     }
@@ -36,7 +36,7 @@ impl Listener {
     }
 
     /// Listens for a moment; `journal` is the position known to be committed.
-    pub fn listen(&mut self, stepper: &Stepper, journal: &[Entry]) -> Result<(), Broken> {
+    pub fn listen(&mut self, stepper: &Stepper, journal: &[Entry]) -> Result<(), BrokenPromise> {
         let waiting = self.waiting.get_or_insert_with(|| {
             let (follower, heard) = (stepper.follow(self.after), self.heard.clone());
             Box::pin(hear(follower, heard))
@@ -46,7 +46,7 @@ impl Listener {
             // A read failed: it tries again later.
             self.waiting = None;
         }
-        let broken = |what| Err(Broken::new("a follower sees every entry once, in order", what));
+        let broken = |what| Err(BrokenPromise::new("a follower sees every entry once, in order", what));
         for entry in std::mem::take(&mut *self.heard.lock().unwrap()) {
             if entry.seq != self.after + 1 {
                 return broken(format!("entry {} came after {}", entry.seq, self.after));

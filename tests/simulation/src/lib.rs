@@ -18,19 +18,21 @@ mod callers;
 mod disk;
 mod final_checks;
 mod followers;
-mod meddling;
+mod interference;
 mod model;
 mod run;
-mod story;
+mod step_log;
 
-#[path = "../../../crates/engine/tests/walks/asking.rs"]
-mod asking;
+#[path = "../../../crates/engine/tests/walks/actor_choice.rs"]
+mod actor_choice;
 #[path = "../../../crates/engine/tests/walks/broken.rs"]
 mod broken;
 #[path = "../../../crates/engine/tests/walks/cast.rs"]
 mod cast;
 #[path = "../../../crates/engine/tests/walks/counts.rs"]
 mod counts;
+#[path = "../../../crates/engine/tests/walks/describe.rs"]
+mod describe;
 #[path = "../../../crates/engine/tests/walks/effects.rs"]
 mod effects;
 #[path = "../../../crates/engine/tests/walks/findings.rs"]
@@ -51,19 +53,17 @@ mod openings;
 mod orders;
 #[path = "../../../crates/engine/tests/walks/packs.rs"]
 mod packs;
+#[path = "../../../crates/engine/tests/walks/request_chooser.rs"]
+mod request_chooser;
 #[path = "../../../crates/engine/tests/walks/setup.rs"]
 mod setup;
 #[path = "../../../crates/engine/tests/walks/steps.rs"]
 mod steps;
-#[path = "../../../crates/engine/tests/walks/telling.rs"]
-mod telling;
 #[path = "../../../crates/engine/tests/walks/values.rs"]
 mod values;
-#[path = "../../../crates/engine/tests/walks/who.rs"]
-mod who;
 
-pub use meddling::DiskBug;
-pub use run::{Failed, Figures, Scene, simulate};
+pub use interference::DiskBug;
+pub use run::{SimulationFailure, SimulationOptions, SimulationTotals, simulate};
 
 /// Every pack there is.
 pub fn packs() -> Vec<String> {

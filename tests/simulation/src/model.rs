@@ -16,8 +16,8 @@ use trackside_runtime::simulation::Packs;
 use trackside_runtime::{AcceptedCommand, BatchAnswer, BatchVerdict, CommandAnswer};
 use trackside_store::{Chain, Definition, Record};
 
-use crate::broken::Broken;
-use crate::callers::{Said, Wish};
+use crate::broken::BrokenPromise;
+use crate::callers::{CallerRequest, CallerResponse};
 use crate::effects::Effects;
 use crate::leases::Leases;
 
@@ -26,12 +26,12 @@ const DUE: usize = 512;
 
 /// A step as it looks from outside.
 #[derive(Clone, Debug)]
-pub(crate) struct DeciderStep {
+pub(crate) struct ObservedStep {
     /// The time of the clock.
     pub clock: Timestamp,
     /// The time at which the server last came back.
     pub resumed_at: Option<Timestamp>,
-    pub wishes: Vec<Arc<Wish>>,
+    pub requests: Vec<Arc<CallerRequest>>,
     /// A read failed: work that needed it may have been left undone.
     pub read_failed: bool,
     pub entries: usize,
@@ -48,7 +48,7 @@ pub(crate) struct DeciderStep {
 
 /// The expected state, and the progress of the comparison.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ReferenceModel {
     pub world: World,
     chain: Chain,
     /// Timers that had no effect and do not come up again.
@@ -65,7 +65,7 @@ pub(crate) struct Model {
 }
 
 /// The entries of a step that are not explained yet.
-struct Written<'a> {
+struct StepEntries<'a> {
     left: &'a [Entry],
     read_failed: bool,
     advancing: bool,
@@ -73,7 +73,7 @@ struct Written<'a> {
     most: u64,
 }
 
-impl Written<'_> {
+impl StepEntries<'_> {
     /// Takes the expected entries if they come next. Returns whether they do.
     fn takes(&mut self, expected: &[Entry]) -> bool {
         match self.left.split_at_checked(expected.len()) {
@@ -86,7 +86,7 @@ impl Written<'_> {
     }
 }
 
-impl Model {
+impl ReferenceModel {
     pub fn new(now: Timestamp, keys_last: Span, sweeps: bool) -> Self {
         // A world without definitions creates no entities.
         let world = World::new(Arc::default(), Project::default(), now);
@@ -120,15 +120,15 @@ impl Model {
     /// A step was committed. Returns the expected answers; none if it could not be done.
     pub fn follow(
         &mut self,
-        decider_step: &DeciderStep,
+        decider_step: &ObservedStep,
         records: &[Record],
-    ) -> Result<Vec<Option<Said>>, Broken> {
-        let entries = self.linked(decider_step, records)?;
-        let DeciderStep { read_failed, advancing, sweeping, most, .. } = *decider_step;
-        let mut written = Written { left: &entries, read_failed, advancing, sweeping, most };
+    ) -> Result<Vec<Option<CallerResponse>>, BrokenPromise> {
+        let entries = self.read_chain(decider_step, records)?;
+        let ObservedStep { read_failed, advancing, sweeping, most, .. } = *decider_step;
+        let mut written = StepEntries { left: &entries, read_failed, advancing, sweeping, most };
         self.world.now = self.world.now.max(decider_step.clock);
         self.world.view.resumed_at = decider_step.resumed_at;
-        if self.advance.is_some() && !decider_step.wishes.is_empty() {
+        if self.advance.is_some() && !decider_step.requests.is_empty() {
             // No request is taken while the clock moves, so the clock has arrived.
             (written.read_failed, written.advancing) = (false, false);
         }
@@ -136,27 +136,27 @@ impl Model {
         (written.read_failed, written.advancing) = (read_failed, advancing);
         let fired = written.left.len() < entries.len();
         let mut said = Vec::new();
-        for (n, wish) in decider_step.wishes.iter().enumerate() {
+        for (n, content) in decider_step.requests.iter().enumerate() {
             let failed = decider_step.failed.get(n).copied();
             if failed == Some(true) && !decider_step.read_failed {
-                return Err(Broken::new("what can be done is done", wish.told()));
+                return Err(BrokenPromise::new("what can be done is done", content.describe()));
             }
             // A pack is in force even if its single entities could not be founded.
-            if failed == Some(true) && !matches!(**wish, Wish::Install(_)) {
+            if failed == Some(true) && !matches!(**content, CallerRequest::Install(_)) {
                 said.push(None);
                 continue;
             }
             // Timers that could not be read may have fired only when the clock was moved, later in this
             // step: commands without entries may have been answered before them.
-            let moves = |it: &Arc<Wish>| matches!(**it, Wish::Advance(_));
+            let moves = |it: &Arc<CallerRequest>| matches!(**it, CallerRequest::Advance(_));
             let early =
-                decider_step.read_failed && fired && decider_step.wishes.iter().skip(n + 1).any(moves);
+                decider_step.read_failed && fired && decider_step.requests.iter().skip(n + 1).any(moves);
             let left = written.left.len();
             written.read_failed = decider_step.read_failed && (early || failed != Some(false));
-            let answer = self.grant(wish, &mut written)?;
+            let answer = self.expect(content, &mut written)?;
             let untold = early && written.left.len() == left;
             said.push(match std::mem::take(&mut self.unsure) || untold {
-                true => Some(Said::Unsure),
+                true => Some(CallerResponse::Unsure),
                 false => answer,
             });
             written.read_failed = decider_step.read_failed;
@@ -170,22 +170,25 @@ impl Model {
             self.world.now = self.world.now.max(decider_step.now);
         }
         // The sweep comes last, so its findings are of that time.
-        while self.sweeps && !written.left.is_empty() && self.swept(&mut written) {}
+        while self.sweeps && !written.left.is_empty() && self.take_sweep(&mut written) {}
         if let Some(entry) = written.left.first() {
-            return Err(Broken::new("everything in the journal was asked for, or due", format!("{entry:?}")));
+            return Err(BrokenPromise::new(
+                "everything in the journal was asked for, or due",
+                format!("{entry:?}"),
+            ));
         }
         if decider_step.advancing != self.advance.is_some() {
-            return Err(Broken::new("the clock arrives", format!("{decider_step:?}")));
+            return Err(BrokenPromise::new("the clock arrives", format!("{decider_step:?}")));
         }
         if self.world.now != decider_step.now {
             let what = format!("it is {}, and should be {}", decider_step.now, self.world.now);
-            return Err(Broken::new("time never goes back", what));
+            return Err(BrokenPromise::new("time never goes back", what));
         }
         Ok(said)
     }
 
     /// Whether the next entries are the sweep's findings for an entity.
-    fn swept(&mut self, written: &mut Written<'_>) -> bool {
+    fn take_sweep(&mut self, written: &mut StepEntries<'_>) -> bool {
         // Usually the first entry is about that entity.
         let first = written.left.first().map(|it| it.entity.clone());
         let all = self.world.view.entities().into_iter().map(|it| it.key.clone()).collect::<Vec<_>>();
@@ -204,8 +207,12 @@ impl Model {
     }
 
     /// Checks that the records of a step continue the chain.
-    fn linked(&mut self, decider_step: &DeciderStep, records: &[Record]) -> Result<Vec<Entry>, Broken> {
-        let broken = |what| Err(Broken::new("a commit is there as a whole, in its place", what));
+    fn read_chain(
+        &mut self,
+        decider_step: &ObservedStep,
+        records: &[Record],
+    ) -> Result<Vec<Entry>, BrokenPromise> {
+        let broken = |what| Err(BrokenPromise::new("a commit is there as a whole, in its place", what));
         if records.len() != decider_step.entries {
             return broken(format!("{} of {} entries", records.len(), decider_step.entries));
         }
@@ -245,7 +252,7 @@ impl Model {
     }
 
     /// Timers in due order, each once.
-    fn fire_due(&mut self, written: &mut Written<'_>) -> Result<(), Broken> {
+    fn fire_due(&mut self, written: &mut StepEntries<'_>) -> Result<(), BrokenPromise> {
         let target = self.advance.unwrap_or(self.world.now);
         for _ in 0..DUE {
             if self.world.journal.len() as u64 > written.most {
@@ -283,7 +290,10 @@ impl Model {
                             accepted.entries,
                             written.left.first()
                         );
-                        return Err(Broken::new("a due timer fires once, in due order, none is lost", what));
+                        return Err(BrokenPromise::new(
+                            "a due timer fires once, in due order, none is lost",
+                            what,
+                        ));
                     }
                 }
                 _ => {
@@ -310,27 +320,37 @@ impl Model {
         next.map(|(due, entity, timer)| (due, entity.clone(), timer.clone()))
     }
 
-    fn grant(&mut self, wish: &Wish, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
-        Ok(match wish {
-            Wish::Command(command) => self.answer(command, written)?.map(Said::One),
-            Wish::All(commands) => self.all_or_none(commands, written)?.map(Said::All),
-            Wish::Look(question) => Some(Said::Seen(Box::new(question.ask(&Lookup::new(&self.world.view))))),
-            Wish::Install(packs) => {
+    fn expect(
+        &mut self,
+        content: &CallerRequest,
+        written: &mut StepEntries<'_>,
+    ) -> Result<Option<CallerResponse>, BrokenPromise> {
+        Ok(match content {
+            CallerRequest::Command(command) => self.answer(command, written)?.map(CallerResponse::One),
+            CallerRequest::All(commands) => self.all_or_none(commands, written)?.map(CallerResponse::All),
+            CallerRequest::Look(question) => {
+                Some(CallerResponse::Seen(Box::new(question.ask(&Lookup::new(&self.world.view)))))
+            }
+            CallerRequest::Install(packs) => {
                 self.world.law = packs.law();
                 self.install(packs, written)?
             }
-            Wish::Advance(to) => {
+            CallerRequest::Advance(to) => {
                 if *to > self.world.now {
                     self.advance = Some(*to);
                 }
-                Some(Said::Time(self.world.now.max(*to)))
+                Some(CallerResponse::Time(self.world.now.max(*to)))
             }
             // Its findings come at the end of the step, or later.
-            Wish::Sweep => Some(Said::Unsure),
+            CallerRequest::Sweep => Some(CallerResponse::Unsure),
         })
     }
 
-    fn install(&mut self, packs: &Packs, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
+    fn install(
+        &mut self,
+        packs: &Packs,
+        written: &mut StepEntries<'_>,
+    ) -> Result<Option<CallerResponse>, BrokenPromise> {
         for Definition { pack, version, digest, .. } in packs.definitions() {
             let install = Install { pack, version, digest: Arc::from(digest.as_str()) };
             let actor = Actor::engine();
@@ -338,10 +358,13 @@ impl Model {
                 return Ok(None);
             }
         }
-        self.found(written)
+        self.take_sweep_findings(written)
     }
 
-    fn found(&mut self, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
+    fn take_sweep_findings(
+        &mut self,
+        written: &mut StepEntries<'_>,
+    ) -> Result<Option<CallerResponse>, BrokenPromise> {
         for name in self.world.law.lifecycle_names().to_vec() {
             let Some(life) = self.world.law.newest(&name).filter(|it| it.one) else { continue };
             let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
@@ -353,14 +376,14 @@ impl Model {
                 }
             }
         }
-        Ok(Some(Said::Done))
+        Ok(Some(CallerResponse::Done))
     }
 
     fn answer(
         &mut self,
         command: &Command,
-        written: &mut Written<'_>,
-    ) -> Result<Option<CommandAnswer>, Broken> {
+        written: &mut StepEntries<'_>,
+    ) -> Result<Option<CommandAnswer>, BrokenPromise> {
         let expired = command.idempotency_key.as_ref().filter(|it| self.has_expired(&command.actor.id, it));
         if let Some(key) = expired {
             // The store may have forgotten the key by now: then the request is a new one.
@@ -395,7 +418,7 @@ impl Model {
                         accepted.entries,
                         written.left.first()
                     );
-                    return Err(Broken::new("what was asked for is decided by the law", what));
+                    return Err(BrokenPromise::new("what was asked for is decided by the law", what));
                 }
                 self.take(&accepted.entries);
                 let root = accepted.entries.get(accepted.root);
@@ -419,7 +442,7 @@ impl Model {
                         return Ok(None);
                     } else {
                         let what = format!("{kept:?}; the journal has {:?}", written.left.first());
-                        return Err(Broken::new("evidence is kept", what));
+                        return Err(BrokenPromise::new("evidence is kept", what));
                     }
                 }
                 Some(CommandAnswer::Refused(refusal))
@@ -428,7 +451,10 @@ impl Model {
                 Some(CommandAnswer::Replayed { first, entries, root })
             }
             Err(needs) => {
-                return Err(Broken::new("a whole view needs nothing", format!("{command:?}: {needs:?}")));
+                return Err(BrokenPromise::new(
+                    "a whole view needs nothing",
+                    format!("{command:?}: {needs:?}"),
+                ));
             }
         })
     }
@@ -443,8 +469,8 @@ impl Model {
     fn all_or_none(
         &mut self,
         commands: &[Command],
-        written: &mut Written<'_>,
-    ) -> Result<Option<BatchAnswer>, Broken> {
+        written: &mut StepEntries<'_>,
+    ) -> Result<Option<BatchAnswer>, BrokenPromise> {
         let mut trial = self.world.view.clone();
         let mut verdicts = Vec::new();
         for command in commands {
@@ -470,7 +496,7 @@ impl Model {
                 None if n == 0 => return Ok(None),
                 None => {
                     let what = format!("{} of {}", n, commands.len());
-                    return Err(Broken::new("several commands are done together or not at all", what));
+                    return Err(BrokenPromise::new("several commands are done together or not at all", what));
                 }
             }
         }

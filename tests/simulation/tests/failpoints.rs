@@ -4,7 +4,7 @@
 #![expect(clippy::panic, clippy::print_stdout, reason = "a test says what found the mistake")]
 
 use trackside_runtime::simulation::Failpoint;
-use trackside_simulation::{DiskBug, Scene, simulate};
+use trackside_simulation::{DiskBug, SimulationOptions, simulate};
 
 /// The number of seeds per pack.
 const SEEDS: u64 = 12;
@@ -72,7 +72,12 @@ const DISK_BUGS: &[(DiskBug, &[&str])] = &[
 
 /// Whether a planted fault breaks one of the named promises, tried first in the pack that shows it soonest.
 /// The same seed without the fault must pass; otherwise the fault is not the cause.
-fn found(what: &str, promises: &[&str], plain: impl Fn(&mut Scene), enable: impl Fn(&mut Scene)) -> bool {
+fn finds(
+    what: &str,
+    promises: &[&str],
+    plain: impl Fn(&mut SimulationOptions),
+    enable: impl Fn(&mut SimulationOptions),
+) -> bool {
     // Entities are erased an hour after they were discarded, which takes more steps.
     let mut scenes = [("coding", STEPS), ("turns", STEPS), ("research", 4 * STEPS)];
     if ["ErasedKept", "GroupsOlder"].contains(&what) {
@@ -83,7 +88,7 @@ fn found(what: &str, promises: &[&str], plain: impl Fn(&mut Scene), enable: impl
         scenes = [("mission", 2 * STEPS), ("mission", 4 * STEPS), ("mission", 8 * STEPS)];
     }
     for (pack, steps) in scenes {
-        let mut without = Scene::of(pack, steps);
+        let mut without = SimulationOptions::of(pack, steps);
         plain(&mut without);
         let mut with = without.clone();
         enable(&mut with);
@@ -107,10 +112,14 @@ fn found(what: &str, promises: &[&str], plain: impl Fn(&mut Scene), enable: impl
     false
 }
 
-fn all_found<B: Copy + std::fmt::Debug>(bugs: &[(B, &[&str])], upkeep: bool, enable: impl Fn(&mut Scene, B)) {
-    let plain = |it: &mut Scene| it.upkeep = upkeep;
+fn all_found<B: Copy + std::fmt::Debug>(
+    bugs: &[(B, &[&str])],
+    upkeep: bool,
+    enable: impl Fn(&mut SimulationOptions, B),
+) {
+    let plain = |it: &mut SimulationOptions| it.upkeep = upkeep;
     let is_missed =
-        |(bug, promises): &&(B, &[&str])| !found(&format!("{bug:?}"), promises, plain, |it| enable(it, *bug));
+        |(bug, promises): &&(B, &[&str])| !finds(&format!("{bug:?}"), promises, plain, |it| enable(it, *bug));
     let missed: Vec<_> = bugs.iter().filter(is_missed).map(|(bug, _)| bug).collect();
     assert!(missed.is_empty(), "not found: {missed:?}");
 }

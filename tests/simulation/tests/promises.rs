@@ -8,34 +8,34 @@
 
 use std::time::{Duration, Instant};
 
-use trackside_simulation::{Figures, Scene, packs, simulate};
+use trackside_simulation::{SimulationOptions, SimulationTotals, packs, simulate};
 
 /// The number of runs per pack.
 const SEEDS: u64 = 6;
 /// Steps of one simulation, the same in every test: a seed gives the same run in all of them.
 const STEPS: usize = 450;
 
-fn wish(name: &str) -> Option<u64> {
+fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|it| it.parse().ok())
 }
 
-fn keeps_its_promises(pack: &str, scene: &Scene, seed: u64) -> Figures {
+fn keeps_its_promises(pack: &str, scene: &SimulationOptions, seed: u64) -> SimulationTotals {
     match simulate(scene, seed) {
         Ok(figures) => figures,
         Err(failed) => {
-            let (promise, what, story) = (failed.promise, failed.what, failed.story.join("\n  "));
+            let (promise, what, log) = (failed.promise, failed.what, failed.log.join("\n  "));
             panic!(
-                "{pack}: {promise} is broken with seed {seed}: {what}\n  {story}\n{pack}, seed {seed}: {promise}; \
-                 `just sim seed={seed}` tells it again"
+                "{pack}: {promise} is broken with seed {seed}: {what}\n  {log}\n{pack}, seed {seed}: {promise}; \
+                 `just sim seed={seed}` repeats it"
             );
         }
     }
 }
 
 fn pack(name: &str) {
-    let scene = Scene::of(name, STEPS);
-    let mut all = Figures::default();
-    let seeds = match wish("TRACKSIDE_SIM_SEED") {
+    let scene = SimulationOptions::of(name, STEPS);
+    let mut all = SimulationTotals::default();
+    let seeds = match setting("TRACKSIDE_SIM_SEED") {
         Some(seed) => seed..seed + 1,
         None => 1..SEEDS + 1,
     };
@@ -43,7 +43,7 @@ fn pack(name: &str) {
         all.add(&keeps_its_promises(name, &scene, seed));
     }
     println!("{name}: {all:?}");
-    if wish("TRACKSIDE_SIM_SEED").is_none() {
+    if setting("TRACKSIDE_SIM_SEED").is_none() {
         assert!(all.accepted > 60, "{name}: hardly anything happened, {all:?}");
         assert!(
             all.crashes > 5 && all.recoveries > 2 && all.timers > 5,
@@ -80,7 +80,7 @@ fn research() {
 
 #[test]
 fn a_seed_gives_the_same_run_again() {
-    let scene = Scene::of("coding", STEPS);
+    let scene = SimulationOptions::of("coding", STEPS);
     let tells = || format!("{:?}", keeps_its_promises("coding", &scene, 7));
     assert_eq!(tells(), tells());
 }
@@ -88,12 +88,12 @@ fn a_seed_gives_the_same_run_again() {
 #[test]
 #[ignore = "long: TRACKSIDE_SIM_SECONDS says how long"]
 fn for_long() {
-    let length = Duration::from_secs(wish("TRACKSIDE_SIM_SECONDS").unwrap_or(60));
-    let first = wish("TRACKSIDE_SIM_SEED").unwrap_or(1_000);
+    let length = Duration::from_secs(setting("TRACKSIDE_SIM_SECONDS").unwrap_or(60));
+    let first = setting("TRACKSIDE_SIM_SEED").unwrap_or(1_000);
     let began = Instant::now();
-    let scenes: Vec<(String, Scene)> =
-        packs().into_iter().map(|it| (it.clone(), Scene::of(&it, STEPS))).collect();
-    let mut all = Figures::default();
+    let scenes: Vec<(String, SimulationOptions)> =
+        packs().into_iter().map(|it| (it.clone(), SimulationOptions::of(&it, STEPS))).collect();
+    let mut all = SimulationTotals::default();
     let mut seed = first;
     while began.elapsed() < length {
         for (name, scene) in &scenes {

@@ -3,14 +3,17 @@
 use trackside_lifecycle::model::{Aim, Choice};
 use trackside_lifecycle::name::Name;
 
-use super::cond::Cond;
-use super::domain::Abs;
-use super::draft::{Case, Choices, Work};
+use super::condition::ModelCondition;
+use super::domain::AbstractValue;
+use super::draft::{Choices, MoveCase, MoveDraft};
 use super::tree::may_if;
 
-impl<'a> Work<'a, '_> {
+impl<'a> MoveDraft<'a, '_> {
     /// Every target, with the choice that leads there.
-    pub(super) fn aimed(&self, all: Vec<Case<'a>>) -> Vec<(Vec<Case<'a>>, Option<&'_ Choice>)> {
+    pub(super) fn split_by_target(
+        &self,
+        all: Vec<MoveCase<'a>>,
+    ) -> Vec<(Vec<MoveCase<'a>>, Option<&'_ Choice>)> {
         match self.rule.choices {
             Choices::One(aim) => {
                 let cases = all.into_iter().flat_map(|it| self.targets(it, aim)).collect();
@@ -29,7 +32,7 @@ impl<'a> Work<'a, '_> {
                             cases.push(case);
                         }
                     }
-                    cases.retain(|it| Cond::all(it.when.iter().cloned()) != Cond::Never);
+                    cases.retain(|it| ModelCondition::all(it.when.iter().cloned()) != ModelCondition::Never);
                     sorted.push((cases, Some(choice)));
                 }
                 sorted
@@ -38,9 +41,9 @@ impl<'a> Work<'a, '_> {
     }
 
     /// The possible states of an aim.
-    fn targets(&self, case: Case<'a>, aim: &Aim) -> Vec<Case<'a>> {
+    fn targets(&self, case: MoveCase<'a>, aim: &Aim) -> Vec<MoveCase<'a>> {
         let life = self.shape.life;
-        let aimed = |to: Option<&Name>, when: Cond| {
+        let aimed = |to: Option<&Name>, when: ModelCondition| {
             let mut case = case.clone();
             case.when.push(when);
             case.to = to.cloned();
@@ -50,35 +53,35 @@ impl<'a> Work<'a, '_> {
         let base = |of: Option<&Name>, state: &Name| match of.map(|it| (it, self.shape.fields.get(it))) {
             None => {
                 if *state == *self.from {
-                    Cond::Always
+                    ModelCondition::Always
                 } else {
-                    Cond::Never
+                    ModelCondition::Never
                 }
             }
-            Some((_, None)) => Cond::Always,
+            Some((_, None)) => ModelCondition::Always,
             Some((_, Some(variable))) => {
-                let values = self.shape.encode(*variable, &Abs::Known(state.into()));
+                let values = self.shape.encode(*variable, &AbstractValue::Known(state.into()));
                 let here = case.frame.when(*variable, &values);
                 let null = case.frame.when(*variable, &[0]);
-                if *state == *self.from { Cond::any([here, null]) } else { here }
+                if *state == *self.from { ModelCondition::any([here, null]) } else { here }
             }
         };
         match aim {
-            Aim::Stay => vec![aimed(None, Cond::Always)],
-            Aim::State(name) => vec![aimed(Some(name), Cond::Always)],
+            Aim::Stay => vec![aimed(None, ModelCondition::Always)],
+            Aim::State(name) => vec![aimed(Some(name), ModelCondition::Always)],
             Aim::Table(table) => {
-                table.get(self.from).map(|it| aimed(Some(it), Cond::Always)).into_iter().collect()
+                table.get(self.from).map(|it| aimed(Some(it), ModelCondition::Always)).into_iter().collect()
             }
             Aim::Field(field) => {
                 let states = life.states.iter().map(|it| &it.name);
                 match self.shape.fields.get(field) {
                     Some(variable) => states
                         .map(|it| {
-                            let values = self.shape.encode(*variable, &Abs::Known(it.into()));
+                            let values = self.shape.encode(*variable, &AbstractValue::Known(it.into()));
                             aimed(Some(it), case.frame.when(*variable, &values))
                         })
                         .collect(),
-                    None => states.map(|it| aimed(Some(it), Cond::Always)).collect(),
+                    None => states.map(|it| aimed(Some(it), ModelCondition::Always)).collect(),
                 }
             }
             Aim::Next { of } => life
@@ -91,14 +94,14 @@ impl<'a> Work<'a, '_> {
                 let asked = among.0.iter().map(|state| {
                     let later = |it: &&Name| life.rank(state).zip(life.rank(it)).is_some_and(|(a, b)| a < b);
                     let when = match earlier {
-                        true => Cond::any(
+                        true => ModelCondition::any(
                             life.states
                                 .iter()
                                 .map(|it| &it.name)
                                 .filter(later)
                                 .map(|it| base(of.as_ref(), it)),
                         ),
-                        false => Cond::Always,
+                        false => ModelCondition::Always,
                     };
                     let mut case = aimed(Some(state), when);
                     case.frame.aimed = Some(state.clone());

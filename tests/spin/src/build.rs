@@ -6,16 +6,16 @@ use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Aim, Arm, Consequences, Lifecycle, Pack, State, Target, Warn};
 use trackside_lifecycle::name::Name;
 
-use super::alpha::follows;
+use super::callers::{assigned_guards, callers, mentions, people};
 use super::claims::{claims, not_claimed};
-use super::cond::Cond;
-use super::domain::Abs;
-use super::draft::{Case, Choices, Rule, Who, Work};
-use super::frame::Source;
-use super::model::{AbstractModel, Move, To, Variable};
-use super::shape::Shape;
-use super::sources::{Fired, born, fired};
-use super::who::{assigned, callers, mentions, people};
+use super::condition::ModelCondition;
+use super::domain::AbstractValue;
+use super::draft::{AbstractCaller, Choices, MoveCase, MoveDraft, MoveRule};
+use super::frame::VariableSource;
+use super::mapping::variable_mappings;
+use super::model::{AbstractModel, Assignment, ModelMove, Variable};
+use super::shape::EntityShape;
+use super::sources::{FireReason, created_field_sets, fire_reasons};
 
 const STAY: &Aim = &Aim::Stay;
 
@@ -26,7 +26,7 @@ pub(super) fn build(
     left_out: &BTreeSet<String>,
     entities: usize,
 ) -> AbstractModel {
-    let shape = Shape::new(life, left_out);
+    let shape = EntityShape::new(life, left_out);
     let mut builder = Builder::new(&shape);
     builder.creations(pack);
     for arm in life.arms() {
@@ -34,7 +34,7 @@ pub(super) fn build(
             builder.arm(arm, &who, None, None);
         }
     }
-    for fired in fired(pack, life) {
+    for fired in fire_reasons(pack, life) {
         let arms = life.transition(fired.fire).into_iter().flat_map(|it| &it.arms);
         for arm in arms {
             builder.arm(arm, &ENGINE, fired.given.as_deref(), Some(&fired));
@@ -58,29 +58,30 @@ pub(super) fn build(
         claims,
         not_claimed: not_claimed(life),
         left_out: left_out.iter().cloned().collect(),
-        follows: follows(&shape),
+        follows: variable_mappings(&shape),
         steps: builder.steps,
         moves: builder
             .moves
             .into_iter()
-            .map(|((when, changes), name)| Move { name, when, changes })
+            .map(|((when, changes), name)| ModelMove { name, when, changes })
             .collect(),
     }
 }
 
-const ENGINE: Who = Who { actor: Abs::Someone, subject: Abs::Someone, engine: true };
+const ENGINE: AbstractCaller =
+    AbstractCaller { actor: AbstractValue::Someone, subject: AbstractValue::Someone, engine: true };
 
 struct Builder<'a> {
-    shape: &'a Shape<'a>,
+    shape: &'a EntityShape<'a>,
     /// Moves by condition and changes, so that equal ones exist once.
-    moves: BTreeMap<(Cond, Vec<(usize, To)>), String>,
+    moves: BTreeMap<(ModelCondition, Vec<(usize, Assignment)>), String>,
     steps: BTreeSet<(Option<Name>, Name, Name)>,
     /// Variables that may have any value in a state.
     loose: BTreeSet<(u8, usize)>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(shape: &'a Shape<'a>) -> Self {
+    fn new(shape: &'a EntityShape<'a>) -> Self {
         Self { shape, moves: BTreeMap::new(), steps: BTreeSet::new(), loose: BTreeSet::new() }
     }
 
@@ -89,8 +90,8 @@ impl<'a> Builder<'a> {
         let life = shape.life;
         let trigger = Name::new("create");
         let create = &life.create;
-        let births = born(pack, life);
-        let rule = |given| Rule {
+        let births = created_field_sets(pack, life);
+        let rule = |given| MoveRule {
             trigger: &trigger,
             by: Some(&create.by),
             takes: &create.takes,
@@ -107,7 +108,7 @@ impl<'a> Builder<'a> {
         let enter = life.state(&life.initial).map(|it| &it.enter);
         let mut guards: Vec<&Guard> = vec![&create.by];
         guards.extend(create.checks.iter().map(|it| &it.guard));
-        guards.extend(assigned(&create.then).chain(enter.into_iter().flat_map(assigned)));
+        guards.extend(assigned_guards(&create.then).chain(enter.into_iter().flat_map(assigned_guards)));
         let subject = create.then.lease.is_some() || enter.is_some_and(|it| it.lease.is_some());
         for who in people(mentions(shape, &guards), subject) {
             self.creation(&rule(None), &who);
@@ -121,16 +122,22 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn creation(&mut self, rule: &Rule<'_>, who: &Who) {
+    fn creation(&mut self, rule: &MoveRule<'_>, who: &AbstractCaller) {
         let initial = &self.shape.life.initial;
-        let cases = Work { shape: self.shape, rule, from: initial, who }.cases();
+        let cases = MoveDraft { shape: self.shape, rule, from: initial, who }.cases();
         for case in cases {
-            self.add(None, rule.trigger, case, who, Cond::Always);
+            self.add(None, rule.trigger, case, who, ModelCondition::Always);
         }
     }
 
-    fn arm(&mut self, arm: &Arm, who: &Who, given: Option<&[Name]>, fired: Option<&Fired<'_>>) {
-        let rule = Rule {
+    fn arm(
+        &mut self,
+        arm: &Arm,
+        who: &AbstractCaller,
+        given: Option<&[Name]>,
+        fired: Option<&FireReason<'_>>,
+    ) {
+        let rule = MoveRule {
             trigger: &arm.transition,
             by: Some(&arm.by),
             takes: &arm.takes,
@@ -148,11 +155,11 @@ impl<'a> Builder<'a> {
             creating: false,
         };
         for from in &arm.from.0 {
-            let may_come = fired.map_or(Cond::Always, |it| it.may_come(self.shape, from));
-            if may_come == Cond::Never {
+            let may_come = fired.map_or(ModelCondition::Always, |it| it.may_come(self.shape, from));
+            if may_come == ModelCondition::Never {
                 continue;
             }
-            for case in (Work { shape: self.shape, rule: &rule, from, who }).cases() {
+            for case in (MoveDraft { shape: self.shape, rule: &rule, from, who }).cases() {
                 self.add(Some(from), &arm.transition, case, who, may_come.clone());
             }
         }
@@ -165,8 +172,8 @@ impl<'a> Builder<'a> {
         let trigger = Name::new("always");
         let nothing = Consequences::default();
         let rule = consequence_rule(&trigger, &nothing, Choices::First(&state.always));
-        for case in (Work { shape: self.shape, rule: &rule, from: &state.name, who: &ENGINE }).cases() {
-            self.add(Some(&state.name), &trigger, case, &ENGINE, Cond::Always);
+        for case in (MoveDraft { shape: self.shape, rule: &rule, from: &state.name, who: &ENGINE }).cases() {
+            self.add(Some(&state.name), &trigger, case, &ENGINE, ModelCondition::Always);
         }
     }
 
@@ -187,8 +194,8 @@ impl<'a> Builder<'a> {
         for (warn, state) in warn.iter().flat_map(|warn| states.iter().map(move |state| (warn, *state))) {
             let mut rule = consequence_rule(trigger, &warn.then, Choices::One(STAY));
             rule.late = true;
-            for case in (Work { shape: self.shape, rule: &rule, from: state, who: &ENGINE }).cases() {
-                self.add(Some(state), trigger, case, &ENGINE, Cond::Always);
+            for case in (MoveDraft { shape: self.shape, rule: &rule, from: state, who: &ENGINE }).cases() {
+                self.add(Some(state), trigger, case, &ENGINE, ModelCondition::Always);
             }
         }
     }
@@ -198,8 +205,8 @@ impl<'a> Builder<'a> {
         let shape = self.shape;
         let held = shape.slots.iter().map(|(name, variable)| (format!("{name} is lost"), *variable));
         for (name, variable) in held {
-            let when = Cond::Not(Box::new(Cond::Is(variable, 0)));
-            self.moves.entry((when, vec![(variable, To::Value(0))])).or_insert(name);
+            let when = ModelCondition::Not(Box::new(ModelCondition::Is(variable, 0)));
+            self.moves.entry((when, vec![(variable, Assignment::Value(0))])).or_insert(name);
         }
         for counter in &shape.life.counters {
             let shrinks = counter.within.is_some();
@@ -209,7 +216,8 @@ impl<'a> Builder<'a> {
                 for (from, to) in values.clone().flat_map(|from| values.clone().map(move |to| (from, to))) {
                     if to < from && (shrinks || (starts_anew && to == 0)) {
                         let name = format!("time passes for {}", counter.name);
-                        let key = (Cond::Is(variable, from), vec![(variable, To::Value(to))]);
+                        let key =
+                            (ModelCondition::Is(variable, from), vec![(variable, Assignment::Value(to))]);
                         self.moves.entry(key).or_insert(name);
                     }
                 }
@@ -218,33 +226,40 @@ impl<'a> Builder<'a> {
         for (state, variable) in std::mem::take(&mut self.loose) {
             for value in (0..=u8::MAX).take(shape.size(variable)) {
                 let name = shape.parts.get(variable).map(|it| it.name.clone()).unwrap_or_default();
-                let key = (Cond::Is(0, state), vec![(variable, To::Value(value))]);
+                let key = (ModelCondition::Is(0, state), vec![(variable, Assignment::Value(value))]);
                 self.moves.entry(key).or_insert(format!("{name} is anything"));
             }
         }
     }
 
-    fn add(&mut self, from: Option<&Name>, trigger: &Name, case: Case<'_>, who: &Who, may_come: Cond) {
+    fn add(
+        &mut self,
+        from: Option<&Name>,
+        trigger: &Name,
+        case: MoveCase<'_>,
+        who: &AbstractCaller,
+        may_come: ModelCondition,
+    ) {
         let here = from.map_or(Some(0), |it| self.shape.state(it));
         let Some(here) = here else { return };
-        let when = Cond::all(case.when.into_iter().chain([Cond::Is(0, here), may_come]));
-        if when == Cond::Never {
+        let when = ModelCondition::all(case.when.into_iter().chain([ModelCondition::Is(0, here), may_come]));
+        if when == ModelCondition::Never {
             return;
         }
         let there = match case.next.first() {
-            Some(Source::Value(it)) => *it,
+            Some(VariableSource::Value(it)) => *it,
             _ => here,
         };
         let mut changes = Vec::new();
         for (variable, source) in case.next.iter().enumerate() {
             match source {
-                Source::Of(it) if *it == variable => {}
-                Source::Of(it) => changes.push((variable, To::Of(*it))),
-                Source::More(_, most) => changes.push((variable, To::More(*most))),
-                Source::Value(0) if from.is_none() => {}
-                Source::Value(it) if variable == 0 && *it == here => {}
-                Source::Value(it) => changes.push((variable, To::Value(*it))),
-                Source::Any => {
+                VariableSource::Of(it) if *it == variable => {}
+                VariableSource::Of(it) => changes.push((variable, Assignment::Of(*it))),
+                VariableSource::More(_, most) => changes.push((variable, Assignment::More(*most))),
+                VariableSource::Value(0) if from.is_none() => {}
+                VariableSource::Value(it) if variable == 0 && *it == here => {}
+                VariableSource::Value(it) => changes.push((variable, Assignment::Value(*it))),
+                VariableSource::Any => {
                     self.loose.insert((there, variable));
                 }
             }
@@ -254,8 +269,8 @@ impl<'a> Builder<'a> {
         let Some(to) = to else { return };
         let by = match (&who.actor, who.engine) {
             (_, true) => " by the engine",
-            (Abs::Person(1), _) => " by a1",
-            (Abs::Person(_), _) => " by a2",
+            (AbstractValue::Person(1), _) => " by a1",
+            (AbstractValue::Person(_), _) => " by a2",
             _ => "",
         };
         let name = format!("{trigger}: {} -> {to}{by}", from.map_or("absent", Name::as_str));
@@ -266,8 +281,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn consequence_rule<'r>(trigger: &'r Name, then: &'r Consequences, choices: Choices<'r>) -> Rule<'r> {
-    Rule {
+fn consequence_rule<'r>(trigger: &'r Name, then: &'r Consequences, choices: Choices<'r>) -> MoveRule<'r> {
+    MoveRule {
         trigger,
         by: None,
         takes: &[],

@@ -7,27 +7,27 @@ use trackside_lifecycle::model::{Choice, Consequences, Grant};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::cond::Cond;
-use super::domain::{Abs, Domain};
-use super::draft::{Case, Work, narrow, put};
-use super::frame::Source;
+use super::condition::ModelCondition;
+use super::domain::{AbstractValue, Domain};
+use super::draft::{MoveCase, MoveDraft, narrow, put};
+use super::frame::VariableSource;
 use super::tallies::forget;
 use super::tree::{may, tree};
 
-impl<'a> Work<'a, '_> {
+impl<'a> MoveDraft<'a, '_> {
     fn forward(&self, to: Option<&Name>) -> bool {
         let life = self.shape.life;
         to.and_then(|it| life.rank(it)).zip(life.rank(self.from)).is_some_and(|(to, from)| to > from)
     }
 
     /// Sets, resets, leases, and the requirements and entry steps of the target.
-    pub(super) fn carry(&self, all: &mut Vec<Case<'a>>, choice: Option<&Choice>) {
+    pub(super) fn carry(&self, all: &mut Vec<MoveCase<'a>>, choice: Option<&Choice>) {
         let life = self.shape.life;
         let leaving = life.state(self.from).map(|it| &it.exit);
         let targets: BTreeSet<Option<Name>> = all.iter().map(|it| it.to.clone()).collect();
         let mut done = Vec::new();
         for to in targets {
-            let mut cases: Vec<Case<'a>> = all.iter().filter(|it| it.to == to).cloned().collect();
+            let mut cases: Vec<MoveCase<'a>> = all.iter().filter(|it| it.to == to).cloned().collect();
             let moves = to.is_some() && !self.rule.creating;
             let parts = [Some(self.rule.then), choice.map(|it| &it.then), leaving.filter(|_| moves)];
             let parts: Vec<&Consequences> = parts.into_iter().flatten().collect();
@@ -57,9 +57,9 @@ impl<'a> Work<'a, '_> {
                 for case in &mut cases {
                     case.frame.now.clone_from(&case.next);
                     if !self.rule.creating {
-                        case.frame.previous = Abs::Known(self.from.into());
+                        case.frame.previous = AbstractValue::Known(self.from.into());
                     }
-                    case.frame.state = Abs::Known((&state.name).into());
+                    case.frame.state = AbstractValue::Known((&state.name).into());
                 }
                 self.sets(&mut cases, &state.enter);
                 self.releases(&mut cases, &state.enter);
@@ -68,15 +68,17 @@ impl<'a> Work<'a, '_> {
                     let fields =
                         self.shape.fields.iter().filter(|(name, _)| !kept.contains(name)).map(|(_, it)| it);
                     for variable in fields.chain(self.shape.slots.values()) {
-                        cases.iter_mut().for_each(|it| put(&mut it.next, *variable, Source::Value(0)));
+                        cases
+                            .iter_mut()
+                            .for_each(|it| put(&mut it.next, *variable, VariableSource::Value(0)));
                     }
                 }
             }
             // Requirements are judged on the result, but still from the state that is left.
             for case in &mut cases {
                 case.frame.now.clone_from(&case.next);
-                case.frame.state = Abs::Known(self.from.into());
-                case.frame.previous = Abs::Unknown;
+                case.frame.state = AbstractValue::Known(self.from.into());
+                case.frame.previous = AbstractValue::Unknown;
             }
             let required = self.rule.require.iter().chain(state.into_iter().flat_map(|it| &it.require));
             for (field, _) in required {
@@ -89,8 +91,9 @@ impl<'a> Work<'a, '_> {
             }
             if moves {
                 for case in &mut cases {
-                    case.frame.previous = Abs::Known(self.from.into());
-                    case.frame.state = to.as_ref().map_or(Abs::Unknown, |it| Abs::Known(it.into()));
+                    case.frame.previous = AbstractValue::Known(self.from.into());
+                    case.frame.state =
+                        to.as_ref().map_or(AbstractValue::Unknown, |it| AbstractValue::Known(it.into()));
                 }
                 for counter in life.counters.iter().filter(|it| it.on_moves) {
                     self.count(&mut cases, counter);
@@ -102,28 +105,28 @@ impl<'a> Work<'a, '_> {
             if let (true, Some(variable), Some(left)) =
                 (moves, self.shape.previous, self.shape.state(self.from))
             {
-                cases.iter_mut().for_each(|it| put(&mut it.next, variable, Source::Value(left)));
+                cases.iter_mut().for_each(|it| put(&mut it.next, variable, VariableSource::Value(left)));
             }
             if let Some(number) = entered.and_then(|it| self.shape.state(it)) {
-                cases.iter_mut().for_each(|it| put(&mut it.next, 0, Source::Value(number)));
+                cases.iter_mut().for_each(|it| put(&mut it.next, 0, VariableSource::Value(number)));
             }
             done.append(&mut cases);
         }
         *all = done;
     }
 
-    fn releases(&self, all: &mut [Case<'a>], from: &Consequences) {
+    fn releases(&self, all: &mut [MoveCase<'a>], from: &Consequences) {
         for name in &from.release {
             let slot = self.shape.life.slot(name);
             let shown = slot.into_iter().flat_map(|it| [&it.holder, &it.until]).flatten();
             let shown = shown.filter_map(|it| self.shape.fields.get(it));
             for variable in shown.chain(self.shape.slots.get(name)) {
-                all.iter_mut().for_each(|it| put(&mut it.next, *variable, Source::Value(0)));
+                all.iter_mut().for_each(|it| put(&mut it.next, *variable, VariableSource::Value(0)));
             }
         }
     }
 
-    fn grants(&self, all: &mut Vec<Case<'a>>, grant: Option<&Grant>) {
+    fn grants(&self, all: &mut Vec<MoveCase<'a>>, grant: Option<&Grant>) {
         let Some(slot) = grant.and_then(|it| self.shape.life.slot(&it.slot)) else { return };
         let lease = self.shape.slots.get(&slot.name).copied();
         let holder = slot.holder.as_ref().and_then(|it| self.shape.fields.get(it)).copied();
@@ -132,18 +135,18 @@ impl<'a> Work<'a, '_> {
         let mut done = Vec::new();
         for mut case in all.drain(..) {
             if let Some(until) = until {
-                let there = self.shape.encode(until, &Abs::There).first().copied();
-                put(&mut case.next, until, Source::Value(there.unwrap_or_default()));
+                let there = self.shape.encode(until, &AbstractValue::There).first().copied();
+                put(&mut case.next, until, VariableSource::Value(there.unwrap_or_default()));
             }
             let whom = match &to {
-                None => vec![(case.frame.subject.clone(), Cond::Always)],
+                None => vec![(case.frame.subject.clone(), ModelCondition::Always)],
                 Some(to) => {
                     let tree = tree(&case.frame, to);
-                    let people = [Abs::Person(1), Abs::Person(2), Abs::Someone];
-                    let is = |who: &Abs, it: &Abs| match it {
-                        Abs::Known(Value::Null) => false,
-                        Abs::Known(_) => *who == Abs::Someone,
-                        Abs::Person(_) | Abs::Someone => it == who,
+                    let people = [AbstractValue::Person(1), AbstractValue::Person(2), AbstractValue::Someone];
+                    let is = |who: &AbstractValue, it: &AbstractValue| match it {
+                        AbstractValue::Known(Value::Null) => false,
+                        AbstractValue::Known(_) => *who == AbstractValue::Someone,
+                        AbstractValue::Person(_) | AbstractValue::Someone => it == who,
                         _ => true,
                     };
                     people
@@ -160,12 +163,12 @@ impl<'a> Work<'a, '_> {
                 case.when.push(cond);
                 for variable in [lease, holder].into_iter().flatten() {
                     let value = self.shape.encode(variable, &who).first().copied();
-                    put(&mut case.next, variable, Source::Value(value.unwrap_or_default()));
+                    put(&mut case.next, variable, VariableSource::Value(value.unwrap_or_default()));
                 }
                 done.push(case);
             }
         }
-        done.retain(|it| Cond::all(it.when.iter().cloned()) != Cond::Never);
+        done.retain(|it| ModelCondition::all(it.when.iter().cloned()) != ModelCondition::Never);
         *all = done;
     }
 }

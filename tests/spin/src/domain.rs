@@ -3,11 +3,11 @@
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::model::Holds;
+use super::model::VariableKind;
 
 /// An abstract value of the model.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Abs {
+pub(super) enum AbstractValue {
     Known(Value),
     /// A whole number that is not smaller.
     AtLeast(i64),
@@ -25,7 +25,7 @@ pub(super) enum Abs {
     Unknown,
 }
 
-impl Abs {
+impl AbstractValue {
     pub const NULL: Self = Self::Known(Value::Null);
 
     pub fn truth(it: bool) -> Self {
@@ -76,80 +76,80 @@ impl Domain {
         }
     }
 
-    pub fn holds(&self) -> Holds {
+    pub fn holds(&self) -> VariableKind {
         match self {
-            Self::Person => Holds::Person,
-            Self::People => Holds::People,
-            _ => Holds::Plain,
+            Self::Person => VariableKind::Person,
+            Self::People => VariableKind::People,
+            _ => VariableKind::Plain,
         }
     }
 
     /// The abstract value of a number.
-    pub fn decode(&self, value: u8) -> Abs {
+    pub fn decode(&self, value: u8) -> AbstractValue {
         let place = usize::from(value);
         let named = |names: &[Name]| match place.checked_sub(1).and_then(|it| names.get(it)) {
-            Some(name) => Abs::Known(Value::from(name)),
-            None => Abs::NULL,
+            Some(name) => AbstractValue::Known(Value::from(name)),
+            None => AbstractValue::NULL,
         };
         match self {
             Self::State(names) | Self::Choice(names) => named(names),
             Self::Bool => {
                 if value == 0 {
-                    Abs::NULL
+                    AbstractValue::NULL
                 } else {
-                    Abs::truth(value == 2)
+                    AbstractValue::truth(value == 2)
                 }
             }
             Self::Person => match value {
-                0 => Abs::NULL,
-                1 | 2 => Abs::Person(value),
-                _ => Abs::Someone,
+                0 => AbstractValue::NULL,
+                1 | 2 => AbstractValue::Person(value),
+                _ => AbstractValue::Someone,
             },
             Self::People => {
                 if value == 0 {
-                    Abs::NULL
+                    AbstractValue::NULL
                 } else {
-                    Abs::People(value - 1)
+                    AbstractValue::People(value - 1)
                 }
             }
             Self::Whole(most) => match value {
-                0 => Abs::NULL,
-                it if it > *most => Abs::AtLeast(i64::from(*most)),
-                it => Abs::Known(Value::Int(i64::from(it - 1))),
+                0 => AbstractValue::NULL,
+                it if it > *most => AbstractValue::AtLeast(i64::from(*most)),
+                it => AbstractValue::Known(Value::Int(i64::from(it - 1))),
             },
             Self::Tally { most, told } => match value {
-                it if it < *most => Abs::Known(Value::Int(i64::from(it))),
-                _ if *told => Abs::AtLeast(i64::from(*most)),
-                _ => Abs::There,
+                it if it < *most => AbstractValue::Known(Value::Int(i64::from(it))),
+                _ if *told => AbstractValue::AtLeast(i64::from(*most)),
+                _ => AbstractValue::There,
             },
             Self::Presence(blank) => match (value, blank) {
-                (0, _) => Abs::NULL,
-                (1, Some(Value::Text(_))) => Abs::Blank,
-                (1, Some(empty)) => Abs::Known(empty.clone()),
-                _ => Abs::There,
+                (0, _) => AbstractValue::NULL,
+                (1, Some(Value::Text(_))) => AbstractValue::Blank,
+                (1, Some(empty)) => AbstractValue::Known(empty.clone()),
+                _ => AbstractValue::There,
             },
         }
     }
 
     /// Every number that may represent a value; empty if the value does not fit.
-    pub fn encode(&self, value: &Abs) -> Vec<u8> {
+    pub fn encode(&self, value: &AbstractValue) -> Vec<u8> {
         let all =
             |from: u8| (from..).take(self.size().saturating_sub(usize::from(from))).collect::<Vec<u8>>();
-        if matches!(value, Abs::Unknown) {
+        if matches!(value, AbstractValue::Unknown) {
             return all(0);
         }
-        if *value == Abs::NULL {
+        if *value == AbstractValue::NULL {
             return vec![0];
         }
         match self {
             Self::State(names) | Self::Choice(names) => match value {
-                Abs::Known(Value::Text(text)) => names
+                AbstractValue::Known(Value::Text(text)) => names
                     .iter()
                     .position(|it| **it == **text)
                     .and_then(|it| u8::try_from(it + 1).ok())
                     .into_iter()
                     .collect(),
-                Abs::Known(_) => Vec::new(),
+                AbstractValue::Known(_) => Vec::new(),
                 _ => all(1),
             },
             Self::Bool => match value.is_true() {
@@ -157,47 +157,47 @@ impl Domain {
                 None => all(1),
             },
             Self::Person => match value {
-                Abs::Person(it) => vec![*it],
+                AbstractValue::Person(it) => vec![*it],
                 // A word in a definition names neither of the two actors.
-                Abs::Someone | Abs::Known(_) => vec![3],
+                AbstractValue::Someone | AbstractValue::Known(_) => vec![3],
                 _ => all(1),
             },
             Self::People => match value {
-                Abs::People(bits) => vec![1 + bits],
-                Abs::Known(Value::List(list)) if list.is_empty() => vec![1],
-                Abs::Known(_) => vec![1 + 4],
-                Abs::There => all(2),
+                AbstractValue::People(bits) => vec![1 + bits],
+                AbstractValue::Known(Value::List(list)) if list.is_empty() => vec![1],
+                AbstractValue::Known(_) => vec![1 + 4],
+                AbstractValue::There => all(2),
                 _ => all(1),
             },
             Self::Whole(most) => match value {
-                Abs::Known(Value::Int(it)) if *it >= 0 => vec![1 + saturated(*it, *most)],
-                Abs::AtLeast(it) => (1 + saturated(*it, *most)..=1 + most).collect(),
+                AbstractValue::Known(Value::Int(it)) if *it >= 0 => vec![1 + saturate(*it, *most)],
+                AbstractValue::AtLeast(it) => (1 + saturate(*it, *most)..=1 + most).collect(),
                 _ => all(1),
             },
             Self::Tally { most, .. } => match value {
-                Abs::Known(Value::Int(it)) if *it >= 0 => vec![saturated(*it, *most)],
-                Abs::AtLeast(it) => (saturated(*it, *most)..=*most).collect(),
+                AbstractValue::Known(Value::Int(it)) if *it >= 0 => vec![saturate(*it, *most)],
+                AbstractValue::AtLeast(it) => (saturate(*it, *most)..=*most).collect(),
                 _ => all(0),
             },
             Self::Presence(blank) => {
                 let there = 1 + u8::from(blank.is_some());
                 match value {
-                    Abs::Known(it) if it.is_blank() => {
+                    AbstractValue::Known(it) if it.is_blank() => {
                         if blank.is_some() {
                             vec![1]
                         } else {
                             vec![there]
                         }
                     }
-                    Abs::Blank => {
+                    AbstractValue::Blank => {
                         if blank.is_some() {
                             vec![1]
                         } else {
                             Vec::new()
                         }
                     }
-                    Abs::People(0) => vec![1],
-                    Abs::NotNull => all(1),
+                    AbstractValue::People(0) => vec![1],
+                    AbstractValue::NotNull => all(1),
                     _ => vec![there],
                 }
             }
@@ -251,6 +251,6 @@ impl Domain {
     }
 }
 
-fn saturated(number: i64, most: u8) -> u8 {
+fn saturate(number: i64, most: u8) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX).min(most)
 }

@@ -4,11 +4,11 @@ use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Aim, Check, Choice, Consequences, Counter, Take};
 use trackside_lifecycle::name::Name;
 
-use super::cond::Cond;
-use super::domain::Abs;
-use super::frame::{Frame, Source};
-use super::shape::Shape;
-use super::tallies::counted;
+use super::condition::ModelCondition;
+use super::domain::AbstractValue;
+use super::frame::{MoveFrame, VariableSource};
+use super::shape::EntityShape;
+use super::tallies::count_cases;
 use super::tree::{may, may_if};
 
 /// Most cases of one rule. Beyond that, a variable becomes unconstrained: it may take any value in the
@@ -17,14 +17,14 @@ pub(super) const CASES: usize = 150;
 
 /// The caller.
 #[derive(Clone, Debug)]
-pub(super) struct Who {
-    pub actor: Abs,
-    pub subject: Abs,
+pub(super) struct AbstractCaller {
+    pub actor: AbstractValue,
+    pub subject: AbstractValue,
     pub engine: bool,
 }
 
 /// The common parts of an arm, a creation and a state's `always`.
-pub(super) struct Rule<'r> {
+pub(super) struct MoveRule<'r> {
     pub trigger: &'r Name,
     pub by: Option<&'r Guard>,
     pub takes: &'r [Take],
@@ -48,33 +48,33 @@ pub(super) enum Choices<'r> {
 
 /// One case of a rule.
 #[derive(Clone, Debug)]
-pub(super) struct Case<'a> {
-    pub when: Vec<Cond>,
+pub(super) struct MoveCase<'a> {
+    pub when: Vec<ModelCondition>,
     /// The scope of its expressions.
-    pub frame: Frame<'a>,
+    pub frame: MoveFrame<'a>,
     /// The variables as they will be.
-    pub next: Vec<Source>,
+    pub next: Vec<VariableSource>,
     /// None: it stays in its state.
     pub to: Option<Name>,
 }
 
-pub(super) struct Work<'a, 'r> {
-    pub shape: &'a Shape<'a>,
-    pub rule: &'r Rule<'r>,
+pub(super) struct MoveDraft<'a, 'r> {
+    pub shape: &'a EntityShape<'a>,
+    pub rule: &'r MoveRule<'r>,
     pub from: &'r Name,
-    pub who: &'r Who,
+    pub who: &'r AbstractCaller,
 }
 
-impl<'a> Work<'a, '_> {
+impl<'a> MoveDraft<'a, '_> {
     /// Every case of the rule.
-    pub fn cases(&self) -> Vec<Case<'a>> {
+    pub fn cases(&self) -> Vec<MoveCase<'a>> {
         let mut all = vec![self.begin()];
         if !self.rule.creating {
-            self.permitted(&mut all);
+            self.check_permission(&mut all);
         }
-        self.sent(&mut all);
+        self.take_fields(&mut all);
         if self.rule.creating {
-            self.permitted(&mut all);
+            self.check_permission(&mut all);
         }
         for check in self.rule.checks {
             narrow(&mut all, |it| may(&it.frame, &check.guard, true));
@@ -85,41 +85,41 @@ impl<'a> Work<'a, '_> {
             }
         }
         let mut done = Vec::new();
-        for (mut cases, choice) in self.aimed(all) {
+        for (mut cases, choice) in self.split_by_target(all) {
             for case in &mut cases {
                 case.next.clone_from(&case.frame.now);
             }
             self.carry(&mut cases, choice);
             done.append(&mut cases);
         }
-        done.retain(|it| Cond::all(it.when.iter().cloned()) != Cond::Never);
+        done.retain(|it| ModelCondition::all(it.when.iter().cloned()) != ModelCondition::Never);
         done
     }
 
-    fn begin(&self) -> Case<'a> {
-        let mut frame = Frame::still(self.shape, Abs::Known(self.from.into()));
+    fn begin(&self) -> MoveCase<'a> {
+        let mut frame = MoveFrame::still(self.shape, AbstractValue::Known(self.from.into()));
         frame.actor = self.who.actor.clone();
         frame.subject = self.who.subject.clone();
         frame.engine = Some(self.who.engine);
         frame.first = !self.rule.late;
         if self.rule.creating {
-            frame.previous = Abs::NULL;
+            frame.previous = AbstractValue::NULL;
             for (name, variable) in &self.shape.fields {
                 let default = self.shape.life.field(name).map(|it| it.default.clone()).unwrap_or_default();
-                let value = self.shape.encode(*variable, &Abs::Known(default)).first().copied();
-                frame.put(*variable, Source::Value(value.unwrap_or_default()));
+                let value = self.shape.encode(*variable, &AbstractValue::Known(default)).first().copied();
+                frame.put(*variable, VariableSource::Value(value.unwrap_or_default()));
             }
             let others =
                 self.shape.tallies.values().chain(self.shape.slots.values()).chain(&self.shape.previous);
             for variable in others {
-                frame.put(*variable, Source::Value(0));
+                frame.put(*variable, VariableSource::Value(0));
             }
         }
         let next = frame.now.clone();
-        Case { when: Vec::new(), frame, next, to: None }
+        MoveCase { when: Vec::new(), frame, next, to: None }
     }
 
-    fn permitted(&self, all: &mut Vec<Case<'a>>) {
+    fn check_permission(&self, all: &mut Vec<MoveCase<'a>>) {
         if let Some(by) = self.rule.by {
             narrow(all, |it| may(&it.frame, by, true));
         }
@@ -133,7 +133,7 @@ impl<'a> Work<'a, '_> {
     }
 
     /// The fields of the request: any value that fits.
-    fn sent(&self, all: &mut Vec<Case<'a>>) {
+    fn take_fields(&self, all: &mut Vec<MoveCase<'a>>) {
         let given = |name: &Name| self.rule.given.is_none_or(|it| it.contains(name));
         let mut fields: Vec<(usize, bool)> = Vec::new();
         for (name, variable) in &self.shape.fields {
@@ -149,7 +149,7 @@ impl<'a> Work<'a, '_> {
                 _ => (0..=u8::MAX).take(self.shape.size(variable)).collect(),
             };
             if all.len() * values.len() > CASES {
-                all.iter_mut().for_each(|it| it.frame.put(variable, Source::Any));
+                all.iter_mut().for_each(|it| it.frame.put(variable, VariableSource::Any));
                 continue;
             }
             *all = all
@@ -157,7 +157,7 @@ impl<'a> Work<'a, '_> {
                 .flat_map(|case| {
                     values.iter().map(|value| {
                         let mut case = case.clone();
-                        case.frame.put(variable, Source::Value(*value));
+                        case.frame.put(variable, VariableSource::Value(*value));
                         case
                     })
                 })
@@ -165,17 +165,17 @@ impl<'a> Work<'a, '_> {
         }
     }
 
-    pub(super) fn count(&self, all: &mut Vec<Case<'a>>, counter: &Counter) {
+    pub(super) fn count(&self, all: &mut Vec<MoveCase<'a>>, counter: &Counter) {
         let mut done = Vec::new();
         for case in all.drain(..) {
             let counts = may_if(&case.frame, counter.only_if.as_ref(), true);
             let passes = may_if(&case.frame, counter.only_if.as_ref(), false);
-            if counts != Cond::Never {
+            if counts != ModelCondition::Never {
                 let mut case = case.clone();
                 case.when.push(counts);
-                done.extend(counted(self.shape, case, counter));
+                done.extend(count_cases(self.shape, case, counter));
             }
-            if passes != Cond::Never {
+            if passes != ModelCondition::Never {
                 let mut case = case;
                 case.when.push(passes);
                 done.push(case);
@@ -185,16 +185,16 @@ impl<'a> Work<'a, '_> {
     }
 }
 
-pub(super) fn put(next: &mut [Source], variable: usize, source: Source) {
+pub(super) fn put(next: &mut [VariableSource], variable: usize, source: VariableSource) {
     if let Some(place) = next.get_mut(variable) {
         *place = source;
     }
 }
 
-pub(super) fn narrow(all: &mut Vec<Case<'_>>, when: impl Fn(&Case<'_>) -> Cond) {
+pub(super) fn narrow(all: &mut Vec<MoveCase<'_>>, when: impl Fn(&MoveCase<'_>) -> ModelCondition) {
     for case in all.iter_mut() {
         let cond = when(case);
         case.when.push(cond);
     }
-    all.retain(|it| it.when.last() != Some(&Cond::Never));
+    all.retain(|it| it.when.last() != Some(&ModelCondition::Never));
 }

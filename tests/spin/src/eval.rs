@@ -7,32 +7,36 @@ use trackside_lifecycle::model::{Read, SlotAttribute, TallyBy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::domain::Abs;
-use super::frame::{Frame, Source};
-use super::values::{answer, call, equal, join, less, list, member, minus, plus, swapped, within};
+use super::domain::AbstractValue;
+use super::frame::{MoveFrame, VariableSource};
+use super::values::{answer, call, equal, join, less, list, member, minus, plus, swap_pair, within};
 
 /// The variable whose value must be known to continue.
-pub(super) struct Need(pub usize);
+pub(super) struct UnknownVariable(pub usize);
 
 /// The value of an expression, if the variables it reads are known.
 pub(super) fn eval(
-    frame: &Frame<'_>,
+    frame: &MoveFrame<'_>,
     before: &[Option<u8>],
     outline: &Outline,
-    locals: &mut Vec<Abs>,
-) -> Result<Abs, Need> {
-    Run { frame, before }.value(outline, locals)
+    locals: &mut Vec<AbstractValue>,
+) -> Result<AbstractValue, UnknownVariable> {
+    Evaluation { frame, before }.value(outline, locals)
 }
 
-struct Run<'a> {
-    frame: &'a Frame<'a>,
+struct Evaluation<'a> {
+    frame: &'a MoveFrame<'a>,
     before: &'a [Option<u8>],
 }
 
-impl Run<'_> {
-    fn value(&self, outline: &Outline, locals: &mut Vec<Abs>) -> Result<Abs, Need> {
+impl Evaluation<'_> {
+    fn value(
+        &self,
+        outline: &Outline,
+        locals: &mut Vec<AbstractValue>,
+    ) -> Result<AbstractValue, UnknownVariable> {
         Ok(match outline {
-            Outline::Constant(value) => Abs::Known(value.clone()),
+            Outline::Constant(value) => AbstractValue::Known(value.clone()),
             Outline::Read(slot, members) => {
                 let mut value = self.read(*slot)?;
                 for name in members {
@@ -42,15 +46,18 @@ impl Run<'_> {
             }
             Outline::Local(depth) => {
                 let place = locals.len().checked_sub(depth + 1);
-                place.and_then(|it| locals.get(it)).cloned().unwrap_or(Abs::Unknown)
+                place.and_then(|it| locals.get(it)).cloned().unwrap_or(AbstractValue::Unknown)
             }
             Outline::Member(of, name) => member(&self.value(of, locals)?, name),
             Outline::Index(both) => self.index(both, locals)?,
             Outline::Has(of) => match self.value(of, locals)? {
-                Abs::Unknown => Abs::Unknown,
-                value => Abs::truth(value != Abs::NULL),
+                AbstractValue::Unknown => AbstractValue::Unknown,
+                value => AbstractValue::truth(value != AbstractValue::NULL),
             },
-            Outline::Not(of) => self.value(of, locals)?.is_true().map_or(Abs::Unknown, |it| Abs::truth(!it)),
+            Outline::Not(of) => self
+                .value(of, locals)?
+                .is_true()
+                .map_or(AbstractValue::Unknown, |it| AbstractValue::truth(!it)),
             Outline::All(parts) => self.junction(parts, locals, false)?,
             Outline::Any(parts) => self.junction(parts, locals, true)?,
             Outline::If(parts) => {
@@ -65,20 +72,21 @@ impl Run<'_> {
             Outline::Differ(both) => answer(equal(&self.two(both, locals)?).map(|it| !it)),
             Outline::Less(both) => answer(less(&self.two(both, locals)?)),
             Outline::AtLeast(both) => answer(less(&self.two(both, locals)?).map(|it| !it)),
-            Outline::More(both) => answer(less(&swapped(self.two(both, locals)?))),
-            Outline::AtMost(both) => answer(less(&swapped(self.two(both, locals)?)).map(|it| !it)),
+            Outline::More(both) => answer(less(&swap_pair(self.two(both, locals)?))),
+            Outline::AtMost(both) => answer(less(&swap_pair(self.two(both, locals)?)).map(|it| !it)),
             Outline::Plus(both) => plus(self.two(both, locals)?),
             Outline::Minus(both) => minus(&self.two(both, locals)?),
             Outline::In(both) => answer(within(&self.two(both, locals)?)),
             Outline::List(items) => {
-                let items: Result<Vec<Abs>, Need> = items.iter().map(|it| self.value(it, locals)).collect();
+                let items: Result<Vec<AbstractValue>, UnknownVariable> =
+                    items.iter().map(|it| self.value(it, locals)).collect();
                 list(items?)
             }
-            Outline::Map(members) if members.is_empty() => Abs::Known(Value::map(BTreeMap::new())),
-            Outline::Map(_) => Abs::There,
+            Outline::Map(members) if members.is_empty() => AbstractValue::Known(Value::map(BTreeMap::new())),
+            Outline::Map(_) => AbstractValue::There,
             Outline::Loop(kind, range, asked) => self.each(kind, range, asked, locals)?,
             Outline::Call(name, arguments) => {
-                let arguments: Result<Vec<Abs>, Need> =
+                let arguments: Result<Vec<AbstractValue>, UnknownVariable> =
                     arguments.iter().map(|it| self.value(it, locals)).collect();
                 call(name, &arguments?)
             }
@@ -87,25 +95,34 @@ impl Run<'_> {
             | Outline::Over(_)
             | Outline::Remainder(_)
             | Outline::Matches(..)
-            | Outline::Host(..) => Abs::Unknown,
+            | Outline::Host(..) => AbstractValue::Unknown,
         })
     }
 
-    fn two(&self, both: &[Outline; 2], locals: &mut Vec<Abs>) -> Result<[Abs; 2], Need> {
+    fn two(
+        &self,
+        both: &[Outline; 2],
+        locals: &mut Vec<AbstractValue>,
+    ) -> Result<[AbstractValue; 2], UnknownVariable> {
         let [a, b] = both;
         Ok([self.value(a, locals)?, self.value(b, locals)?])
     }
 
-    fn junction(&self, parts: &[Outline], locals: &mut Vec<Abs>, settles: bool) -> Result<Abs, Need> {
+    fn junction(
+        &self,
+        parts: &[Outline],
+        locals: &mut Vec<AbstractValue>,
+        settles: bool,
+    ) -> Result<AbstractValue, UnknownVariable> {
         let mut sure = true;
         for part in parts {
             match self.value(part, locals)?.is_true() {
-                Some(it) if it == settles => return Ok(Abs::truth(settles)),
+                Some(it) if it == settles => return Ok(AbstractValue::truth(settles)),
                 Some(_) => {}
                 None => sure = false,
             }
         }
-        Ok(if sure { Abs::truth(!settles) } else { Abs::Unknown })
+        Ok(if sure { AbstractValue::truth(!settles) } else { AbstractValue::Unknown })
     }
 
     fn each(
@@ -113,32 +130,38 @@ impl Run<'_> {
         kind: &str,
         range: &Outline,
         asked: &[Outline],
-        locals: &mut Vec<Abs>,
-    ) -> Result<Abs, Need> {
+        locals: &mut Vec<AbstractValue>,
+    ) -> Result<AbstractValue, UnknownVariable> {
         let settles = match kind {
             "all" => false,
             "exists" => true,
-            "exists_one" => return Ok(Abs::Unknown),
-            _ => return Ok(Abs::NotNull),
+            "exists_one" => return Ok(AbstractValue::Unknown),
+            _ => return Ok(AbstractValue::NotNull),
         };
-        let (Abs::Known(Value::List(items)), Some(test)) = (self.value(range, locals)?, asked.first()) else {
-            return Ok(Abs::Unknown);
+        let (AbstractValue::Known(Value::List(items)), Some(test)) =
+            (self.value(range, locals)?, asked.first())
+        else {
+            return Ok(AbstractValue::Unknown);
         };
         let mut sure = true;
         for item in items.iter() {
-            locals.push(Abs::Known(item.clone()));
+            locals.push(AbstractValue::Known(item.clone()));
             let answer = self.value(test, locals);
             locals.pop();
             match answer?.is_true() {
-                Some(it) if it == settles => return Ok(Abs::truth(settles)),
+                Some(it) if it == settles => return Ok(AbstractValue::truth(settles)),
                 Some(_) => {}
                 None => sure = false,
             }
         }
-        Ok(if sure { Abs::truth(!settles) } else { Abs::Unknown })
+        Ok(if sure { AbstractValue::truth(!settles) } else { AbstractValue::Unknown })
     }
 
-    fn index(&self, both: &[Outline; 2], locals: &mut Vec<Abs>) -> Result<Abs, Need> {
+    fn index(
+        &self,
+        both: &[Outline; 2],
+        locals: &mut Vec<AbstractValue>,
+    ) -> Result<AbstractValue, UnknownVariable> {
         let [of, at] = both;
         let at = self.value(at, locals)?;
         if let Outline::Read(slot, members) = of
@@ -148,81 +171,86 @@ impl Run<'_> {
             return self.tally(counter, &at);
         }
         Ok(match (self.value(of, locals)?, at) {
-            (Abs::Known(Value::Null), _) => Abs::NULL,
-            (Abs::Known(Value::Map(map)), Abs::Known(Value::Text(key))) => Abs::Known(
-                map.iter().find(|(it, _)| ***it == *key).map(|(_, it)| it.clone()).unwrap_or_default(),
-            ),
-            _ => Abs::Unknown,
+            (AbstractValue::Known(Value::Null), _) => AbstractValue::NULL,
+            (AbstractValue::Known(Value::Map(map)), AbstractValue::Known(Value::Text(key))) => {
+                AbstractValue::Known(
+                    map.iter().find(|(it, _)| ***it == *key).map(|(_, it)| it.clone()).unwrap_or_default(),
+                )
+            }
+            _ => AbstractValue::Unknown,
         })
     }
 
-    fn tally(&self, counter: &Name, key: &Abs) -> Result<Abs, Need> {
+    fn tally(&self, counter: &Name, key: &AbstractValue) -> Result<AbstractValue, UnknownVariable> {
         let shape = self.frame.shape;
-        let Abs::Known(Value::Text(key)) = key else { return Ok(Abs::AtLeast(0)) };
+        let AbstractValue::Known(Value::Text(key)) = key else { return Ok(AbstractValue::AtLeast(0)) };
         match shape.tallies.get(&(counter.clone(), Some(key.clone()))) {
             Some(variable) => self.present(*variable),
             None if shape.tallies.keys().any(|(it, key)| it == counter && key.is_some()) => {
-                Ok(Abs::Known(Value::Int(0)))
+                Ok(AbstractValue::Known(Value::Int(0)))
             }
-            None => Ok(Abs::AtLeast(0)),
+            None => Ok(AbstractValue::AtLeast(0)),
         }
     }
 
     /// The present value of a variable.
-    fn present(&self, variable: usize) -> Result<Abs, Need> {
+    fn present(&self, variable: usize) -> Result<AbstractValue, UnknownVariable> {
         let value = match self.frame.source(variable) {
-            Source::Value(value) => value,
-            Source::Any => return Ok(Abs::Unknown),
-            Source::Of(from) => self.past(from)?,
-            Source::More(from, most) => self.past(from)?.saturating_add(1).min(most),
+            VariableSource::Value(value) => value,
+            VariableSource::Any => return Ok(AbstractValue::Unknown),
+            VariableSource::Of(from) => self.past(from)?,
+            VariableSource::More(from, most) => self.past(from)?.saturating_add(1).min(most),
         };
         Ok(self.frame.shape.decode(variable, value))
     }
 
-    fn past(&self, variable: usize) -> Result<u8, Need> {
-        self.before.get(variable).copied().flatten().ok_or(Need(variable))
+    fn past(&self, variable: usize) -> Result<u8, UnknownVariable> {
+        self.before.get(variable).copied().flatten().ok_or(UnknownVariable(variable))
     }
 
-    fn read(&self, slot: VarSlot) -> Result<Abs, Need> {
+    fn read(&self, slot: VarSlot) -> Result<AbstractValue, UnknownVariable> {
         let frame = self.frame;
         let shape = frame.shape;
         let place = slot_place(slot);
         let by_engine = |yes: bool| match frame.engine {
-            Some(true) => Abs::truth(yes),
-            _ => Abs::Unknown,
+            Some(true) => AbstractValue::truth(yes),
+            _ => AbstractValue::Unknown,
         };
-        let Some(read) = shape.life.reads.get(place) else { return Ok(Abs::Unknown) };
+        let Some(read) = shape.life.reads.get(place) else { return Ok(AbstractValue::Unknown) };
         Ok(match read {
             Read::Field(name) => match shape.fields.get(name) {
                 Some(variable) => self.present(*variable)?,
-                None => Abs::Unknown,
+                None => AbstractValue::Unknown,
             },
             Read::Was(name) => match shape.fields.get(name) {
-                Some(_) if !frame.first => Abs::Unknown,
+                Some(_) if !frame.first => AbstractValue::Unknown,
                 Some(variable) => shape.decode(*variable, self.past(*variable)?),
-                None => Abs::Unknown,
+                None => AbstractValue::Unknown,
             },
-            Read::Taken(name) if *name == *"to" => {
-                frame.aimed.as_ref().map_or(Abs::Unknown, |it| Abs::Known(Value::from(it)))
-            }
+            Read::Taken(name) if *name == *"to" => frame
+                .aimed
+                .as_ref()
+                .map_or(AbstractValue::Unknown, |it| AbstractValue::Known(Value::from(it))),
             Read::Computed(_) | Read::Relation(_) => match shape.outlines.get(&place) {
                 Some(outline) => self.value(outline, &mut Vec::new())?,
-                None => Abs::Unknown,
+                None => AbstractValue::Unknown,
             },
             Read::State => frame.state.clone(),
             Read::PreviousState => match (&frame.previous, shape.previous) {
-                (Abs::Unknown, Some(variable)) => self.present(variable)?,
+                (AbstractValue::Unknown, Some(variable)) => self.present(variable)?,
                 (known, _) => known.clone(),
             },
             Read::ActorId => frame.actor.clone(),
             Read::SubjectId => frame.subject.clone(),
             Read::Human | Read::Agent | Read::Admin | Read::Role(_) => by_engine(false),
             Read::System => by_engine(true),
-            Read::Engine => frame.engine.map_or(Abs::Unknown, Abs::truth),
-            Read::Setting(_) if !shape.settings => Abs::Unknown,
-            Read::Setting(place) => {
-                shape.life.settings.get(*place).map_or(Abs::Unknown, |it| Abs::Known(it.default.clone()))
-            }
+            Read::Engine => frame.engine.map_or(AbstractValue::Unknown, AbstractValue::truth),
+            Read::Setting(_) if !shape.settings => AbstractValue::Unknown,
+            Read::Setting(place) => shape
+                .life
+                .settings
+                .get(*place)
+                .map_or(AbstractValue::Unknown, |it| AbstractValue::Known(it.default.clone())),
             Read::Counter(name) => {
                 let per_state =
                     shape.life.counter(name).is_some_and(|it| matches!(it.tally, TallyBy::PerState));
@@ -231,17 +259,21 @@ impl Run<'_> {
                 }
                 match shape.tallies.get(&(name.clone(), None)) {
                     Some(variable) => self.present(*variable)?,
-                    None => Abs::Unknown,
+                    None => AbstractValue::Unknown,
                 }
             }
             Read::Slot(name, look) => match (shape.slots.get(name), look) {
-                (Some(variable), SlotAttribute::Held) => Abs::truth(self.present(*variable)? != Abs::NULL),
+                (Some(variable), SlotAttribute::Held) => {
+                    AbstractValue::truth(self.present(*variable)? != AbstractValue::NULL)
+                }
                 (Some(variable), SlotAttribute::Holder) => self.present(*variable)?,
-                _ => Abs::Unknown,
+                _ => AbstractValue::Unknown,
             },
-            Read::Group(..) => Abs::AtLeast(0),
-            Read::Id | Read::CreatedAt | Read::UpdatedAt | Read::StateEnteredAt | Read::Now => Abs::There,
-            _ => Abs::Unknown,
+            Read::Group(..) => AbstractValue::AtLeast(0),
+            Read::Id | Read::CreatedAt | Read::UpdatedAt | Read::StateEnteredAt | Read::Now => {
+                AbstractValue::There
+            }
+            _ => AbstractValue::Unknown,
         })
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use super::cond::Cond;
-use super::model::{AbstractModel, Holds, To};
+use super::condition::ModelCondition;
+use super::model::{AbstractModel, Assignment, VariableKind};
 use trackside_study::explore::search::{Model, SearchBound, Stopped, Watch, search};
 
 /// A fault planted in our search, so that tests see spin disagree. Never used elsewhere.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum SearchFault {
     /// The last move out of every world is forgotten.
     DropsLastMove,
     /// Two worlds that differ in the last variable of an entity count as one.
@@ -23,7 +23,7 @@ pub enum Fault {
     WrongSymmetry,
 }
 
-impl Fault {
+impl SearchFault {
     pub const ALL: [Self; 5] = [
         Self::DropsLastMove,
         Self::ForgetsVariable,
@@ -35,15 +35,15 @@ impl Fault {
 
 /// The model as our search sees it.
 #[derive(Clone, Debug)]
-pub struct Abstract<'a> {
+pub struct SearchModel<'a> {
     model: &'a AbstractModel,
     /// The moves that leave each state, by number.
     leaving: Vec<Vec<usize>>,
     symmetry: bool,
-    fault: Option<Fault>,
+    fault: Option<SearchFault>,
 }
 
-impl<'a> Abstract<'a> {
+impl<'a> SearchModel<'a> {
     /// With `symmetry`, worlds that differ only in the order of entities or in a swap of the two actors
     /// count as one.
     pub fn new(model: &'a AbstractModel, symmetry: bool) -> Self {
@@ -62,7 +62,7 @@ impl<'a> Abstract<'a> {
 
     #[doc(hidden)]
     #[must_use]
-    pub fn with_fault(mut self, fault: Option<Fault>) -> Self {
+    pub fn with_fault(mut self, fault: Option<SearchFault>) -> Self {
         self.fault = fault;
         self
     }
@@ -75,15 +75,15 @@ impl<'a> Abstract<'a> {
             let state = values.first().map_or(0, |it| usize::from(*it));
             for number in self.leaving.get(state).into_iter().flatten() {
                 let Some(it) = self.model.moves.get(*number) else { continue };
-                if !it.when.holds_with(values, self.fault == Some(Fault::CarelessNot)) {
+                if !it.when.holds_with(values, self.fault == Some(SearchFault::CarelessNot)) {
                     continue;
                 }
                 let mut next = world.to_vec();
                 for (variable, to) in &it.changes {
                     let value = match to {
-                        To::Value(it) => *it,
-                        To::Of(from) => values.get(*from).copied().unwrap_or_default(),
-                        To::More(most) => {
+                        Assignment::Value(it) => *it,
+                        Assignment::Of(from) => values.get(*from).copied().unwrap_or_default(),
+                        Assignment::More(most) => {
                             values.get(*variable).map_or(0, |it| it.saturating_add(1).min(*most))
                         }
                     };
@@ -94,7 +94,7 @@ impl<'a> Abstract<'a> {
                 into.push(((entity, *number), next));
             }
         }
-        if self.fault == Some(Fault::DropsLastMove) && into.len() > before {
+        if self.fault == Some(SearchFault::DropsLastMove) && into.len() > before {
             into.pop();
         }
     }
@@ -102,10 +102,10 @@ impl<'a> Abstract<'a> {
     /// A number that only this world has, or only the worlds that are like it.
     fn number(&self, world: &[u8]) -> u128 {
         if !self.symmetry {
-            return self.packed(world);
+            return self.pack_world(world);
         }
-        let images = self.images(world, self.fault == Some(Fault::WrongSymmetry));
-        images.iter().map(|it| self.packed(it)).min().unwrap_or_default()
+        let images = self.images(world, self.fault == Some(SearchFault::WrongSymmetry));
+        images.iter().map(|it| self.pack_world(it)).min().unwrap_or_default()
     }
 
     /// The number of worlds that are symmetric to this one, itself included.
@@ -123,13 +123,13 @@ impl<'a> Abstract<'a> {
             .collect();
         let mut all = vec![world.to_vec(), exchanged];
         if self.model.entities == 2 {
-            let turned: Vec<Vec<u8>> = all.iter().map(|it| self.turned(it, wrong)).collect();
+            let turned: Vec<Vec<u8>> = all.iter().map(|it| self.swap_people(it, wrong)).collect();
             all.extend(turned);
         }
         all
     }
 
-    fn turned(&self, world: &[u8], wrong: bool) -> Vec<u8> {
+    fn swap_people(&self, world: &[u8], wrong: bool) -> Vec<u8> {
         let width = self.model.variables.len();
         let (first, second) = world.split_at(width.min(world.len()));
         if !wrong {
@@ -143,18 +143,18 @@ impl<'a> Abstract<'a> {
         turned
     }
 
-    fn packed(&self, world: &[u8]) -> u128 {
+    fn pack_world(&self, world: &[u8]) -> u128 {
         let last = self.model.variables.len().saturating_sub(1);
         let mut number = 0_u128;
         for (value, (place, variable)) in world.iter().zip(self.model.variables.iter().enumerate().cycle()) {
-            let forgotten = self.fault == Some(Fault::ForgetsVariable) && place == last;
+            let forgotten = self.fault == Some(SearchFault::ForgetsVariable) && place == last;
             number = number * variable.values.len() as u128 + if forgotten { 0 } else { u128::from(*value) };
         }
         number
     }
 }
 
-impl Model for Abstract<'_> {
+impl Model for SearchModel<'_> {
     type World = Vec<u8>;
     /// The number of the entity, and of the move.
     type Move = (usize, usize);
@@ -173,20 +173,20 @@ impl Model for Abstract<'_> {
 }
 
 /// The only state in which a condition can hold, if there is one.
-fn state_of(when: &Cond) -> Option<u8> {
+fn state_of(when: &ModelCondition) -> Option<u8> {
     match when {
-        Cond::Is(0, state) => Some(*state),
-        Cond::All(parts) => parts.iter().find_map(state_of),
+        ModelCondition::Is(0, state) => Some(*state),
+        ModelCondition::All(parts) => parts.iter().find_map(state_of),
         _ => None,
     }
 }
 
-fn swap(holds: Holds, value: u8) -> u8 {
+fn swap(holds: VariableKind, value: u8) -> u8 {
     let exchanged = |bits: u8| (bits & 4) | ((bits & 1) << 1) | ((bits & 2) >> 1);
     match (holds, value) {
-        (Holds::Person, 1) => 2,
-        (Holds::Person, 2) => 1,
-        (Holds::People, it) if it > 0 => 1 + exchanged(it - 1),
+        (VariableKind::Person, 1) => 2,
+        (VariableKind::Person, 2) => 1,
+        (VariableKind::People, it) if it > 0 => 1 + exchanged(it - 1),
         (_, it) => it,
     }
 }
@@ -214,18 +214,18 @@ pub fn verdicts(
     symmetry: bool,
     most: usize,
     threads: usize,
-    fault: Option<Fault>,
+    fault: Option<SearchFault>,
 ) -> Verdicts {
     let whole = SearchBound { worlds: most, depth: u32::MAX };
     let bound = match fault {
-        Some(Fault::StopsEarly) => {
+        Some(SearchFault::StopsEarly) => {
             let all = verdicts(model, symmetry, most, threads, None);
             SearchBound { depth: all.depth.saturating_sub(1), ..whole }
         }
         _ => whole,
     };
-    let explored = Abstract::new(model, symmetry).with_fault(fault);
-    let look = Look { explored: &explored, likes: Mutex::default() };
+    let explored = SearchModel::new(model, symmetry).with_fault(fault);
+    let look = WorldMarks { explored: &explored, likes: Mutex::default() };
     let found = search(&explored, &look, &bound, threads);
     let marks: BTreeSet<u32> = found.marks().collect();
     let marked = |first: u32, many: usize| (first..).take(many).map(|it| marks.contains(&it)).collect();
@@ -244,15 +244,15 @@ pub fn verdicts(
 const CLAIMS: u32 = 1_000;
 
 /// Marks the states and the claims of every world, and counts the worlds that are like it.
-struct Look<'a> {
-    explored: &'a Abstract<'a>,
+struct WorldMarks<'a> {
+    explored: &'a SearchModel<'a>,
     likes: Mutex<BTreeMap<u128, usize>>,
 }
 
-impl Look<'_> {
+impl WorldMarks<'_> {
     fn at(&self, world: &[u8]) -> Vec<u32> {
         let explored = self.explored;
-        let careless = explored.fault == Some(Fault::CarelessNot);
+        let careless = explored.fault == Some(SearchFault::CarelessNot);
         let mut marks = Vec::new();
         for values in world.chunks(explored.model.variables.len().max(1)) {
             marks.extend(values.first().map(|it| u32::from(*it)));
@@ -268,7 +268,7 @@ impl Look<'_> {
     }
 }
 
-impl Watch<Abstract<'_>> for Look<'_> {
+impl Watch<SearchModel<'_>> for WorldMarks<'_> {
     fn start(&self, world: &Vec<u8>) -> Vec<u32> {
         self.at(world)
     }

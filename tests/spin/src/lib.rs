@@ -5,17 +5,18 @@
 //! converse is not promised.
 
 mod aims;
-mod alpha;
-mod asked;
 mod build;
+mod callers;
 mod carry;
 mod claims;
-mod cond;
+mod condition;
+mod condition_reads;
 mod domain;
 mod draft;
 mod eval;
 mod explore;
 mod frame;
+mod mapping;
 mod model;
 mod promela;
 mod sets;
@@ -27,10 +28,9 @@ mod tallies;
 mod tests;
 mod tree;
 mod values;
-mod who;
 
-pub use cond::Cond;
-pub use explore::{Abstract, Fault, Verdicts, verdicts};
-pub use model::{AbstractModel, Claim, Holds, Move, To, Variable};
+pub use condition::ModelCondition;
+pub use explore::{SearchFault, SearchModel, Verdicts, verdicts};
+pub use model::{AbstractModel, Assignment, ModelClaim, ModelMove, Variable, VariableKind};
 pub use promela::promela;
-pub use shrink::{Size, abstractions, coarsest};
+pub use shrink::{ModelSize, abstractions, coarsest};

@@ -14,21 +14,21 @@ use serde::{Deserialize, Serialize};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::source::Sources;
-use trackside_spin::{Fault, Size, Verdicts, abstractions, promela, verdicts};
+use trackside_spin::{ModelSize, SearchFault, Verdicts, abstractions, promela, verdicts};
 
-type Done<T> = Result<T, Box<dyn Error>>;
+type MainResult<T> = Result<T, Box<dyn Error>>;
 
 /// Far more worlds than any model has.
 const ALL: usize = 10_000_000;
 
 /// Our results for one model.
 #[derive(Serialize, Deserialize)]
-struct Ours {
+struct OurResult {
     file: String,
     lifecycle: String,
     entities: usize,
     states: Vec<String>,
-    claims: Vec<Said>,
+    claims: Vec<ClaimResult>,
     left_out: Vec<String>,
     not_claimed: Vec<String>,
     plain: Verdicts,
@@ -38,7 +38,7 @@ struct Ours {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Said {
+struct ClaimResult {
     name: String,
     exact: bool,
     wished: bool,
@@ -47,7 +47,7 @@ struct Said {
 /// The results of spin for one model: for each claim, whether it was broken, and the number of stored
 /// states.
 #[derive(Default)]
-struct Spins {
+struct SpinResult {
     broken: BTreeMap<String, bool>,
     stored: Option<usize>,
     seconds: f64,
@@ -71,13 +71,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn write(packs: &Path, out: &Path) -> Done<()> {
+fn write(packs: &Path, out: &Path) -> MainResult<()> {
     fs::create_dir_all(out)?;
     let mut all = Vec::new();
-    for folder in sorted(packs)? {
+    for folder in sorted_entries(packs)? {
         let pack = read(&folder)?;
         for life in &pack.lifecycles {
-            for model in abstractions(&pack, life, Size::default()) {
+            for model in abstractions(&pack, life, ModelSize::default()) {
                 let file = format!("{}-{}", life.name, model.entities);
                 fs::write(out.join(format!("{file}.pml")), promela(&model))?;
                 let both =
@@ -85,16 +85,16 @@ fn write(packs: &Path, out: &Path) -> Done<()> {
                 let (plain, symmetric) = both(None);
                 // The smaller models are enough to see a fault.
                 let small = plain.worlds <= 20_000;
-                let faults = Fault::ALL.into_iter().filter(|_| small);
+                let faults = SearchFault::ALL.into_iter().filter(|_| small);
                 let faulty = faults.map(|it| (format!("{it:?}"), both(Some(it)))).collect();
                 let claims = model.claims.iter();
-                all.push(Ours {
+                all.push(OurResult {
                     file,
                     lifecycle: life.name.to_string(),
                     entities: model.entities,
                     states: model.states().to_vec(),
                     claims: claims
-                        .map(|it| Said { name: it.name.clone(), exact: it.exact, wished: it.wished })
+                        .map(|it| ClaimResult { name: it.name.clone(), exact: it.exact, wished: it.wished })
                         .collect(),
                     left_out: model.left_out.clone(),
                     not_claimed: model.not_claimed.clone(),
@@ -114,9 +114,9 @@ fn write(packs: &Path, out: &Path) -> Done<()> {
     Ok(())
 }
 
-fn judge(out: &Path) -> Done<bool> {
-    let all: Vec<Ours> = serde_json::from_str(&fs::read_to_string(out.join("ours.json"))?)?;
-    let mut spins: BTreeMap<String, Spins> = BTreeMap::new();
+fn judge(out: &Path) -> MainResult<bool> {
+    let all: Vec<OurResult> = serde_json::from_str(&fs::read_to_string(out.join("ours.json"))?)?;
+    let mut spins: BTreeMap<String, SpinResult> = BTreeMap::new();
     for it in &all {
         let text = fs::read_to_string(out.join(format!("{}.spin", it.file)))?;
         spins.insert(it.file.clone(), read_spin(&text)?);
@@ -167,7 +167,7 @@ fn judge(out: &Path) -> Done<bool> {
     for (lifecycle, properties) in elsewhere {
         println!("left to the exploration of the law, {lifecycle}: {}", properties.join("; "));
     }
-    for (number, fault) in Fault::ALL.iter().enumerate() {
+    for (number, fault) in SearchFault::ALL.iter().enumerate() {
         let name = format!("{fault:?}");
         let seen = all.iter().filter(|it| {
             let (Some((plain, symmetric)), Some(spin)) = (it.faulty.get(&name), spins.get(&it.file)) else {
@@ -190,7 +190,7 @@ fn judge(out: &Path) -> Done<bool> {
 }
 
 /// The differences between our results and those of spin.
-fn differences(ours: &Ours, spin: &Spins, found: &Verdicts, symmetric: bool) -> Vec<String> {
+fn differences(ours: &OurResult, spin: &SpinResult, found: &Verdicts, symmetric: bool) -> Vec<String> {
     let mut all = Vec::new();
     let how = if symmetric { " with symmetry" } else { "" };
     if spin.stored != Some(found.stand_for) {
@@ -218,8 +218,8 @@ fn differences(ours: &Ours, spin: &Spins, found: &Verdicts, symmetric: bool) -> 
 }
 
 /// Lines of `claim<TAB>errors<TAB>stored`, and one of `seconds<TAB>S`.
-fn read_spin(text: &str) -> Done<Spins> {
-    let mut spins = Spins::default();
+fn read_spin(text: &str) -> MainResult<SpinResult> {
+    let mut spins = SpinResult::default();
     for line in text.lines() {
         let parts: Vec<&str> = line.split('\t').collect();
         match parts.as_slice() {
@@ -239,21 +239,24 @@ fn read_spin(text: &str) -> Done<Spins> {
     Ok(spins)
 }
 
-fn read(folder: &Path) -> Done<Pack> {
+fn read(folder: &Path) -> MainResult<Pack> {
     let mut sources = Sources::default();
-    let mut add =
-        |path: &Path| -> Done<_> { Ok(sources.add(path.display().to_string(), fs::read_to_string(path)?)) };
+    let mut add = |path: &Path| -> MainResult<_> {
+        Ok(sources.add(path.display().to_string(), fs::read_to_string(path)?))
+    };
     let pack = add(&folder.join("pack.yaml"))?;
-    let lifecycles =
-        sorted(&folder.join("lifecycles"))?.iter().map(|it| add(it)).collect::<Done<Vec<_>>>()?;
+    let lifecycles = sorted_entries(&folder.join("lifecycles"))?
+        .iter()
+        .map(|it| add(it))
+        .collect::<MainResult<Vec<_>>>()?;
     match compile(&sources, &PackFiles { pack, lifecycles }) {
         Ok((pack, _)) => Ok(pack),
         Err(problems) => Err(problems.render(&sources, false).into()),
     }
 }
 
-fn sorted(folder: &Path) -> Done<Vec<PathBuf>> {
-    let mut all = fs::read_dir(folder)?.map(|it| Ok(it?.path())).collect::<Done<Vec<PathBuf>>>()?;
+fn sorted_entries(folder: &Path) -> MainResult<Vec<PathBuf>> {
+    let mut all = fs::read_dir(folder)?.map(|it| Ok(it?.path())).collect::<MainResult<Vec<PathBuf>>>()?;
     all.sort();
     Ok(all)
 }

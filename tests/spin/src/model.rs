@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use trackside_lifecycle::name::Name;
 
-use super::alpha::Follows;
-use super::cond::Cond;
+use super::condition::ModelCondition;
+use super::mapping::VariableMapping;
 
 /// One lifecycle, abstracted: a few entities that each have the same variables and the same moves.
 #[derive(Clone, Debug)]
@@ -15,9 +15,9 @@ pub struct AbstractModel {
     pub entities: usize,
     /// The variables of one entity; the first is its state, where 0 means that it does not exist yet.
     pub variables: Vec<Variable>,
-    pub moves: Vec<Move>,
+    pub moves: Vec<ModelMove>,
     /// Conditions that never become true if the properties of the lifecycle hold.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<ModelClaim>,
     /// Properties that cannot be expressed here, and are left to the exploration of the law itself.
     pub not_claimed: Vec<String>,
     /// Every step of an entity that the model allows: the state before (none: it was created), the trigger, the state after.
@@ -25,7 +25,7 @@ pub struct AbstractModel {
     /// The parts that were left out to keep it small.
     pub left_out: Vec<String>,
     /// The source of each variable in a real entity.
-    pub(super) follows: Vec<Follows>,
+    pub(super) follows: Vec<VariableMapping>,
 }
 
 /// A small whole number of an entity.
@@ -34,12 +34,12 @@ pub struct Variable {
     pub name: String,
     /// The meaning of each of its values.
     pub values: Vec<String>,
-    pub holds: Holds,
+    pub holds: VariableKind,
 }
 
 /// The contents of a variable, as far as symmetry needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum VariableKind {
     Plain,
     /// None, the first actor, the second, or any other.
     Person,
@@ -49,15 +49,15 @@ pub enum Holds {
 
 /// An atomic change of one entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
+pub struct ModelMove {
     pub name: String,
-    pub when: Cond,
+    pub when: ModelCondition,
     /// All at once: every right side is read before any left side is written.
-    pub changes: Vec<(usize, To)>,
+    pub changes: Vec<(usize, Assignment)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum To {
+pub enum Assignment {
     Value(u8),
     /// The value of that variable.
     Of(usize),
@@ -67,9 +67,9 @@ pub enum To {
 
 /// A bad condition on one entity: the property holds if no entity ever reaches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct ModelClaim {
     pub name: String,
-    pub bad: Cond,
+    pub bad: ModelCondition,
     /// Whether nothing it reads was weakened.
     pub exact: bool,
     /// Getting there is wished for: the property holds if some entity may.
@@ -90,7 +90,7 @@ impl AbstractModel {
         loop {
             let before = read.len();
             for (variable, to) in self.moves.iter().flat_map(|it| &it.changes) {
-                if let (true, To::Of(from)) = (read.contains(variable), to) {
+                if let (true, Assignment::Of(from)) = (read.contains(variable), to) {
                     read.insert(*from);
                 }
             }
@@ -106,7 +106,7 @@ impl AbstractModel {
     }
 
     /// The condition that an entity is in the state of this number.
-    pub fn is_in(&self, state: usize) -> Cond {
-        Cond::Is(0, u8::try_from(state + 1).unwrap_or(u8::MAX))
+    pub fn is_in(&self, state: usize) -> ModelCondition {
+        ModelCondition::Is(0, u8::try_from(state + 1).unwrap_or(u8::MAX))
     }
 }

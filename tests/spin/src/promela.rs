@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::cond::Cond;
-use super::model::{AbstractModel, To};
+use super::condition::ModelCondition;
+use super::model::{AbstractModel, Assignment};
 
 /// The model, with one `ltl` claim per state and per property, and one that is always true (`every`) for counting states.
 ///
@@ -30,7 +30,7 @@ fn write_model(model: &AbstractModel, out: &mut String) -> std::fmt::Result {
             plain(&variable.name),
             plain(&values.join(", "))
         )?;
-        if crossed(model, number) {
+        if is_crossed(model, number) {
             writeln!(out, "hidden byte t{number};")?;
         }
     }
@@ -38,7 +38,7 @@ fn write_model(model: &AbstractModel, out: &mut String) -> std::fmt::Result {
     for it in &model.moves {
         writeln!(out, "  /* {} */", plain(&it.name))?;
         write!(out, "  :: d_step {{ {} -> ", text(&it.when, "_pid"))?;
-        let read_late = |variable: &usize| it.changes.iter().any(|(_, to)| *to == To::Of(*variable));
+        let read_late = |variable: &usize| it.changes.iter().any(|(_, to)| *to == Assignment::Of(*variable));
         let kept: Vec<usize> = it.changes.iter().map(|(variable, _)| *variable).filter(read_late).collect();
         for variable in &kept {
             write!(out, "t{variable} = v{variable}[_pid]; ")?;
@@ -46,10 +46,12 @@ fn write_model(model: &AbstractModel, out: &mut String) -> std::fmt::Result {
         for (place, (variable, to)) in it.changes.iter().enumerate() {
             let end = if place + 1 < it.changes.len() { "; " } else { "" };
             match to {
-                To::Value(value) => write!(out, "v{variable}[_pid] = {value}{end}")?,
-                To::Of(from) if kept.contains(from) => write!(out, "v{variable}[_pid] = t{from}{end}")?,
-                To::Of(from) => write!(out, "v{variable}[_pid] = v{from}[_pid]{end}")?,
-                To::More(most) => write!(
+                Assignment::Value(value) => write!(out, "v{variable}[_pid] = {value}{end}")?,
+                Assignment::Of(from) if kept.contains(from) => {
+                    write!(out, "v{variable}[_pid] = t{from}{end}")?
+                }
+                Assignment::Of(from) => write!(out, "v{variable}[_pid] = v{from}[_pid]{end}")?,
+                Assignment::More(most) => write!(
                     out,
                     "v{variable}[_pid] = (v{variable}[_pid] < {most} -> v{variable}[_pid] + 1 : {most}){end}"
                 )?,
@@ -85,31 +87,31 @@ fn claim(name: &str, bad: &str, out: &mut String) -> std::fmt::Result {
 }
 
 /// Whether some move reads the variable while it writes it.
-fn crossed(model: &AbstractModel, variable: usize) -> bool {
+fn is_crossed(model: &AbstractModel, variable: usize) -> bool {
     model.moves.iter().any(|it| {
         it.changes.iter().any(|(written, _)| *written == variable)
-            && it.changes.iter().any(|(_, to)| *to == To::Of(variable))
+            && it.changes.iter().any(|(_, to)| *to == Assignment::Of(variable))
     })
 }
 
 /// The condition of some entity.
-fn somewhere(model: &AbstractModel, cond: &Cond) -> String {
+fn somewhere(model: &AbstractModel, cond: &ModelCondition) -> String {
     let entities: Vec<String> = (0..model.entities).map(|it| text(cond, &it.to_string())).collect();
     entities.join(" || ")
 }
 
-fn text(cond: &Cond, entity: &str) -> String {
-    let joined = |parts: &[Cond], by: &str| {
+fn text(cond: &ModelCondition, entity: &str) -> String {
+    let joined = |parts: &[ModelCondition], by: &str| {
         let parts: Vec<String> = parts.iter().map(|it| text(it, entity)).collect();
         format!("({})", parts.join(by))
     };
     match cond {
-        Cond::Always => "true".to_owned(),
-        Cond::Never => "false".to_owned(),
-        Cond::Is(variable, value) => format!("v{variable}[{entity}] == {value}"),
-        Cond::All(parts) => joined(parts, " && "),
-        Cond::Any(parts) => joined(parts, " || "),
-        Cond::Not(of) => format!("!({})", text(of, entity)),
+        ModelCondition::Always => "true".to_owned(),
+        ModelCondition::Never => "false".to_owned(),
+        ModelCondition::Is(variable, value) => format!("v{variable}[{entity}] == {value}"),
+        ModelCondition::All(parts) => joined(parts, " && "),
+        ModelCondition::Any(parts) => joined(parts, " || "),
+        ModelCondition::Not(of) => format!("!({})", text(of, entity)),
     }
 }
 

@@ -5,16 +5,16 @@ use trackside_lifecycle::model::{AssignTarget, Consequences, Read, TallyBy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::cond::Cond;
-use super::domain::Abs;
-use super::draft::{CASES, Case, Work, put};
+use super::condition::ModelCondition;
+use super::domain::AbstractValue;
+use super::draft::{CASES, MoveCase, MoveDraft, put};
 use super::eval::slot_place;
-use super::frame::Source;
+use super::frame::VariableSource;
 use super::tallies::forget;
 use super::tree::tree;
 
-impl<'a> Work<'a, '_> {
-    pub(super) fn sets(&self, all: &mut Vec<Case<'a>>, from: &Consequences) {
+impl<'a> MoveDraft<'a, '_> {
+    pub(super) fn sets(&self, all: &mut Vec<MoveCase<'a>>, from: &Consequences) {
         let shape = self.shape;
         for assign in &from.set {
             let value = assign.value.outline();
@@ -37,7 +37,7 @@ impl<'a> Work<'a, '_> {
         }
         for name in &from.clear {
             if let Some(variable) = shape.fields.get(name) {
-                all.iter_mut().for_each(|it| put(&mut it.next, *variable, Source::Value(0)));
+                all.iter_mut().for_each(|it| put(&mut it.next, *variable, VariableSource::Value(0)));
             }
         }
         for name in &from.reset {
@@ -48,7 +48,7 @@ impl<'a> Work<'a, '_> {
     }
 
     /// One tally by its key: every key that it may be.
-    fn assign_at(&self, all: &mut Vec<Case<'a>>, counter: &Name, key: &Outline, value: &Outline) {
+    fn assign_at(&self, all: &mut Vec<MoveCase<'a>>, counter: &Name, key: &Outline, value: &Outline) {
         let keys: Vec<(Option<Name>, usize)> = self
             .shape
             .tallies
@@ -60,9 +60,9 @@ impl<'a> Work<'a, '_> {
         for case in all.drain(..) {
             let tree = tree(&case.frame, key);
             for (key, variable) in &keys {
-                let is_key = |it: &Abs| match (it, key) {
-                    (Abs::Known(Value::Text(text)), Some(key)) => **key == **text,
-                    (it, _) => !matches!(it, Abs::Known(_)) || key.is_none(),
+                let is_key = |it: &AbstractValue| match (it, key) {
+                    (AbstractValue::Known(Value::Text(text)), Some(key)) => **key == **text,
+                    (it, _) => !matches!(it, AbstractValue::Known(_)) || key.is_none(),
                 };
                 let mut case = case.clone();
                 case.when.push(tree.when(&is_key));
@@ -70,23 +70,23 @@ impl<'a> Work<'a, '_> {
                 self.assign(&mut cases, *variable, value);
                 done.append(&mut cases);
             }
-            let is_none = |it: &Abs| match it {
-                Abs::Known(Value::Text(text)) => {
+            let is_none = |it: &AbstractValue| match it {
+                AbstractValue::Known(Value::Text(text)) => {
                     keys.iter().all(|(it, _)| it.as_ref().is_none_or(|it| **it != **text))
                 }
-                Abs::Known(_) => false,
+                AbstractValue::Known(_) => false,
                 _ => true,
             };
             let mut case = case;
             case.when.push(tree.when(&is_none));
             done.push(case);
         }
-        done.retain(|it| Cond::all(it.when.iter().cloned()) != Cond::Never);
+        done.retain(|it| ModelCondition::all(it.when.iter().cloned()) != ModelCondition::Never);
         *all = done;
     }
 
     /// Assigns the value of an expression to a variable, case by case.
-    fn assign(&self, all: &mut Vec<Case<'a>>, variable: usize, value: &Outline) {
+    fn assign(&self, all: &mut Vec<MoveCase<'a>>, variable: usize, value: &Outline) {
         let shape = self.shape;
         let copied = match value {
             Outline::Read(slot, members) if members.is_empty() => {
@@ -108,20 +108,20 @@ impl<'a> Work<'a, '_> {
         let mut done = Vec::new();
         for mut case in all.drain(..) {
             let tree = tree(&case.frame, value);
-            let results: Vec<(u8, Cond)> = (0..=u8::MAX)
+            let results: Vec<(u8, ModelCondition)> = (0..=u8::MAX)
                 .take(shape.size(variable))
                 .map(|it| (it, tree.when(&|value| shape.encode(variable, value).contains(&it))))
-                .filter(|(_, cond)| *cond != Cond::Never)
+                .filter(|(_, cond)| *cond != ModelCondition::Never)
                 .collect();
             if results.len() > 1 && !room {
-                put(&mut case.next, variable, Source::Any);
+                put(&mut case.next, variable, VariableSource::Any);
                 done.push(case);
                 continue;
             }
             for (value, cond) in results {
                 let mut case = case.clone();
                 case.when.push(cond);
-                put(&mut case.next, variable, Source::Value(value));
+                put(&mut case.next, variable, VariableSource::Value(value));
                 done.push(case);
             }
         }

@@ -7,8 +7,8 @@ use trackside_lifecycle::model::{Counter, Fit, Lifecycle, Read, TallyBy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::asked::{About, Asked, PREVIOUS, asked, constant};
-use super::domain::{Abs, Domain};
+use super::condition_reads::{ConditionReads, PREVIOUS, ReadSummary, condition_reads, constant};
+use super::domain::{AbstractValue, Domain};
 
 /// The number from which a counter without a limit is not distinguished.
 const FEW: u8 = 3;
@@ -22,7 +22,7 @@ pub(super) const SETTINGS: &str = "settings";
 
 /// One variable of an entity.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct EntityVariable {
     pub name: String,
     pub domain: Domain,
     /// Its importance: whether a property reads it, whether the engine writes it (not callers), and the
@@ -32,11 +32,11 @@ pub(super) struct Part {
 
 /// The variables of an entity, and how a lifecycle finds them.
 #[derive(Clone, Debug)]
-pub(super) struct Shape<'a> {
+pub(super) struct EntityShape<'a> {
     pub life: &'a Lifecycle,
     /// Whether settings have their default values; otherwise any value.
     pub settings: bool,
-    pub parts: Vec<Part>,
+    pub parts: Vec<EntityVariable>,
     pub fields: BTreeMap<Name, usize>,
     /// By counter, and by state if it has one tally per state.
     pub tallies: BTreeMap<(Name, Option<Name>), usize>,
@@ -47,11 +47,11 @@ pub(super) struct Shape<'a> {
     pub outlines: BTreeMap<usize, Outline>,
 }
 
-impl<'a> Shape<'a> {
+impl<'a> EntityShape<'a> {
     /// Everything that some condition reads, except the parts left out by name.
     pub fn new(life: &'a Lifecycle, left_out: &BTreeSet<String>) -> Self {
         let states = life.states.iter().map(|it| it.name.clone()).collect();
-        let state = Part {
+        let state = EntityVariable {
             name: "state".to_owned(),
             domain: Domain::State(states),
             matters: (true, true, usize::MAX),
@@ -66,19 +66,23 @@ impl<'a> Shape<'a> {
             previous: None,
             outlines: outlines(life),
         };
-        let asked = asked(&shape);
+        let asked = condition_reads(&shape);
         if let Some(about) = asked.previous.get(PREVIOUS).filter(|_| !left_out.contains(PREVIOUS)) {
             let states = life.states.iter().map(|it| it.name.clone()).collect();
             shape.previous = Some(shape.parts.len());
             let matters = (about.proved, true, about.times);
-            shape.parts.push(Part { name: PREVIOUS.to_owned(), domain: Domain::Choice(states), matters });
+            shape.parts.push(EntityVariable {
+                name: PREVIOUS.to_owned(),
+                domain: Domain::Choice(states),
+                matters,
+            });
         }
         for field in life.fields.values().filter(|it| it.is.is_none()) {
             let about = asked.fields.get(&field.name).cloned().unwrap_or_default();
             let Some(domain) = field_domain(&field.fits.fit, field.engine, &about) else { continue };
             if !left_out.contains(field.name.as_str()) {
                 shape.fields.insert(field.name.clone(), shape.parts.len());
-                shape.parts.push(Part {
+                shape.parts.push(EntityVariable {
                     name: field.name.to_string(),
                     domain,
                     matters: (about.proved, field.engine, about.times),
@@ -93,7 +97,7 @@ impl<'a> Shape<'a> {
             let about = asked.slots.get(&slot.name).cloned().unwrap_or_default();
             if about.times > 0 && !left_out.contains(&name) {
                 shape.slots.insert(slot.name.clone(), shape.parts.len());
-                shape.parts.push(Part {
+                shape.parts.push(EntityVariable {
                     name,
                     domain: Domain::Person,
                     matters: (about.proved, true, about.times),
@@ -103,7 +107,7 @@ impl<'a> Shape<'a> {
         shape
     }
 
-    fn add_counter(&mut self, counter: &Counter, asked: &Asked, left_out: &BTreeSet<String>) {
+    fn add_counter(&mut self, counter: &Counter, asked: &ConditionReads, left_out: &BTreeSet<String>) {
         let about = asked.counters.get(&counter.name).cloned().unwrap_or_default();
         if (about.times == 0 && counter.then.is_none()) || left_out.contains(counter.name.as_str()) {
             return;
@@ -127,7 +131,7 @@ impl<'a> Shape<'a> {
                 None => counter.name.to_string(),
             };
             self.tallies.insert((counter.name.clone(), key), self.parts.len());
-            self.parts.push(Part { name, domain: domain.clone(), matters });
+            self.parts.push(EntityVariable { name, domain: domain.clone(), matters });
         }
     }
 
@@ -135,11 +139,11 @@ impl<'a> Shape<'a> {
         self.parts.get(variable).map_or(1, |it| it.domain.size())
     }
 
-    pub fn decode(&self, variable: usize, value: u8) -> Abs {
-        self.parts.get(variable).map_or(Abs::Unknown, |it| it.domain.decode(value))
+    pub fn decode(&self, variable: usize, value: u8) -> AbstractValue {
+        self.parts.get(variable).map_or(AbstractValue::Unknown, |it| it.domain.decode(value))
     }
 
-    pub fn encode(&self, variable: usize, value: &Abs) -> Vec<u8> {
+    pub fn encode(&self, variable: usize, value: &AbstractValue) -> Vec<u8> {
         self.parts.get(variable).map(|it| it.domain.encode(value)).unwrap_or_default()
     }
 
@@ -149,7 +153,7 @@ impl<'a> Shape<'a> {
 
     /// Its parts, the least important first, by the names under which they can be left out.
     pub fn least_first(&self) -> Vec<String> {
-        let mut rest: Vec<&Part> = self.parts.iter().skip(1).collect();
+        let mut rest: Vec<&EntityVariable> = self.parts.iter().skip(1).collect();
         rest.sort_by_key(|it| (it.matters, std::cmp::Reverse(it.domain.size())));
         let mut names: Vec<String> = rest.into_iter().map(|it| part(&it.name).to_owned()).collect();
         names.dedup();
@@ -190,7 +194,7 @@ fn counting_states(life: &Lifecycle, counter: &Counter) -> Vec<Name> {
 }
 
 /// The domain of a field, if the model keeps it.
-fn field_domain(fit: &Fit, engine: bool, about: &About) -> Option<Domain> {
+fn field_domain(fit: &Fit, engine: bool, about: &ReadSummary) -> Option<Domain> {
     if about.times == 0 {
         return None;
     }

@@ -7,18 +7,18 @@ use trackside_lifecycle::model::{Lifecycle, Pack};
 use super::build::build;
 use super::explore::verdicts;
 use super::model::AbstractModel;
-use super::shape::{SETTINGS, Shape, part};
+use super::shape::{EntityShape, SETTINGS, part};
 
 /// The size limit of a model.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
+pub struct ModelSize {
     /// Most worlds, all entities together and without symmetry.
     pub worlds: usize,
     /// Most moves of one entity.
     pub moves: usize,
 }
 
-impl Default for Size {
+impl Default for ModelSize {
     fn default() -> Self {
         Self { worlds: 60_000, moves: 900 }
     }
@@ -26,7 +26,7 @@ impl Default for Size {
 
 /// The models of a lifecycle: two entities, as far as they stay small enough; and if parts had to be left
 /// out for that, also one entity, for which fewer parts are left out.
-pub fn abstractions(pack: &Pack, life: &Lifecycle, size: Size) -> Vec<AbstractModel> {
+pub fn abstractions(pack: &Pack, life: &Lifecycle, size: ModelSize) -> Vec<AbstractModel> {
     let idle = idle(pack, life);
     if life.one {
         return vec![fitting(pack, life, size, &idle, 1)];
@@ -42,7 +42,7 @@ pub fn abstractions(pack: &Pack, life: &Lifecycle, size: Size) -> Vec<AbstractMo
 /// The coarsest model: only states, for any settings.
 pub fn coarsest(pack: &Pack, life: &Lifecycle) -> AbstractModel {
     let settings = BTreeSet::from([SETTINGS.to_owned()]);
-    let parts = Shape::new(life, &settings).least_first();
+    let parts = EntityShape::new(life, &settings).least_first();
     build(pack, life, &parts.into_iter().chain(settings).collect(), 1)
 }
 
@@ -50,11 +50,11 @@ pub fn coarsest(pack: &Pack, life: &Lifecycle) -> AbstractModel {
 fn fitting(
     pack: &Pack,
     life: &Lifecycle,
-    size: Size,
+    size: ModelSize,
     idle: &BTreeSet<String>,
     entities: usize,
 ) -> AbstractModel {
-    let order = Shape::new(life, idle).least_first();
+    let order = EntityShape::new(life, idle).least_first();
     let each = if entities == 2 { size.worlds.isqrt() } else { size.worlds };
     // The entities share nothing, so the worlds of one of them give the total.
     let without = |many: usize| -> (AbstractModel, bool) {
@@ -93,7 +93,7 @@ fn idle(pack: &Pack, life: &Lifecycle) -> BTreeSet<String> {
             let variables = model.variables.iter().enumerate().filter(|(_, it)| part(&it.name) == *name);
             variables.into_iter().any(|(number, _)| read.contains(&number))
         };
-        let parts = Shape::new(life, &idle).least_first();
+        let parts = EntityShape::new(life, &idle).least_first();
         let more: Vec<String> = parts.into_iter().filter(|it| !decides(it)).collect();
         if more.is_empty() {
             return idle;

@@ -4,15 +4,15 @@ use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{FollowUp, Lifecycle, Pack, StateSet};
 use trackside_lifecycle::name::Name;
 
-use super::asked::constant;
-use super::cond::Cond;
-use super::domain::Abs;
-use super::frame::Frame;
-use super::shape::Shape;
+use super::condition::ModelCondition;
+use super::condition_reads::constant;
+use super::domain::AbstractValue;
+use super::frame::MoveFrame;
+use super::shape::EntityShape;
 use super::tree::may_if;
 
 /// One reason for the engine to fire a transition.
-pub(super) struct Fired<'a> {
+pub(super) struct FireReason<'a> {
     pub fire: &'a Name,
     /// Only in these states.
     pub within: Option<&'a StateSet>,
@@ -24,7 +24,7 @@ pub(super) struct Fired<'a> {
 }
 
 /// Every reason there is in the pack.
-pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
+pub(super) fn fire_reasons<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<FireReason<'a>> {
     let mut all = Vec::new();
     for part in life.consequences() {
         all.extend(part.then.iter().map(|it| follow(it, None, None)));
@@ -37,7 +37,7 @@ pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
     }
     for it in &life.reactions {
         let given = Some(it.with.iter().map(|(name, _)| name.clone()).collect());
-        all.push(Fired {
+        all.push(FireReason {
             fire: &it.fire,
             within: it.within.as_ref(),
             when: Some(&it.when),
@@ -45,7 +45,7 @@ pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
             counter: None,
         });
     }
-    let bare = |fire, within| Fired { fire, within, when: None, given: None, counter: None };
+    let bare = |fire, within| FireReason { fire, within, when: None, given: None, counter: None };
     for effect in &life.effects {
         all.extend(effect.ok.iter().chain(&effect.failed).map(|it| bare(it, None)));
     }
@@ -56,7 +56,7 @@ pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
     for other in &pack.lifecycles {
         for also in other.consequences().into_iter().flat_map(|it| &it.also).filter(|it| it.to == life.name) {
             let given = Some(also.with.iter().map(|(name, _)| name.clone()).collect());
-            all.push(Fired {
+            all.push(FireReason {
                 fire: &also.fire,
                 within: also.within.as_ref(),
                 when: None,
@@ -70,13 +70,13 @@ pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
     all
 }
 
-fn follow<'a>(it: &'a FollowUp, within: Option<&'a StateSet>, counter: Option<&'a Name>) -> Fired<'a> {
+fn follow<'a>(it: &'a FollowUp, within: Option<&'a StateSet>, counter: Option<&'a Name>) -> FireReason<'a> {
     let given = Some(it.with.iter().map(|(name, _)| name.clone()).collect());
-    Fired { fire: &it.fire, within, when: it.when.as_ref(), given, counter }
+    FireReason { fire: &it.fire, within, when: it.when.as_ref(), given, counter }
 }
 
 /// The fields of each creation by the engine.
-pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
+pub(super) fn created_field_sets<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
     let parts = pack.lifecycles.iter().flat_map(|it| it.consequences());
     let births = parts.flat_map(|it| &it.create).filter(|it| it.lifecycle == life.name);
     let mut all: Vec<Vec<Name>> =
@@ -89,25 +89,27 @@ pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
     all
 }
 
-impl Fired<'_> {
+impl FireReason<'_> {
     /// The condition under which it may occur in a state.
-    pub fn may_come(&self, shape: &Shape<'_>, state: &Name) -> Cond {
+    pub fn may_come(&self, shape: &EntityShape<'_>, state: &Name) -> ModelCondition {
         if self.within.is_some_and(|it| !it.has(state)) {
-            return Cond::Never;
+            return ModelCondition::Never;
         }
-        let frame = Frame::still(shape, Abs::Known(state.into()));
-        Cond::all([may_if(&frame, self.when, true), self.reached(shape, &frame)])
+        let frame = MoveFrame::still(shape, AbstractValue::Known(state.into()));
+        ModelCondition::all([may_if(&frame, self.when, true), self.reach_condition(shape, &frame)])
     }
 
     /// The condition under which the counter may have reached its limit: any of its tallies.
-    fn reached(&self, shape: &Shape<'_>, frame: &Frame<'_>) -> Cond {
-        let Some(counter) = self.counter.and_then(|it| shape.life.counter(it)) else { return Cond::Always };
+    fn reach_condition(&self, shape: &EntityShape<'_>, frame: &MoveFrame<'_>) -> ModelCondition {
+        let Some(counter) = self.counter.and_then(|it| shape.life.counter(it)) else {
+            return ModelCondition::Always;
+        };
         let limit = counter.limit.as_ref().and_then(|it| constant(shape, &it.outline()));
         let variables: Vec<usize> = shape.tallies_of(&counter.name).collect();
-        let (Some(limit), false) = (limit, variables.is_empty()) else { return Cond::Always };
-        Cond::any(variables.into_iter().map(|variable| {
+        let (Some(limit), false) = (limit, variables.is_empty()) else { return ModelCondition::Always };
+        ModelCondition::any(variables.into_iter().map(|variable| {
             let reaches = |value: &u8| match shape.decode(variable, *value) {
-                Abs::Known(it) => it.as_int().is_none_or(|it| it >= limit),
+                AbstractValue::Known(it) => it.as_int().is_none_or(|it| it >= limit),
                 _ => true,
             };
             let values: Vec<u8> = (0..=u8::MAX).take(shape.size(variable)).filter(reaches).collect();

@@ -4,15 +4,19 @@ use trackside_lifecycle::model::{Counter, TallyBy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::domain::Abs;
-use super::draft::{Case, put};
-use super::frame::Source;
-use super::shape::Shape;
+use super::domain::AbstractValue;
+use super::draft::{MoveCase, put};
+use super::frame::VariableSource;
+use super::shape::EntityShape;
 
 /// One count: one more, or any number where the model cannot follow it.
-pub(super) fn counted<'a>(shape: &Shape<'_>, mut case: Case<'a>, counter: &Counter) -> Vec<Case<'a>> {
+pub(super) fn count_cases<'a>(
+    shape: &EntityShape<'_>,
+    mut case: MoveCase<'a>,
+    counter: &Counter,
+) -> Vec<MoveCase<'a>> {
     let key = match (&counter.tally, &case.frame.state) {
-        (TallyBy::PerState, Abs::Known(Value::Text(state))) => Some(state.clone()),
+        (TallyBy::PerState, AbstractValue::Known(Value::Text(state))) => Some(state.clone()),
         _ => None,
     };
     let Some(variable) = shape.tallies.get(&(counter.name.clone(), key)).copied() else { return vec![case] };
@@ -20,12 +24,12 @@ pub(super) fn counted<'a>(shape: &Shape<'_>, mut case: Case<'a>, counter: &Count
         && counter.add.is_none()
         && counter.within.is_none()
         && counter.last.is_none()
-        && !matches!(case.frame.source(variable), Source::More(..) | Source::Any);
+        && !matches!(case.frame.source(variable), VariableSource::More(..) | VariableSource::Any);
     let most = u8::try_from(shape.size(variable).saturating_sub(1)).unwrap_or(u8::MAX);
     if plain {
         let source = match case.frame.source(variable) {
-            Source::Value(it) => Source::Value(it.saturating_add(1).min(most)),
-            Source::Of(from) => Source::More(from, most),
+            VariableSource::Value(it) => VariableSource::Value(it.saturating_add(1).min(most)),
+            VariableSource::Of(from) => VariableSource::More(from, most),
             source => source,
         };
         case.frame.put(variable, source);
@@ -34,7 +38,7 @@ pub(super) fn counted<'a>(shape: &Shape<'_>, mut case: Case<'a>, counter: &Count
     let lowest = u8::from(counter.add.is_none() && counter.last.is_none());
     let any = (lowest..=most).map(|value| {
         let mut case = case.clone();
-        case.frame.put(variable, Source::Value(value));
+        case.frame.put(variable, VariableSource::Value(value));
         case
     });
     any.collect()
@@ -42,7 +46,12 @@ pub(super) fn counted<'a>(shape: &Shape<'_>, mut case: Case<'a>, counter: &Count
 
 /// Resets a counter: all of it, or only the tally of one state. For a keyed counter the tally that is read
 /// next is unknown.
-pub(super) fn forget<'a>(shape: &Shape<'_>, all: &mut Vec<Case<'a>>, counter: &Counter, only: Option<&Name>) {
+pub(super) fn forget<'a>(
+    shape: &EntityShape<'_>,
+    all: &mut Vec<MoveCase<'a>>,
+    counter: &Counter,
+    only: Option<&Name>,
+) {
     let keyed = matches!(counter.tally, TallyBy::ByKey(_));
     for variable in shape.tallies_of(&counter.name) {
         let mine = only
@@ -51,7 +60,7 @@ pub(super) fn forget<'a>(shape: &Shape<'_>, all: &mut Vec<Case<'a>>, counter: &C
             continue;
         }
         if !keyed {
-            all.iter_mut().for_each(|it| put(&mut it.next, variable, Source::Value(0)));
+            all.iter_mut().for_each(|it| put(&mut it.next, variable, VariableSource::Value(0)));
             continue;
         }
         let values: Vec<u8> = (0..=u8::MAX).take(shape.size(variable)).collect();
@@ -60,7 +69,7 @@ pub(super) fn forget<'a>(shape: &Shape<'_>, all: &mut Vec<Case<'a>>, counter: &C
             .flat_map(|case| {
                 values.iter().map(|value| {
                     let mut case = case.clone();
-                    put(&mut case.next, variable, Source::Value(*value));
+                    put(&mut case.next, variable, VariableSource::Value(*value));
                     case
                 })
             })

@@ -44,10 +44,10 @@ fn pack(lifecycle: &str) -> Pack {
 fn lamps() -> AbstractModel {
     let pack = pack(LAMP);
     let life = pack.lifecycles.first().unwrap();
-    abstractions(&pack, life, Size::default()).remove(0)
+    abstractions(&pack, life, ModelSize::default()).remove(0)
 }
 
-fn all(model: &AbstractModel, symmetry: bool, fault: Option<Fault>) -> Verdicts {
+fn all(model: &AbstractModel, symmetry: bool, fault: Option<SearchFault>) -> Verdicts {
     verdicts(model, symmetry, 1_000_000, 2, fault)
 }
 
@@ -79,7 +79,7 @@ fn symmetric_worlds_stand_for_all_of_them() {
 #[test]
 fn every_planted_fault_is_found() {
     let model = lamps();
-    for fault in Fault::ALL {
+    for fault in SearchFault::ALL {
         let differs = [false, true].into_iter().any(|symmetry| {
             let (right, wrong) = (all(&model, symmetry, None), all(&model, symmetry, Some(fault)));
             (right.stand_for, right.reached, right.found) != (wrong.stand_for, wrong.reached, wrong.found)
@@ -92,7 +92,7 @@ fn every_planted_fault_is_found() {
 fn parts_that_are_too_large_are_left_out_and_listed() {
     let pack = pack(LAMP);
     let life = pack.lifecycles.first().unwrap();
-    let models = abstractions(&pack, life, Size { worlds: 100, moves: 100 });
+    let models = abstractions(&pack, life, ModelSize { worlds: 100, moves: 100 });
     let [pair, alone] = models.as_slice() else { panic!("{} models", models.len()) };
     assert_eq!((pair.entities, alone.entities, alone.left_out.len()), (2, 1, 0));
     assert_eq!(pair.left_out, ["owner"]);

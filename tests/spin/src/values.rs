@@ -3,55 +3,60 @@
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::domain::Abs;
+use super::domain::AbstractValue;
 
-pub(super) fn member(of: &Abs, name: &Name) -> Abs {
+pub(super) fn member(of: &AbstractValue, name: &Name) -> AbstractValue {
     match of {
-        Abs::Known(Value::Map(map)) => Abs::Known(map.get(name).cloned().unwrap_or_default()),
-        Abs::Known(_) => Abs::NULL,
-        _ => Abs::Unknown,
+        AbstractValue::Known(Value::Map(map)) => {
+            AbstractValue::Known(map.get(name).cloned().unwrap_or_default())
+        }
+        AbstractValue::Known(_) => AbstractValue::NULL,
+        _ => AbstractValue::Unknown,
     }
 }
 
-pub(super) fn answer(it: Option<bool>) -> Abs {
-    it.map_or(Abs::Unknown, Abs::truth)
+pub(super) fn answer(it: Option<bool>) -> AbstractValue {
+    it.map_or(AbstractValue::Unknown, AbstractValue::truth)
 }
 
-pub(super) fn swapped([a, b]: [Abs; 2]) -> [Abs; 2] {
+pub(super) fn swap_pair([a, b]: [AbstractValue; 2]) -> [AbstractValue; 2] {
     [b, a]
 }
 
-fn is_blank(value: &Abs) -> Option<bool> {
+fn is_blank(value: &AbstractValue) -> Option<bool> {
     match value {
-        Abs::Known(it) => Some(it.is_blank()),
-        Abs::People(bits) => Some(*bits == 0),
-        Abs::Blank => Some(true),
-        Abs::There | Abs::AtLeast(_) | Abs::Person(_) | Abs::Someone => Some(false),
-        Abs::NotNull | Abs::Unknown => None,
+        AbstractValue::Known(it) => Some(it.is_blank()),
+        AbstractValue::People(bits) => Some(*bits == 0),
+        AbstractValue::Blank => Some(true),
+        AbstractValue::There
+        | AbstractValue::AtLeast(_)
+        | AbstractValue::Person(_)
+        | AbstractValue::Someone => Some(false),
+        AbstractValue::NotNull | AbstractValue::Unknown => None,
     }
 }
 
-fn is_null(value: &Abs) -> Option<bool> {
+fn is_null(value: &AbstractValue) -> Option<bool> {
     match value {
-        Abs::Known(it) => Some(it.is_null()),
-        Abs::Unknown => None,
+        AbstractValue::Known(it) => Some(it.is_null()),
+        AbstractValue::Unknown => None,
         _ => Some(false),
     }
 }
 
-pub(super) fn join(a: Abs, b: Abs) -> Abs {
+pub(super) fn join(a: AbstractValue, b: AbstractValue) -> AbstractValue {
     if a == b {
         return a;
     }
     match (is_blank(&a), is_blank(&b)) {
-        (Some(false), Some(false)) => Abs::There,
-        _ if is_null(&a) == Some(false) && is_null(&b) == Some(false) => Abs::NotNull,
-        _ => Abs::Unknown,
+        (Some(false), Some(false)) => AbstractValue::There,
+        _ if is_null(&a) == Some(false) && is_null(&b) == Some(false) => AbstractValue::NotNull,
+        _ => AbstractValue::Unknown,
     }
 }
 
-pub(super) fn equal([a, b]: &[Abs; 2]) -> Option<bool> {
-    if let (Abs::Known(a), Abs::Known(b)) = (a, b) {
+pub(super) fn equal([a, b]: &[AbstractValue; 2]) -> Option<bool> {
+    if let (AbstractValue::Known(a), AbstractValue::Known(b)) = (a, b) {
         return Some(match (a.as_float(), b.as_float()) {
             (Some(a), Some(b)) => a == b,
             _ => a == b,
@@ -61,8 +66,9 @@ pub(super) fn equal([a, b]: &[Abs; 2]) -> Option<bool> {
         return Some(false);
     }
     match (a, b) {
-        (Abs::Person(a), Abs::Person(b)) => return Some(a == b),
-        (Abs::Person(_), Abs::Someone) | (Abs::Someone, Abs::Person(_)) => return Some(false),
+        (AbstractValue::Person(a), AbstractValue::Person(b)) => return Some(a == b),
+        (AbstractValue::Person(_), AbstractValue::Someone)
+        | (AbstractValue::Someone, AbstractValue::Person(_)) => return Some(false),
         _ => {}
     }
     if is_blank(a).zip(is_blank(b)).is_some_and(|(a, b)| a != b) {
@@ -73,15 +79,15 @@ pub(super) fn equal([a, b]: &[Abs; 2]) -> Option<bool> {
 }
 
 /// The numbers it may be.
-fn range(value: &Abs) -> Option<(f64, f64)> {
+fn range(value: &AbstractValue) -> Option<(f64, f64)> {
     match value {
-        Abs::Known(it) => it.as_float().map(|it| (it, it)),
-        Abs::AtLeast(it) => Some((*it as f64, f64::INFINITY)),
+        AbstractValue::Known(it) => it.as_float().map(|it| (it, it)),
+        AbstractValue::AtLeast(it) => Some((*it as f64, f64::INFINITY)),
         _ => None,
     }
 }
 
-pub(super) fn less([a, b]: &[Abs; 2]) -> Option<bool> {
+pub(super) fn less([a, b]: &[AbstractValue; 2]) -> Option<bool> {
     let ((low, high), (from, to)) = (range(a)?, range(b)?);
     if high < from {
         Some(true)
@@ -93,57 +99,57 @@ pub(super) fn less([a, b]: &[Abs; 2]) -> Option<bool> {
 }
 
 /// A whole number within these bounds.
-fn number(low: f64, high: f64) -> Abs {
+fn number(low: f64, high: f64) -> AbstractValue {
     if low == high && low.fract() == 0.0 {
-        Abs::Known(Value::Int(low as i64))
+        AbstractValue::Known(Value::Int(low as i64))
     } else if low >= 0.0 && low.is_finite() {
-        Abs::AtLeast(low as i64)
+        AbstractValue::AtLeast(low as i64)
     } else {
-        Abs::There
+        AbstractValue::There
     }
 }
 
-pub(super) fn plus([a, b]: [Abs; 2]) -> Abs {
+pub(super) fn plus([a, b]: [AbstractValue; 2]) -> AbstractValue {
     if let (Some((low, high)), Some((from, to))) = (range(&a), range(&b)) {
         return number(low + from, high + to);
     }
     if let (Some(a), Some(b)) = (crowd(&a), crowd(&b)) {
-        return Abs::People(a | b);
+        return AbstractValue::People(a | b);
     }
     match (is_blank(&a), is_blank(&b)) {
-        (Some(false), _) | (_, Some(false)) => Abs::There,
-        _ => Abs::NotNull,
+        (Some(false), _) | (_, Some(false)) => AbstractValue::There,
+        _ => AbstractValue::NotNull,
     }
 }
 
-pub(super) fn minus([a, b]: &[Abs; 2]) -> Abs {
+pub(super) fn minus([a, b]: &[AbstractValue; 2]) -> AbstractValue {
     match (range(a), range(b)) {
         (Some((low, high)), Some((from, to))) => number(low - to, high - from),
-        _ => Abs::There,
+        _ => AbstractValue::There,
     }
 }
 
 /// The people in a list of ids.
-fn crowd(value: &Abs) -> Option<u8> {
+fn crowd(value: &AbstractValue) -> Option<u8> {
     match value {
-        Abs::People(bits) => Some(*bits),
-        Abs::Known(Value::List(list)) if list.is_empty() => Some(0),
+        AbstractValue::People(bits) => Some(*bits),
+        AbstractValue::Known(Value::List(list)) if list.is_empty() => Some(0),
         _ => None,
     }
 }
 
-fn bit(value: &Abs) -> Option<u8> {
+fn bit(value: &AbstractValue) -> Option<u8> {
     match value {
-        Abs::Person(it) => Some(*it),
-        Abs::Someone => Some(4),
+        AbstractValue::Person(it) => Some(*it),
+        AbstractValue::Someone => Some(4),
         _ => None,
     }
 }
 
-pub(super) fn within([item, range]: &[Abs; 2]) -> Option<bool> {
+pub(super) fn within([item, range]: &[AbstractValue; 2]) -> Option<bool> {
     match range {
-        Abs::Known(Value::List(list)) => {
-            let answers = list.iter().map(|it| equal(&[item.clone(), Abs::Known(it.clone())]));
+        AbstractValue::Known(Value::List(list)) => {
+            let answers = list.iter().map(|it| equal(&[item.clone(), AbstractValue::Known(it.clone())]));
             let answers: Vec<Option<bool>> = answers.collect();
             if answers.contains(&Some(true)) {
                 Some(true)
@@ -151,7 +157,7 @@ pub(super) fn within([item, range]: &[Abs; 2]) -> Option<bool> {
                 answers.iter().all(|it| *it == Some(false)).then_some(false)
             }
         }
-        Abs::People(bits) => {
+        AbstractValue::People(bits) => {
             let bit = bit(item)?;
             match bits & bit {
                 0 => Some(false),
@@ -163,50 +169,54 @@ pub(super) fn within([item, range]: &[Abs; 2]) -> Option<bool> {
     }
 }
 
-pub(super) fn list(items: Vec<Abs>) -> Abs {
-    let known: Option<Vec<Value>> =
-        items.iter().map(|it| if let Abs::Known(value) = it { Some(value.clone()) } else { None }).collect();
+pub(super) fn list(items: Vec<AbstractValue>) -> AbstractValue {
+    let known: Option<Vec<Value>> = items
+        .iter()
+        .map(|it| if let AbstractValue::Known(value) = it { Some(value.clone()) } else { None })
+        .collect();
     if let Some(known) = known {
-        return Abs::Known(Value::list(known));
+        return AbstractValue::Known(Value::list(known));
     }
     let bits: Option<Vec<u8>> = items.iter().map(bit).collect();
-    bits.map_or(Abs::There, |it| Abs::People(it.into_iter().fold(0, |all, it| all | it)))
+    bits.map_or(AbstractValue::There, |it| AbstractValue::People(it.into_iter().fold(0, |all, it| all | it)))
 }
 
-pub(super) fn call(name: &str, arguments: &[Abs]) -> Abs {
+pub(super) fn call(name: &str, arguments: &[AbstractValue]) -> AbstractValue {
     match (name, arguments) {
         ("Size", [of]) => match of {
-            Abs::Known(Value::List(it)) => Abs::Known(Value::Int(it.len() as i64)),
-            Abs::Known(Value::Map(it)) => Abs::Known(Value::Int(it.len() as i64)),
-            Abs::People(bits) if bits & 4 == 0 => Abs::Known(Value::Int(i64::from(bits.count_ones()))),
-            Abs::People(bits) => Abs::AtLeast(i64::from(bits.count_ones())),
-            Abs::There => Abs::AtLeast(1),
-            _ => Abs::AtLeast(0),
+            AbstractValue::Known(Value::List(it)) => AbstractValue::Known(Value::Int(it.len() as i64)),
+            AbstractValue::Known(Value::Map(it)) => AbstractValue::Known(Value::Int(it.len() as i64)),
+            AbstractValue::People(bits) if bits & 4 == 0 => {
+                AbstractValue::Known(Value::Int(i64::from(bits.count_ones())))
+            }
+            AbstractValue::People(bits) => AbstractValue::AtLeast(i64::from(bits.count_ones())),
+            AbstractValue::There => AbstractValue::AtLeast(1),
+            _ => AbstractValue::AtLeast(0),
         },
         ("Min", [a, b]) => match (range(a), range(b)) {
             (Some((low, high)), Some((from, to))) => number(low.min(from), high.min(to)),
-            _ => Abs::There,
+            _ => AbstractValue::There,
         },
         ("Max", [a, b]) => match (range(a), range(b)) {
             (Some((low, high)), Some((from, to))) => number(low.max(from), high.max(to)),
-            _ => Abs::There,
+            _ => AbstractValue::There,
         },
         ("Add" | "Append", [of, item]) => match (crowd(of), bit(item)) {
-            (Some(bits), Some(bit)) => Abs::People(bits | bit),
-            _ => Abs::There,
+            (Some(bits), Some(bit)) => AbstractValue::People(bits | bit),
+            _ => AbstractValue::There,
         },
         ("Remove", [of, item]) => match (crowd(of), item) {
-            (Some(bits), Abs::Person(it)) => Abs::People(bits & !it),
-            _ => Abs::NotNull,
+            (Some(bits), AbstractValue::Person(it)) => AbstractValue::People(bits & !it),
+            _ => AbstractValue::NotNull,
         },
         ("First" | "Last", [of]) => match crowd(of) {
-            Some(it @ (1 | 2)) => Abs::Person(it),
-            Some(4) => Abs::Someone,
-            Some(it) if it != 0 => Abs::There,
-            _ => Abs::Unknown,
+            Some(it @ (1 | 2)) => AbstractValue::Person(it),
+            Some(4) => AbstractValue::Someone,
+            Some(it) if it != 0 => AbstractValue::There,
+            _ => AbstractValue::Unknown,
         },
-        ("Split" | "Unique" | "Slice" | "String" | "Join" | "Trim", _) => Abs::NotNull,
-        ("Duration" | "Timestamp" | "Pair" | "Digest", _) => Abs::There,
-        _ => Abs::Unknown,
+        ("Split" | "Unique" | "Slice" | "String" | "Join" | "Trim", _) => AbstractValue::NotNull,
+        ("Duration" | "Timestamp" | "Pair" | "Digest", _) => AbstractValue::There,
+        _ => AbstractValue::Unknown,
     }
 }

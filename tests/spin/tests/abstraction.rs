@@ -21,7 +21,7 @@ use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Pack, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Problems;
-use trackside_spin::{Abstract, AbstractModel, Size, abstractions, coarsest};
+use trackside_spin::{AbstractModel, ModelSize, SearchModel, abstractions, coarsest};
 use trackside_study::explore::promise::Promises;
 use trackside_study::explore::search::{Model, SearchBound, Watch, search};
 use trackside_study::explore::stage::default_stage;
@@ -41,7 +41,7 @@ fn models(pack: &Pack) -> BTreeMap<Name, Vec<AbstractModel>> {
         it
     };
     // A little smaller than by default: these tests are not optimised.
-    let size = Size { worlds: 3_000, moves: 300 };
+    let size = ModelSize { worlds: 3_000, moves: 300 };
     let all = pack
         .lifecycles
         .iter()
@@ -51,7 +51,7 @@ fn models(pack: &Pack) -> BTreeMap<Name, Vec<AbstractModel>> {
 
 /// Every world of a model, found in the plainest way there is.
 fn worlds(model: &AbstractModel) -> BTreeSet<Vec<u8>> {
-    let explored = Abstract::new(model, false);
+    let explored = SearchModel::new(model, false);
     let mut open = explored.starts();
     let mut all: BTreeSet<Vec<u8>> = open.iter().cloned().collect();
     while let Some(world) = open.pop() {
@@ -96,8 +96,8 @@ fn every_edge_that_a_scenario_takes_is_there() {
 /// A model and all of its worlds.
 type Explored = (AbstractModel, BTreeSet<Vec<u8>>);
 
-/// Holds every world of the law against the models.
-struct Held {
+/// Compares every world of the law with the models.
+struct AbstractionCheck {
     law: Arc<Law>,
     models: BTreeMap<Name, Vec<Explored>>,
     people: [String; 2],
@@ -105,7 +105,7 @@ struct Held {
     wrong: std::sync::Mutex<BTreeSet<String>>,
 }
 
-impl Held {
+impl AbstractionCheck {
     /// Whether an entity has its own settings: the models know only the defaults.
     fn own_settings(&self, entity: &Entity) -> bool {
         let Some(life) = self.law.newest(&entity.key.lifecycle) else { return false };
@@ -136,7 +136,7 @@ impl Held {
                 continue;
             }
             for (model, worlds) in self.models.get(&entity.key.lifecycle).into_iter().flatten() {
-                let seen = model.seen(entity, people);
+                let seen = model.abstract_values(entity, people);
                 self.looked_at.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 if !worlds.contains(&seen) {
                     let told = model.variables.iter().zip(&seen);
@@ -151,7 +151,7 @@ impl Held {
     }
 }
 
-impl Watch<StageModel<'_>> for Held {
+impl Watch<StageModel<'_>> for AbstractionCheck {
     fn start(&self, scene: &WorldState) -> Vec<u32> {
         self.world(scene);
         Vec::new()
@@ -187,7 +187,7 @@ fn every_world_of_the_law_is_a_world_of_the_models() {
         let promises = Promises::of(&law, &pack);
         let agents: Vec<String> = stage.actors.iter().map(|it| it.id.to_string()).collect();
         let play = StageModel::new(&stage, &promises, Reduce::Cone);
-        let held = Held {
+        let held = AbstractionCheck {
             law: law.clone(),
             models,
             people: [agents[0].clone(), agents[agents.len() - 1].clone()],

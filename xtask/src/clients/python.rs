@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::openapi::{Body, Document, Form, Kind, Member, Named, Operation, Parameter, Place};
-use crate::words::{snake, wrapped};
+use crate::openapi::{
+    ApiBody, ApiOperation, Document, Kind, NamedType, Parameter, ParameterPlace, ResponseForm, TypeMember,
+};
+use crate::words::{snake_case, wrap_lines};
 
 const HEAD: &str = "\
 # Made from the OpenAPI document by `cargo xtask clients`. Do not edit: change the routes, and make it again.
@@ -38,7 +40,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// The whole file.
-pub fn written(document: &Document) -> String {
+pub fn render(document: &Document) -> String {
     let mut out = HEAD.to_owned();
     for (name, named) in &document.types {
         dictionary(&mut out, name, named);
@@ -51,7 +53,7 @@ pub fn written(document: &Document) -> String {
     out
 }
 
-fn dictionary(out: &mut String, name: &str, named: &Named) {
+fn dictionary(out: &mut String, name: &str, named: &NamedType) {
     // Names that are words of the language can only be written as text.
     if named.members.iter().any(|it| RESERVED.contains(&it.name.as_str())) {
         let _ = writeln!(out, "\n\n# {}\n{name} = TypedDict(\n    \"{name}\",\n    {{", named.about);
@@ -76,7 +78,7 @@ fn dictionary(out: &mut String, name: &str, named: &Named) {
     }
 }
 
-fn member_kind(member: &Member) -> String {
+fn member_kind(member: &TypeMember) -> String {
     match member.required {
         true => kind(&member.kind),
         false => format!("NotRequired[{}]", kind(&member.kind)),
@@ -85,19 +87,19 @@ fn member_kind(member: &Member) -> String {
 
 /// The parameters of a method beside the path.
 #[derive(Clone)]
-struct Taken {
+struct MethodParameter {
     name: String,
     kind: String,
     required: bool,
 }
 
-fn method(out: &mut String, document: &Document, operation: &Operation) {
+fn method(out: &mut String, document: &Document, operation: &ApiOperation) {
     let (call, answer) = call(operation);
-    let body = sent(document, operation);
+    let body = method_body(document, operation);
     signature(out, operation, &body, &answer);
     docstring(out, "        ", &operation.about);
     let mut asked = vec![format!("\"{}\"", operation.method), path(operation)];
-    for (place, name) in [(Place::Query, "query"), (Place::Header, "headers")] {
+    for (place, name) in [(ParameterPlace::Query, "query"), (ParameterPlace::Header, "headers")] {
         let some: Vec<String> = operation.options().filter(|it| it.place == place).map(pair).collect();
         if !some.is_empty() {
             asked.push(format!("{name}=given({{{}}})", some.join(", ")));
@@ -108,7 +110,7 @@ fn method(out: &mut String, document: &Document, operation: &Operation) {
         asked.push("key=self._key(idempotency_key)".to_owned());
     }
     // JSON answers are untyped: the response gets its type before it is returned.
-    let typed = matches!(operation.answer.form, Form::Json(_));
+    let typed = matches!(operation.answer.form, ResponseForm::Json(_));
     let begin = if typed { format!("response: {answer} = ") } else { "return ".to_owned() };
     let line = format!("        {begin}self.{call}({})", asked.join(", "));
     if line.len() <= WIDTH {
@@ -122,14 +124,14 @@ fn method(out: &mut String, document: &Document, operation: &Operation) {
     }
 }
 
-fn signature(out: &mut String, operation: &Operation, body: &Sent, answer: &str) {
-    let options = operation.options().map(|it| Taken {
+fn signature(out: &mut String, operation: &ApiOperation, body: &MethodBody, answer: &str) {
+    let options = operation.options().map(|it| MethodParameter {
         name: safe(&it.name),
         kind: argument(&it.kind),
         required: it.required && !matches!(it.kind, Kind::Map(_)),
     });
-    let key = Taken { name: "idempotency_key".to_owned(), kind: "str".to_owned(), required: false };
-    let named: Vec<Taken> =
+    let key = MethodParameter { name: "idempotency_key".to_owned(), kind: "str".to_owned(), required: false };
+    let named: Vec<MethodParameter> =
         body.takes.iter().cloned().chain(options).chain(operation.keyed.then_some(key)).collect();
     let mut takes = vec!["self".to_owned()];
     takes.extend(operation.path_parameters().map(|it| format!("{}: {}", safe(&it.name), kind(&it.kind))));
@@ -137,7 +139,8 @@ fn signature(out: &mut String, operation: &Operation, body: &Sent, answer: &str)
     if !named.is_empty() {
         takes.push("*".to_owned());
     }
-    let (needed, free): (Vec<&Taken>, Vec<&Taken>) = named.iter().partition(|it| it.required);
+    let (needed, free): (Vec<&MethodParameter>, Vec<&MethodParameter>) =
+        named.iter().partition(|it| it.required);
     takes.extend(needed.iter().map(|it| format!("{}: {}", it.name, it.kind)));
     takes.extend(free.iter().map(|it| format!("{}: {} | None = None", it.name, it.kind)));
     let name = safe(&operation.id);
@@ -152,20 +155,20 @@ fn signature(out: &mut String, operation: &Operation, body: &Sent, answer: &str)
 
 /// A body as a method takes it.
 #[derive(Default)]
-struct Sent {
+struct MethodBody {
     /// The argument after the path.
     first: Option<String>,
     /// Its members, each by its name.
-    takes: Vec<Taken>,
+    takes: Vec<MethodParameter>,
     written: Option<String>,
 }
 
-fn sent(document: &Document, operation: &Operation) -> Sent {
-    let Some(Body { kind: of, required }) = &operation.body else { return Sent::default() };
+fn method_body(document: &Document, operation: &ApiOperation) -> MethodBody {
+    let Some(ApiBody { kind: of, required }) = &operation.body else { return MethodBody::default() };
     let members = match of {
         Kind::Bytes => {
             let (first, written) = (Some("content: bytes".to_owned()), Some("content=content".to_owned()));
-            return Sent { first, written, ..Sent::default() };
+            return MethodBody { first, written, ..MethodBody::default() };
         }
         Kind::Named(name) => document.types.get(name).map(|it| it.members.as_slice()).unwrap_or_default(),
         _ => &[],
@@ -174,9 +177,9 @@ fn sent(document: &Document, operation: &Operation) -> Sent {
     if members.is_empty() || members.iter().any(|it| taken(&safe(&it.name))) {
         let none = if *required { "" } else { " | None = None" };
         let first = Some(format!("body: {}{none}", argument(of)));
-        return Sent { first, written: Some("json=body".to_owned()), ..Sent::default() };
+        return MethodBody { first, written: Some("json=body".to_owned()), ..MethodBody::default() };
     }
-    let takes = members.iter().map(|it| Taken {
+    let takes = members.iter().map(|it| MethodParameter {
         name: safe(&it.name),
         kind: argument(match &it.kind {
             Kind::Maybe(of) => of,
@@ -187,19 +190,19 @@ fn sent(document: &Document, operation: &Operation) -> Sent {
     let pairs: Vec<String> =
         members.iter().map(|it| format!("\"{}\": {}", it.name, safe(&it.name))).collect();
     let written = Some(format!("json=given({{{}}})", pairs.join(", ")));
-    Sent { first: None, takes: takes.collect(), written }
+    MethodBody { first: None, takes: takes.collect(), written }
 }
 
 /// The request and the type of its response.
-fn call(operation: &Operation) -> (&'static str, String) {
+fn call(operation: &ApiOperation) -> (&'static str, String) {
     let empty = if operation.answer.empty { " | None" } else { "" };
     match &operation.answer.form {
-        Form::Nothing => ("_nothing", "None".to_owned()),
-        Form::Json(of) => ("_json", format!("{}{empty}", kind(of))),
-        Form::Text => ("_text", "str".to_owned()),
-        Form::Bytes => ("_bytes", "bytes".to_owned()),
-        Form::Lines => ("_lines", "Iterator[dict[str, Any]]".to_owned()),
-        Form::Events => ("_events", "Iterator[JournalEntry]".to_owned()),
+        ResponseForm::Nothing => ("_nothing", "None".to_owned()),
+        ResponseForm::Json(of) => ("_json", format!("{}{empty}", kind(of))),
+        ResponseForm::Text => ("_text", "str".to_owned()),
+        ResponseForm::Bytes => ("_bytes", "bytes".to_owned()),
+        ResponseForm::Lines => ("_lines", "Iterator[dict[str, Any]]".to_owned()),
+        ResponseForm::Events => ("_events", "Iterator[JournalEntry]".to_owned()),
     }
 }
 
@@ -212,7 +215,7 @@ fn pair(parameter: &Parameter) -> String {
 }
 
 /// The path with its parameters filled in.
-fn path(operation: &Operation) -> String {
+fn path(operation: &ApiOperation) -> String {
     let mut path = operation.path.clone();
     let mut filled = false;
     for it in operation.path_parameters() {
@@ -224,7 +227,7 @@ fn path(operation: &Operation) -> String {
 
 /// A name that the language allows.
 fn safe(name: &str) -> String {
-    let name = snake(name);
+    let name = snake_case(name);
     if RESERVED.contains(&name.as_str()) { name + "_" } else { name }
 }
 
@@ -257,7 +260,7 @@ fn argument(it: &Kind) -> String {
 }
 
 fn docstring(out: &mut String, indent: &str, text: &str) {
-    let lines = wrapped(&text.replace('\\', "\\\\"), 105);
+    let lines = wrap_lines(&text.replace('\\', "\\\\"), 105);
     match lines.as_slice() {
         [] => {}
         [one] => {
@@ -271,7 +274,7 @@ fn docstring(out: &mut String, indent: &str, text: &str) {
 }
 
 fn comment(out: &mut String, indent: &str, text: &str) {
-    for line in wrapped(text, 105) {
+    for line in wrap_lines(text, 105) {
         let _ = writeln!(out, "{indent}# {line}");
     }
 }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::openapi::{Body, Document, Form, Kind, Named, Operation, Parameter, Place};
-use crate::words::{camel, wrapped};
+use crate::openapi::{
+    ApiBody, ApiOperation, Document, Kind, NamedType, Parameter, ParameterPlace, ResponseForm,
+};
+use crate::words::{camel_case, wrap_lines};
 
 const HEAD: &str = "\
 // Made from the OpenAPI document by `cargo xtask clients`. Do not edit: change the routes, and make it again.
@@ -19,7 +21,7 @@ export interface Page<T> {
 ";
 
 /// The whole file.
-pub fn written(document: &Document) -> String {
+pub fn render(document: &Document) -> String {
     let mut out = HEAD.to_owned();
     for (name, named) in &document.types {
         interface(&mut out, name, named);
@@ -35,7 +37,7 @@ pub fn written(document: &Document) -> String {
     out
 }
 
-fn interface(out: &mut String, name: &str, named: &Named) {
+fn interface(out: &mut String, name: &str, named: &NamedType) {
     out.push('\n');
     about(out, "", &named.about);
     let _ = writeln!(out, "export interface {name} {{");
@@ -47,11 +49,13 @@ fn interface(out: &mut String, name: &str, named: &Named) {
     out.push_str("}\n");
 }
 
-fn method(out: &mut String, operation: &Operation) {
+fn method(out: &mut String, operation: &ApiOperation) {
     about(out, "  ", &operation.about);
-    let mut takes: Vec<String> =
-        operation.path_parameters().map(|it| format!("{}: {}", camel(&it.name), kind(&it.kind))).collect();
-    let bytes = matches!(&operation.body, Some(Body { kind: Kind::Bytes, .. }));
+    let mut takes: Vec<String> = operation
+        .path_parameters()
+        .map(|it| format!("{}: {}", camel_case(&it.name), kind(&it.kind)))
+        .collect();
+    let bytes = matches!(&operation.body, Some(ApiBody { kind: Kind::Bytes, .. }));
     if let Some(body) = &operation.body {
         let filled = if body.required { "" } else { " = {}" };
         takes.push(format!("body: {}{filled}", kind(&body.kind)));
@@ -59,19 +63,23 @@ fn method(out: &mut String, operation: &Operation) {
     let must = operation.options().any(|it| it.required && !matches!(it.kind, Kind::Map(_)));
     takes.push(format!("options: {}{}", options(operation), if must { "" } else { " = {}" }));
     let (call, answer) = call(operation);
-    let line = format!("  {}({}): {answer} {{", camel(&operation.id), takes.join(", "));
+    let line = format!("  {}({}): {answer} {{", camel_case(&operation.id), takes.join(", "));
     if line.len() <= 120 {
         let _ = writeln!(out, "{line}");
     } else {
-        let _ =
-            writeln!(out, "  {}(\n    {},\n  ): {answer} {{", camel(&operation.id), takes.join(",\n    "));
+        let _ = writeln!(
+            out,
+            "  {}(\n    {},\n  ): {answer} {{",
+            camel_case(&operation.id),
+            takes.join(",\n    ")
+        );
     }
     let sent = match (&operation.body, bytes) {
         (None, _) => "undefined",
         (Some(_), false) => "{ json: body }",
         (Some(_), true) => "{ bytes: body }",
     };
-    let asked = |place: Place| {
+    let asked = |place: ParameterPlace| {
         let some: Vec<String> = operation.options().filter(|it| it.place == place).map(pair).collect();
         if some.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", some.join(", ")) }
     };
@@ -80,35 +88,37 @@ fn method(out: &mut String, operation: &Operation) {
         out,
         "    return this.{call}({{\n      method: '{}',\n      path: {path},\n      query: {},\n      headers: {},\n      body: {sent},\n      keyed: {},\n      options,\n    }});\n  }}",
         operation.method,
-        asked(Place::Query),
-        asked(Place::Header),
+        asked(ParameterPlace::Query),
+        asked(ParameterPlace::Header),
         operation.keyed,
     );
 }
 
 /// The request and the type of its response.
-fn call(operation: &Operation) -> (String, String) {
+fn call(operation: &ApiOperation) -> (String, String) {
     let empty = if operation.answer.empty { " | undefined" } else { "" };
     match &operation.answer.form {
-        Form::Nothing => ("forNothing".to_owned(), "Promise<void>".to_owned()),
-        Form::Json(of) => {
+        ResponseForm::Nothing => ("forNothing".to_owned(), "Promise<void>".to_owned()),
+        ResponseForm::Json(of) => {
             let of = format!("{}{empty}", kind(of));
             (format!("forJson<{of}>"), format!("Promise<{of}>"))
         }
-        Form::Text => ("forText".to_owned(), "Promise<string>".to_owned()),
-        Form::Bytes => ("forBytes".to_owned(), "Promise<Uint8Array>".to_owned()),
-        Form::Lines => ("forLines".to_owned(), "AsyncGenerator<{ [name: string]: Json }>".to_owned()),
-        Form::Events => ("forEvents<JournalEntry>".to_owned(), "AsyncGenerator<JournalEntry>".to_owned()),
+        ResponseForm::Text => ("forText".to_owned(), "Promise<string>".to_owned()),
+        ResponseForm::Bytes => ("forBytes".to_owned(), "Promise<Uint8Array>".to_owned()),
+        ResponseForm::Lines => ("forLines".to_owned(), "AsyncGenerator<{ [name: string]: Json }>".to_owned()),
+        ResponseForm::Events => {
+            ("forEvents<JournalEntry>".to_owned(), "AsyncGenerator<JournalEntry>".to_owned())
+        }
     }
 }
 
-fn options(operation: &Operation) -> String {
+fn options(operation: &ApiOperation) -> String {
     let some: Vec<String> = operation
         .options()
         .map(|it| {
             format!(
                 "{}{}: {}",
-                camel(&it.name),
+                camel_case(&it.name),
                 if it.required && !matches!(it.kind, Kind::Map(_)) { "" } else { "?" },
                 kind(&it.kind)
             )
@@ -121,16 +131,16 @@ fn options(operation: &Operation) -> String {
 /// A name and its type; a type without a name is written inline.
 fn pair(parameter: &Parameter) -> String {
     if matches!(parameter.kind, Kind::Map(_)) {
-        return format!("...options.{}", camel(&parameter.name));
+        return format!("...options.{}", camel_case(&parameter.name));
     }
-    format!("{}: options.{}", property(&parameter.name), camel(&parameter.name))
+    format!("{}: options.{}", property(&parameter.name), camel_case(&parameter.name))
 }
 
 /// The path with its parameters filled in.
-fn path(operation: &Operation) -> String {
+fn path(operation: &ApiOperation) -> String {
     let mut path = operation.path.clone();
     for it in operation.path_parameters() {
-        let put = format!("${{encodeURIComponent({})}}", camel(&it.name));
+        let put = format!("${{encodeURIComponent({})}}", camel_case(&it.name));
         path = path.replace(&format!("{{{}}}", it.name), &put);
     }
     format!("`{path}`")
@@ -162,7 +172,7 @@ fn kind(it: &Kind) -> String {
 
 fn about(out: &mut String, indent: &str, text: &str) {
     let text = text.replace("*/", "* /");
-    let lines = wrapped(&text, 110);
+    let lines = wrap_lines(&text, 110);
     match lines.as_slice() {
         [] => {}
         [one] => {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::Finding;
+use super::TidyFinding;
 use crate::tree::Tree;
 
 /// A package of ours and the packages of ours it may use. A crate that is not here may not exist.
@@ -90,10 +90,12 @@ const PURE: &[(&str, &[&str])] = &[
     ("trackside-protocol", &["serde", "serde_json", "thiserror", "ureq", "utoipa"]),
 ];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     match metadata(tree) {
         Ok(metadata) => compare(&metadata),
-        Err(error) => vec![Finding::new("Cargo.toml", 0, format!("cargo metadata did not answer: {error}"))],
+        Err(error) => {
+            vec![TidyFinding::new("Cargo.toml", 0, format!("cargo metadata did not answer: {error}"))]
+        }
     }
 }
 
@@ -111,7 +113,7 @@ fn metadata(tree: &Tree) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
 }
 
-fn compare(metadata: &Value) -> Vec<Finding> {
+fn compare(metadata: &Value) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     let list =
         |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -125,7 +127,7 @@ fn compare(metadata: &Value) -> Vec<Finding> {
             let what = format!(
                 "the crate is not in the table of xtask/src/tidy/arrows.rs: give `{name}` its arrows there"
             );
-            findings.push(Finding::new(name, 0, what));
+            findings.push(TidyFinding::new(name, 0, what));
             continue;
         };
         let pure = PURE.iter().find(|(it, _)| *it == name).map(|(_, allowed)| *allowed);
@@ -135,7 +137,7 @@ fn compare(metadata: &Value) -> Vec<Finding> {
             if ours.contains(&used) {
                 let by_tests = for_tests && FOR_TESTS.contains(&used.as_str());
                 if !by_tests && !allowed.contains(&used.as_str()) {
-                    findings.push(Finding::new(
+                    findings.push(TidyFinding::new(
                         &name,
                         0,
                         format!("may not use `{used}`: no arrow leads there"),
@@ -147,7 +149,7 @@ fn compare(metadata: &Value) -> Vec<Finding> {
             {
                 let what =
                     format!("may not use the crate `{used}`: it is not on the list of the pure crates");
-                findings.push(Finding::new(&name, 0, what));
+                findings.push(TidyFinding::new(&name, 0, what));
             }
         }
     }
@@ -189,7 +191,7 @@ mod tests {
             { "name": "trackside-engine", "dependencies": [ { "name": "trackside-lifecycle", "kind": null } ] },
             { "name": "trackside-goodies", "dependencies": [] },
         ] });
-        let said: Vec<String> = compare(&planted).iter().map(Finding::to_string).collect();
+        let said: Vec<String> = compare(&planted).iter().map(TidyFinding::to_string).collect();
         assert_eq!(said.len(), 3, "{said:?}");
         assert!(said.iter().any(|it| it.contains("may not use `trackside-engine`")), "{said:?}");
         assert!(said.iter().any(|it| it.contains("may not use the crate `tokio`")), "{said:?}");

@@ -1,26 +1,26 @@
 //! Every link in a document leads to a file and a heading that are there.
 
-use super::Finding;
+use super::TidyFinding;
 use crate::tree::Tree;
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files("", ".md") {
         for (link, line) in links(text) {
-            if let Some(what) = broken(tree, path, &link) {
-                findings.push(Finding::new(path, line, what));
+            if let Some(what) = link_error(tree, path, &link) {
+                findings.push(TidyFinding::new(path, line, what));
             }
         }
     }
     findings
 }
 
-fn broken(tree: &Tree, from: &str, link: &str) -> Option<String> {
+fn link_error(tree: &Tree, from: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;
     }
     let (file, heading) = link.split_once('#').map_or((link, None), |(file, heading)| (file, Some(heading)));
-    let target = if file.is_empty() { from.to_owned() } else { beside(from, file) };
+    let target = if file.is_empty() { from.to_owned() } else { resolve_relative(from, file) };
     if !tree.exists(&target) {
         return Some(format!("the link to {link} leads nowhere"));
     }
@@ -30,7 +30,7 @@ fn broken(tree: &Tree, from: &str, link: &str) -> Option<String> {
 }
 
 /// A relative path, seen from the folder of the document.
-fn beside(from: &str, file: &str) -> String {
+fn resolve_relative(from: &str, file: &str) -> String {
     let mut parts: Vec<&str> = if file.starts_with('/') { Vec::new() } else { from.split('/').collect() };
     parts.pop();
     for part in file.split('/') {
@@ -115,7 +115,7 @@ mod tests {
             ("docs/other.md", "## A `heading`\n"),
             ("crates/a/src/lib.rs", ""),
         ]);
-        let found: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
+        let found: Vec<String> = check(&tree).iter().map(TidyFinding::to_string).collect();
         assert_eq!(
             found,
             [

@@ -1,6 +1,6 @@
 //! Every crate inherits the lints of the workspace, so `unsafe` is forbidden in all of them but one.
 
-use super::Finding;
+use super::TidyFinding;
 use crate::tree::Tree;
 
 /// The crate that may use `unsafe`: a file layer of SQLite, which is a C interface, used by tests only. A
@@ -9,7 +9,7 @@ const UNSAFE: &str = "testkit/powercut/Cargo.toml";
 /// Lints that one sets its own way.
 const OWN: &str = "unsafe_code";
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     let wanted = section(tree, "Cargo.toml", "[workspace.lints.");
     for (path, text) in tree.files("", "/Cargo.toml").filter(|(path, _)| !path.starts_with("fuzz/")) {
@@ -17,15 +17,15 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             let listed = section(tree, path, "[lints.");
             for lint in wanted.iter().filter(|it| !it.starts_with(OWN) && !listed.contains(it)) {
                 let what = format!("the lints of the workspace have `{lint}`: list it here too");
-                findings.push(Finding::new(path, 0, what));
+                findings.push(TidyFinding::new(path, 0, what));
             }
             if !listed.contains(&"unsafe_code = \"deny\"") {
                 let what = "`unsafe_code` must be denied, and allowed again only where C is spoken to";
-                findings.push(Finding::new(path, 0, what));
+                findings.push(TidyFinding::new(path, 0, what));
             }
         } else if !text.contains("[lints]\nworkspace = true") {
             let what = "the crate has lints of its own: add `[lints]` with `workspace = true`";
-            findings.push(Finding::new(path, 0, what));
+            findings.push(TidyFinding::new(path, 0, what));
         }
     }
     findings
@@ -67,7 +67,7 @@ mod tests {
             ("fuzz/Cargo.toml", ""),
             (UNSAFE, own),
         ]);
-        let found: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
+        let found: Vec<String> = check(&tree).iter().map(TidyFinding::to_string).collect();
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found[0].contains("crates/b/Cargo.toml"), "{found:?}");
         assert!(found[1].contains("`panic = \"warn\"`"), "{found:?}");

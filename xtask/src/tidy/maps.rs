@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use super::TidyFinding;
 use crate::tree::Tree;
 
 const MAP: &str = "ARCHITECTURE.md";
 const STEPS: &str = ".ci/run";
 const WORKFLOW: &str = ".github/workflows/ci.yml";
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = crates(tree);
     let read = |path: &str| std::fs::read_to_string(tree.root().join(path)).unwrap_or_default();
     findings.extend(steps(&read(STEPS), &read(WORKFLOW)));
@@ -17,7 +17,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Every crate has a row in the table of crates, and every row a crate.
-fn crates(tree: &Tree) -> Vec<Finding> {
+fn crates(tree: &Tree) -> Vec<TidyFinding> {
     let there: BTreeSet<String> = tree.folders("crates").into_iter().map(str::to_owned).collect();
     let text = tree.text(MAP).unwrap_or_default();
     let rows = text.lines().filter(|it| it.starts_with("| ["));
@@ -25,11 +25,11 @@ fn crates(tree: &Tree) -> Vec<Finding> {
         rows.filter_map(|it| it.split_once("](crates/")?.1.split(')').next()).map(str::to_owned).collect();
     let missing = there.difference(&listed).map(|it| format!("the table of crates lacks `{it}`"));
     let stale = listed.difference(&there).map(|it| format!("there is no crate `{it}`"));
-    missing.chain(stale).map(|what| Finding::new(MAP, 0, what)).collect()
+    missing.chain(stale).map(|what| TidyFinding::new(MAP, 0, what)).collect()
 }
 
 /// The workflow runs every step of `.ci/run` but `agents`, and no other.
-fn steps(script: &str, workflow: &str) -> Vec<Finding> {
+fn steps(script: &str, workflow: &str) -> Vec<TidyFinding> {
     let block = script.split_once("steps='").and_then(|(_, it)| it.split_once('\'')).map_or("", |(it, _)| it);
     let declared: BTreeSet<&str> = block.lines().filter_map(|it| it.split_whitespace().next()).collect();
     let listed: BTreeSet<&str> = workflow
@@ -44,7 +44,7 @@ fn steps(script: &str, workflow: &str) -> Vec<Finding> {
         .filter(|it| **it != "agents")
         .map(|it| format!("the workflow does not run the step `{it}`"));
     let stale = listed.difference(&declared).map(|it| format!("{STEPS} has no step `{it}`"));
-    missing.chain(stale).map(|what| Finding::new(WORKFLOW, 0, what)).collect()
+    missing.chain(stale).map(|what| TidyFinding::new(WORKFLOW, 0, what)).collect()
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
             ("crates/a/src/lib.rs", ""),
             ("crates/b/src/lib.rs", ""),
         ]);
-        let found: Vec<String> = crates(&tree).iter().map(Finding::to_string).collect();
+        let found: Vec<String> = crates(&tree).iter().map(TidyFinding::to_string).collect();
         assert_eq!(
             found,
             ["ARCHITECTURE.md: the table of crates lacks `b`", "ARCHITECTURE.md: there is no crate `old`"]

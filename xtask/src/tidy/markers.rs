@@ -1,21 +1,21 @@
 //! Nothing is left unfinished: no `todo!`, `unimplemented!` or `dbg!`, not even in tests.
 
-use super::Finding;
+use super::TidyFinding;
 use crate::rust::mentions;
 use crate::tree::Tree;
 
 const MARKERS: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files("", ".rs") {
         let Ok(tokens) = text.parse() else {
-            findings.push(Finding::new(path, 0, "this is not Rust"));
+            findings.push(TidyFinding::new(path, 0, "this is not Rust"));
             continue;
         };
         for mention in mentions(&tokens).iter().filter(|it| it.called) {
             if let Some(name) = mention.segments.last().filter(|it| MARKERS.contains(&it.as_str())) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     path,
                     mention.line,
                     format!("`{name}!` is left here: finish it or remove it"),

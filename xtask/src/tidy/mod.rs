@@ -23,20 +23,20 @@ use crate::tree::Tree;
 
 /// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct TidyFinding {
     pub path: String,
     /// Zero for a file as a whole.
     pub line: usize,
     pub what: String,
 }
 
-impl Finding {
+impl TidyFinding {
     pub fn new(path: impl Into<String>, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.into(), line, what: what.into() }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}: {}", self.path, self.what),
@@ -46,7 +46,7 @@ impl fmt::Display for Finding {
 }
 
 /// Every check.
-pub fn all(tree: &Tree) -> Vec<Finding> {
+pub fn all(tree: &Tree) -> Vec<TidyFinding> {
     let checks = [
         arrows::check,
         purity::check,
@@ -62,7 +62,7 @@ pub fn all(tree: &Tree) -> Vec<Finding> {
         pages::check,
         prose::check,
     ];
-    let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
+    let mut findings: Vec<TidyFinding> = checks.iter().flat_map(|check| check(tree)).collect();
     findings.sort();
     findings
 }
@@ -74,7 +74,7 @@ fn crates(tree: &Tree) -> Vec<String> {
 
 /// Fails a test of this repository with its findings.
 #[cfg(test)]
-fn clean(findings: &[Finding]) {
-    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+fn clean(findings: &[TidyFinding]) {
+    let lines: Vec<String> = findings.iter().map(TidyFinding::to_string).collect();
     assert!(findings.is_empty(), "\n{}\n", lines.join("\n"));
 }

@@ -7,18 +7,19 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Finding;
+use super::TidyFinding;
 use crate::rust::{sources, texts};
 use crate::tree::Tree;
 
 /// Each area, and the share of marked sentences it may have, in tenths of a per cent.
-const AREAS: [(Area, usize); 6] = [
-    (Area::Docs, 6),
-    (Area::Rules, 5),
-    (Area::Packs, 6),
-    (Area::Help, 5),
-    (Area::Messages, 5),
-    (Area::Comments, 3),
+const AREAS: [(ProseArea, usize); 7] = [
+    (ProseArea::Docs, 6),
+    (ProseArea::Rules, 5),
+    (ProseArea::Packs, 6),
+    (ProseArea::Help, 5),
+    (ProseArea::Messages, 5),
+    (ProseArea::Comments, 3),
+    (ProseArea::Tooling, 3),
 ];
 
 /// Words and turns of phrase that make readers stop.
@@ -32,12 +33,12 @@ static MARKERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// A part of the repository that is measured on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Area {
+pub enum ProseArea {
     /// Pages, without the rules of the packs and the generated reference of commands.
     Docs,
     /// `docs/spec`.
     Rules,
-    /// Texts in the packs and their README files.
+    /// Texts and comments in the packs, and their README files.
     Packs,
     /// The help of every command, as `docs/reference/commands.md` shows it.
     Help,
@@ -45,11 +46,13 @@ pub enum Area {
     Messages,
     /// Comments in all Rust code.
     Comments,
+    /// Comments in scripts, clients, SQL and configuration.
+    Tooling,
 }
 
 /// A marked sentence.
 #[derive(Debug)]
-pub struct Marked {
+pub struct MarkedSentence {
     pub path: String,
     pub sentence: String,
     markers: usize,
@@ -57,20 +60,20 @@ pub struct Marked {
 
 /// The sentences of an area.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct ProseShare {
     pub sentences: usize,
-    pub marked: Vec<Marked>,
+    pub marked: Vec<MarkedSentence>,
 }
 
-impl Measured {
+impl ProseShare {
     /// In tenths of a per cent.
     pub fn share(&self) -> usize {
         self.marked.len() * 1_000 / self.sentences.max(1)
     }
 
     /// The sentences with the most markers for their length first.
-    pub fn worst(&self) -> Vec<&Marked> {
-        let mut worst: Vec<&Marked> = self.marked.iter().collect();
+    pub fn worst(&self) -> Vec<&MarkedSentence> {
+        let mut worst: Vec<&MarkedSentence> = self.marked.iter().collect();
         worst.sort_by_key(|it| (std::cmp::Reverse(1_000 * it.markers / it.sentence.len().max(1)), &it.path));
         worst.into_iter().take(10).collect()
     }
@@ -80,13 +83,13 @@ impl Measured {
             self.sentences += 1;
             let markers = MARKERS.as_ref().map_or(0, |it| it.find_iter(&sentence).count());
             if markers > 0 {
-                self.marked.push(Marked { path: path.to_owned(), sentence, markers });
+                self.marked.push(MarkedSentence { path: path.to_owned(), sentence, markers });
             }
         }
     }
 }
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (area, most) in AREAS {
         let measured = measure(tree, area);
@@ -97,9 +100,12 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 measured.sentences,
                 measured.share()
             );
-            findings.push(Finding::new("docs/style.md", 0, what));
+            findings.push(TidyFinding::new("docs/style.md", 0, what));
             findings.extend(
-                measured.worst().into_iter().map(|it| Finding::new(it.path.clone(), 0, it.sentence.clone())),
+                measured
+                    .worst()
+                    .into_iter()
+                    .map(|it| TidyFinding::new(it.path.clone(), 0, it.sentence.clone())),
             );
         }
     }
@@ -123,10 +129,10 @@ pub fn report(tree: &Tree) -> String {
     lines.join("\n")
 }
 
-fn measure(tree: &Tree, area: Area) -> Measured {
-    let mut measured = Measured::default();
+fn measure(tree: &Tree, area: ProseArea) -> ProseShare {
+    let mut measured = ProseShare::default();
     match area {
-        Area::Docs => {
+        ProseArea::Docs => {
             let pages = tree.files("", ".md").filter(|(path, _)| {
                 (!path.contains('/') || path.starts_with("docs/"))
                     && !path.starts_with("docs/spec")
@@ -134,18 +140,22 @@ fn measure(tree: &Tree, area: Area) -> Measured {
             });
             pages.for_each(|(path, text)| measured.add_page(path, text));
         }
-        Area::Rules => tree.files("docs/spec", ".md").for_each(|(path, text)| measured.add_page(path, text)),
-        Area::Packs => {
+        ProseArea::Rules => {
+            tree.files("docs/spec", ".md").for_each(|(path, text)| measured.add_page(path, text))
+        }
+        ProseArea::Packs => {
             tree.files("packs/", ".md").for_each(|(path, text)| measured.add_page(path, text));
             for (path, text) in tree.files("packs/", ".yaml") {
-                text.lines().for_each(|it| measured.add(path, &yaml_text(it)));
+                let code = text.lines().filter(|it| !it.trim_start().starts_with('#'));
+                code.for_each(|it| measured.add(path, &yaml_text(it)));
+                comments(path, text).iter().for_each(|it| measured.add(path, it));
             }
         }
-        Area::Help => {
+        ProseArea::Help => {
             let help = tree.text(COMMANDS).unwrap_or_default();
             help.lines().for_each(|it| measured.add(COMMANDS, it));
         }
-        Area::Messages => {
+        ProseArea::Messages => {
             for folder in super::crates(tree) {
                 for source in sources(tree, &folder).product {
                     for (text, _) in texts(&source.tokens) {
@@ -154,9 +164,17 @@ fn measure(tree: &Tree, area: Area) -> Measured {
                 }
             }
         }
-        Area::Comments => {
+        ProseArea::Comments => {
             for (path, text) in tree.files("", ".rs") {
-                comments(text).iter().for_each(|it| measured.add(path, it));
+                comments(path, text).iter().for_each(|it| measured.add(path, it));
+            }
+        }
+        ProseArea::Tooling => {
+            let other = |path: &str| {
+                [".rs", ".md", ".json"].iter().any(|it| path.ends_with(it)) || path.starts_with("packs/")
+            };
+            for (path, text) in tree.files("", "").filter(|(path, _)| !other(path)) {
+                comments(path, text).iter().for_each(|it| measured.add(path, it));
             }
         }
     }
@@ -165,7 +183,7 @@ fn measure(tree: &Tree, area: Area) -> Measured {
 
 const COMMANDS: &str = "docs/reference/commands.md";
 
-impl Measured {
+impl ProseShare {
     /// Markdown without its code.
     fn add_page(&mut self, path: &str, text: &str) {
         let mut fenced = false;
@@ -203,11 +221,36 @@ fn yaml_text(line: &str) -> String {
     pieces.filter(|it| it.starts_with(char::is_uppercase)).collect::<Vec<_>>().join(" | ")
 }
 
-/// Comments, those on neighbouring lines joined.
-fn comments(text: &str) -> Vec<String> {
+/// The sign that begins a comment.
+fn comment_sign(path: &str) -> &'static str {
+    match path.rsplit_once('.') {
+        Some((_, "rs" | "mjs" | "ts")) => "//",
+        Some((_, "sql")) => "--",
+        _ => "#",
+    }
+}
+
+/// Comments and Python docstrings, those on neighbouring lines joined.
+fn comments(path: &str, text: &str) -> Vec<String> {
+    const DOCSTRING: &str = "\"\"\"";
+    let sign = comment_sign(path);
+    let has_blocks = path.ends_with(".ts") || path.ends_with(".mjs");
     let mut blocks = vec![String::new()];
+    let (mut docstring, mut block) = (false, false);
     for line in text.lines() {
-        let comment = line.trim_start().strip_prefix("//").map(|it| it.trim_start_matches(['/', '!']).trim());
+        let line = line.trim();
+        let comment = if sign == "#" && (docstring || line.starts_with(DOCSTRING)) {
+            docstring ^= line.matches(DOCSTRING).count() % 2 == 1;
+            Some(line.trim_matches('"'))
+        } else if has_blocks && (block || line.starts_with("/*")) {
+            block = !line.ends_with("*/");
+            Some(line.trim_matches(['/', '*']))
+        } else {
+            // `#!` names the program that runs a script.
+            line.strip_prefix(sign).filter(|it| sign != "#" || !it.starts_with('!'))
+        };
+        let comment = comment.or_else(|| trailing_comment(path, line));
+        let comment = comment.map(|it| it.trim_start_matches(['/', '!', '#', '-']).trim());
         match (comment, blocks.last_mut()) {
             (Some(comment), Some(block)) if !comment.is_empty() => {
                 block.push_str(&without_code(comment));
@@ -218,6 +261,17 @@ fn comments(text: &str) -> Vec<String> {
     }
     blocks.retain(|it| !it.is_empty());
     blocks
+}
+
+/// The comment after a value of YAML, TOML or SQL. In other languages the sign may be code.
+fn trailing_comment<'a>(path: &str, line: &'a str) -> Option<&'a str> {
+    let (sign, quotes) = match path.rsplit_once('.')?.1 {
+        "yaml" | "yml" | "toml" => (" # ", ['"', '\'']),
+        "sql" => ("-- ", ['\'', '"']),
+        _ => return None,
+    };
+    let (before, comment) = line.split_once(sign)?;
+    quotes.iter().all(|it| before.matches(*it).count() % 2 == 0).then_some(comment)
 }
 
 /// Sentences of at least three words.
@@ -253,15 +307,34 @@ mod tests {
         let page = "# Told\n\nIt tells whom it may concern. Plain is better.\n\n```\nnobody tells anybody anything\n```\nThe word `told` is code.";
         let code = "//! What is kept of it is made anew.\nfn f() { g(\"This server is told of it\"); }\n#[cfg(test)] mod t { const A: &str = \"nobody is told\"; }";
         let tree = Tree::planted(&[("docs/a.md", page), ("crates/a/src/lib.rs", code)]);
-        let docs = measure(&tree, Area::Docs);
+        let docs = measure(&tree, ProseArea::Docs);
         assert_eq!((docs.sentences, docs.marked.len()), (3, 1), "{docs:?}");
-        let messages = measure(&tree, Area::Messages);
+        let messages = measure(&tree, ProseArea::Messages);
         assert_eq!((messages.sentences, messages.marked.len()), (1, 1), "{messages:?}");
-        let comments = measure(&tree, Area::Comments);
+        let comments = measure(&tree, ProseArea::Comments);
         assert_eq!((comments.sentences, comments.marked.len()), (1, 1), "{comments:?}");
         let findings = check(&tree);
         assert!(findings[0].what.starts_with("Docs: 1 of 3 sentences"), "{findings:?}");
         assert!(findings[1].what.starts_with("It tells whom"), "{findings:?}");
+    }
+
+    #[test]
+    fn comments_of_scripts_and_configuration_are_measured() {
+        let script =
+            "#!/bin/sh\n# Tells whom it may concern.\n# Plain is better.\necho \"nobody # is told\"\n";
+        let python = "def f():\n    \"\"\"Tells nobody anything.\n\n    Plain is better.\n    \"\"\"\n";
+        let tree = Tree::planted(&[
+            ("scripts/a", script),
+            ("scripts/a.d/b.py", python),
+            ("a/b.sql", "create table a (b); -- Told to nobody else.\n-- Plain is better.\n"),
+            ("a/Cargo.toml", "a = \"# told to nobody\" # What is kept of it.\n"),
+            ("a/c.ts", "/**\n * Made anew each time.\n */\nlet a = 1; // nobody sees this\n"),
+            ("packs/a/b.yaml", "a: b # What is kept of it.\n# Somebody must be told.\n"),
+        ]);
+        let tooling = measure(&tree, ProseArea::Tooling);
+        assert_eq!((tooling.sentences, tooling.marked.len()), (8, 5), "{tooling:?}");
+        let packs = measure(&tree, ProseArea::Packs);
+        assert_eq!((packs.sentences, packs.marked.len()), (2, 2), "{packs:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! No clock, IO, async, randomness or unordered iteration in the crates that decide.
 
-use super::Finding;
+use super::TidyFinding;
 use crate::rust::{Mention, mentions, sources};
 use crate::tree::Tree;
 
@@ -75,16 +75,16 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     check_with(tree, EXCEPTIONS)
 }
 
-fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
+fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     let mut used = vec![false; exceptions.len()];
     for src in PURE {
         let sources = sources(tree, src);
-        findings.extend(sources.lost.into_iter().map(|(path, what)| Finding::new(path, 0, what)));
+        findings.extend(sources.lost.into_iter().map(|(path, what)| TidyFinding::new(path, 0, what)));
         for source in sources.product {
             for mention in mentions(&source.tokens) {
                 for (ban, why) in BANS.iter().filter(|(ban, _)| ban.covers(&mention)) {
@@ -93,7 +93,7 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
                         exceptions.iter().position(|(path, it, _)| *path == source.path && *it == name);
                     match excepted.and_then(|at| used.get_mut(at)) {
                         Some(used) => *used = true,
-                        None => findings.push(Finding::new(
+                        None => findings.push(TidyFinding::new(
                             &source.path,
                             mention.line,
                             format!("`{name}`: {why}"),
@@ -105,7 +105,7 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
     }
     let idle = exceptions.iter().zip(&used).filter(|(_, used)| !**used);
     findings.extend(idle.map(|((path, name, _), _)| {
-        Finding::new(*path, 0, format!("does not need its exception for `{name}` any more: remove it"))
+        TidyFinding::new(*path, 0, format!("does not need its exception for `{name}` any more: remove it"))
     }));
     findings
 }

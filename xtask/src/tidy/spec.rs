@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Finding;
-use crate::packs::{PackFile, PackFolder, leads, packs};
+use super::TidyFinding;
+use crate::packs::{PackFolder, PackYaml, packs, path_exists};
 use crate::tree::Tree;
 
 /// Pages that contain rules; missing ones are skipped.
@@ -57,7 +57,7 @@ const TOP: [&str; 31] = [
     "prove",
 ];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let packs = packs(tree);
     let titles: Vec<Vec<Proof>> = packs.iter().map(proofs).collect();
     let mut findings = Vec::new();
@@ -68,22 +68,23 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         for row in rows(text) {
             known.insert(row.id.clone());
             if let Some(first) = lines.insert(row.id.clone(), row.line) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     page,
                     row.line,
                     format!("{} stands at line {first} already", row.id),
                 ));
             }
             let Some((pack, titles)) = packs.iter().zip(&titles).find(|(pack, _)| owns(pack, &row.id)) else {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     page,
                     row.line,
                     format!("no pack begins with the letter of {}", row.id),
                 ));
                 continue;
             };
-            let wrong = unproved(&row, titles).into_iter().chain(misplaced(&row, pack));
-            findings.extend(wrong.map(|what| Finding::new(page, row.line, format!("{}: {what}", row.id))));
+            let wrong = missing_proofs(&row, titles).into_iter().chain(missing_keys(&row, pack));
+            findings
+                .extend(wrong.map(|what| TidyFinding::new(page, row.line, format!("{}: {what}", row.id))));
         }
     }
     // The other way round, for packs that have a page.
@@ -94,7 +95,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         for proof in titles {
             for rule in proof.rules.iter().filter(|it| !known.contains(*it)) {
                 let what = format!("\"{}\" proves {rule}, which no page knows", proof.title);
-                findings.push(Finding::new(&proof.path, 0, what));
+                findings.push(TidyFinding::new(&proof.path, 0, what));
             }
         }
     }
@@ -122,21 +123,21 @@ fn owns(pack: &PackFolder, id: &str) -> bool {
 }
 
 /// A rule of a page.
-struct Row {
+struct RuleRow {
     id: String,
     place: String,
     scenarios: String,
     line: usize,
 }
 
-fn rows(text: &str) -> Vec<Row> {
+fn rows(text: &str) -> Vec<RuleRow> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let cells: Vec<&str> = line.trim().trim_matches('|').split(" | ").map(str::trim).collect();
         let [id, _, place, scenarios] = cells.as_slice() else { continue };
         if line.starts_with('|') && is_id(id) {
             let (id, place, scenarios) = ((*id).to_owned(), (*place).to_owned(), (*scenarios).to_owned());
-            found.push(Row { id, place, scenarios, line: at + 1 });
+            found.push(RuleRow { id, place, scenarios, line: at + 1 });
         }
     }
     found
@@ -180,7 +181,7 @@ fn proofs(pack: &PackFolder) -> Vec<Proof> {
     found
 }
 
-fn unproved(row: &Row, proofs: &[Proof]) -> Vec<String> {
+fn missing_proofs(row: &RuleRow, proofs: &[Proof]) -> Vec<String> {
     let named = scenarios(&row.scenarios, proofs);
     if named.is_empty() {
         return vec!["no scenario proves it".to_owned()];
@@ -217,9 +218,9 @@ fn scenarios(cell: &str, proofs: &[Proof]) -> Vec<(String, String)> {
 }
 
 /// Keys that are missing at the path of the row.
-fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
+fn missing_keys(row: &RuleRow, pack: &PackFolder) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut files: Vec<&PackFile> = pack.definitions().collect();
+    let mut files: Vec<&PackYaml> = pack.definitions().collect();
     let mut before: Vec<String> = Vec::new();
     for part in parts(&row.place) {
         let words: Vec<&str> = part.split_whitespace().collect();
@@ -240,7 +241,7 @@ fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
             };
             let keys: Vec<&str> = word.trim_start_matches('.').split('.').collect();
             let absolute = keys.first().is_some_and(|it| TOP.contains(&it.split('[').next().unwrap_or(it)));
-            let there = |path: &[&str]| files.iter().any(|it| leads(&it.value, path));
+            let there = |path: &[&str]| files.iter().any(|it| path_exists(&it.value, path));
             if absolute && there(&keys) {
                 before = keys.iter().map(|it| (*it).to_owned()).collect();
             } else if alone || word.starts_with('.') || (absolute && keys.len() > 1) {
@@ -250,9 +251,11 @@ fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
                     there(&kept.chain(keys.iter().copied()).collect::<Vec<_>>())
                 });
                 let entry = !absolute
-                    && pack.definitions().any(|it| leads(&it.value, &[&["*"], keys.as_slice()].concat()));
+                    && pack
+                        .definitions()
+                        .any(|it| path_exists(&it.value, &[&["*"], keys.as_slice()].concat()));
                 if !near && !entry {
-                    wrong.push(format!("`{word}` is not in {}", said(&files)));
+                    wrong.push(format!("`{word}` is not in {}", list_files(&files)));
                 }
             }
         }
@@ -261,11 +264,11 @@ fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
 }
 
 /// `task` or `lifecycles/task`; `*` is every file.
-fn is_called(file: &PackFile, name: &str) -> bool {
+fn is_called(file: &PackYaml, name: &str) -> bool {
     name == "*" || file.path.ends_with(&format!("/{name}.yaml"))
 }
 
-fn said(files: &[&PackFile]) -> String {
+fn list_files(files: &[&PackYaml]) -> String {
     if files.is_empty() {
         return "any file of that name".to_owned();
     }
@@ -313,7 +316,7 @@ mod tests {
             ("packs/mission/lifecycles/task.yaml", TASK),
             ("packs/mission/scenarios/starting.yaml", SCENARIOS),
         ]);
-        check(&tree).iter().map(Finding::to_string).collect()
+        check(&tree).iter().map(TidyFinding::to_string).collect()
     }
 
     const GOOD: &str = "| M-1 | It starts | task.yaml transitions.start.by, block[1].when; pack.yaml settings.limit | starting: It starts; starting: One thing; and another |\n| M-2 | Edges | `transitions.block`, second arm `.when`, `pack.yaml settings.limit`, `lifecycles/task.yaml transitions.start.by`, `late` (no. 2), `states.OPEN`, the engine | starting: the table: every edge |\n";

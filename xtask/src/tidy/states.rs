@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, crates};
+use super::{TidyFinding, crates};
 use crate::packs::packs;
 use crate::rust::{sources, texts};
 use crate::tree::Tree;
@@ -24,11 +24,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 
 const LOAD: &str = "the workload of `trackside bench` is data about one built-in pack";
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     check_with(tree, EXCEPTIONS)
 }
 
-fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
+fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<TidyFinding> {
     let mut states: BTreeMap<String, String> = BTreeMap::new();
     for pack in packs(tree) {
         for state in pack.states().into_iter().filter(|it| it.len() >= SHORTEST) {
@@ -46,7 +46,7 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
             text.lines().enumerate().map(move |(n, line)| (path, (line.to_owned(), n + 1)))
         });
         for (path, (text, line)) in said.chain(data) {
-            for (state, pack) in states.iter().filter(|(state, _)| names(&text, state)) {
+            for (state, pack) in states.iter().filter(|(state, _)| mentions_state(&text, state)) {
                 let excepted = exceptions.iter().position(|(of, it, _)| *of == path && it == state);
                 match excepted.and_then(|at| used.get_mut(at)) {
                     Some(used) => *used = true,
@@ -54,7 +54,7 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
                         let what = format!(
                             "\"{state}\" is a state of the pack {pack}: rules belong into definitions"
                         );
-                        findings.push(Finding::new(path, line, what));
+                        findings.push(TidyFinding::new(path, line, what));
                     }
                 }
             }
@@ -62,13 +62,13 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
     }
     let idle = exceptions.iter().zip(&used).filter(|(_, used)| !**used);
     findings.extend(idle.map(|((path, state, _), _)| {
-        Finding::new(*path, 0, format!("does not need its exception for \"{state}\" any more: remove it"))
+        TidyFinding::new(*path, 0, format!("does not need its exception for \"{state}\" any more: remove it"))
     }));
     findings
 }
 
 /// The whole text, or quoted inside it, as in an expression.
-fn names(text: &str, state: &str) -> bool {
+fn mentions_state(text: &str, state: &str) -> bool {
     text == state || text.contains(&format!("\"{state}\"")) || text.contains(&format!("'{state}'"))
 }
 

@@ -1,6 +1,6 @@
 //! Answers of the server are types of `protocol`: no handler puts JSON together by hand.
 
-use super::Finding;
+use super::TidyFinding;
 use crate::rust::{mentions, sources};
 use crate::tree::Tree;
 
@@ -13,7 +13,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("mcp/schema.rs", "JSON Schemas of the tools"),
 ];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for source in sources(tree, SERVER).product {
         let name = source.path.strip_prefix(SERVER).unwrap_or_default().trim_start_matches('/');
@@ -24,7 +24,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         let json = mentions(&source.tokens).into_iter().filter(|it| it.called);
         let json = json.filter(|it| it.segments.last().is_some_and(|it| it == "json"));
         let what = "`json!`: an answer is a type in `protocol`";
-        findings.extend(json.map(|it| Finding::new(&source.path, it.line, what)));
+        findings.extend(json.map(|it| TidyFinding::new(&source.path, it.line, what)));
     }
     findings
 }
@@ -47,7 +47,7 @@ mod tests {
             ("crates/server/src/rest/mod.rs", handler),
             ("crates/server/src/telemetry.rs", handler),
         ]);
-        let found: Vec<Finding> = check(&tree);
+        let found: Vec<TidyFinding> = check(&tree);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].path, "crates/server/src/rest/mod.rs");
     }

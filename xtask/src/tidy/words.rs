@@ -1,6 +1,6 @@
 //! Words without meaning are forbidden in the names of files and types.
 
-use super::{Finding, crates};
+use super::{TidyFinding, crates};
 use crate::rust::{mentions, sources};
 use crate::tree::Tree;
 
@@ -8,13 +8,13 @@ const EMPTY: [&str; 7] = ["util", "utils", "helper", "helpers", "manager", "mana
 /// Forbidden endings of type names.
 const ENDINGS: [&str; 4] = ["Util", "Helper", "Manager", "Misc"];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for folder in ["crates/", "xtask/", "fuzz/", "benches/", "testkit/", "tests/"] {
         for (path, _) in tree.files(folder, ".rs") {
             let words = path.trim_end_matches(".rs").split(['/', '_', '-']);
             if let Some(word) = words.into_iter().find(|it| EMPTY.contains(it)) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     path,
                     0,
                     format!("`{word}` says nothing: name the file by its job"),
@@ -33,7 +33,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                     && let Some(word) = ENDINGS.iter().find(|it| declared.ends_with(*it))
                 {
                     let what = format!("`{declared}`: `{word}` says nothing: name the type by its job");
-                    findings.push(Finding::new(&source.path, name.line, what));
+                    findings.push(TidyFinding::new(&source.path, name.line, what));
                 }
             }
         }
@@ -59,7 +59,7 @@ mod tests {
             ("crates/engine/src/helpers/mod.rs", ""),
             ("crates/engine/src/status.rs", ""),
         ]);
-        let found: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
+        let found: Vec<String> = check(&tree).iter().map(TidyFinding::to_string).collect();
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found.iter().any(|it| it.contains("`LeaseManager`")), "{found:?}");
     }

@@ -7,19 +7,19 @@ pub mod sqlite;
 
 use std::time::{Duration, Instant};
 
-use crate::Trouble;
+use crate::BenchError;
 use crate::load::Pace;
-use crate::subject::Figures;
+use crate::subject::CommitTotals;
 
 /// A control that is timed beside a subject, with batches like those of the subject.
 pub trait Control {
     /// Runs for this long, on the data of earlier calls.
-    fn run(&mut self, shape: &Shape, time: Duration) -> Result<Pace, Trouble>;
+    fn run(&mut self, shape: &CommitShape, time: Duration) -> Result<Pace, BenchError>;
 }
 
 /// The average contents of a subject's commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct CommitShape {
     /// Entries in a batch.
     pub entries: f64,
     /// Entries that one command makes.
@@ -31,9 +31,9 @@ pub struct Shape {
     pub hash: usize,
 }
 
-impl Shape {
+impl CommitShape {
     /// The shape by the figures of a load; none if nothing was committed.
-    pub fn of(figures: &Figures) -> Option<Self> {
+    pub fn of(figures: &CommitTotals) -> Option<Self> {
         if figures.commits == 0 || figures.entries == 0 || figures.commands == 0 {
             return None;
         }
@@ -70,12 +70,12 @@ impl Batches {
 }
 
 /// Appends batches, one after the other, until the time is up. `append` gets how many entries and their bytes.
-fn timed(
+fn time_batches(
     batches: &mut Batches,
-    shape: &Shape,
+    shape: &CommitShape,
     time: Duration,
-    mut append: impl FnMut(usize, &[u8]) -> Result<(), Trouble>,
-) -> Result<Pace, Trouble> {
+    mut append: impl FnMut(usize, &[u8]) -> Result<(), BenchError>,
+) -> Result<Pace, BenchError> {
     let bytes = noise(shape.bytes() * (shape.entries.ceil().max(1.0) as usize + 1));
     let mut pace = Pace::default();
     let begun = Instant::now();
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_shape_of_a_load_is_its_mean() {
-        let figures = Figures {
+        let figures = CommitTotals {
             commands: 100,
             entries: 150,
             commits: 4,
@@ -120,11 +120,11 @@ mod tests {
             payload_bytes: 30_000,
             digest_bytes: 4_800,
             hash_bytes: 4_800,
-            ..Figures::default()
+            ..CommitTotals::default()
         };
-        let shape = Shape::of(&figures).unwrap();
+        let shape = CommitShape::of(&figures).unwrap();
         assert_eq!((shape.entries, shape.per_command, shape.bytes()), (37.5, 1.5, 100 + 200 + 32 + 32));
-        assert_eq!(Shape::of(&Figures::default()), None);
+        assert_eq!(CommitShape::of(&CommitTotals::default()), None);
     }
 
     #[test]

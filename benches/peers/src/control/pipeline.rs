@@ -8,28 +8,28 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::sqlite::{BareSqlite, Layout, Pen, Settings};
-use super::{Shape, noise};
-use crate::Trouble;
-use crate::subject::{Answer, Ask, Figures, Outcome, Size, Subject};
+use super::sqlite::{BareSqlite, BatchAppender, BatchLayout, SqliteSettings};
+use super::{CommitShape, noise};
+use crate::BenchError;
+use crate::subject::{AnswerSender, CommandOutcome, CommitTotals, LoadCommand, StoreSize, Subject};
 
 /// A pipeline, running.
 #[derive(Debug)]
 pub struct Pipeline {
     /// None once it is closing.
-    queue: Mutex<Option<Sender<Answer>>>,
+    queue: Mutex<Option<Sender<AnswerSender>>>,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Pipeline {
     /// Creates the database; the file must not exist. Every command writes as much as the shape says.
-    pub fn make(path: &Path, settings: Settings, shape: Shape) -> Result<Self, Trouble> {
-        let mut rows = BareSqlite::make(path, Layout::Entries, settings)?;
+    pub fn make(path: &Path, settings: SqliteSettings, shape: CommitShape) -> Result<Self, BenchError> {
+        let mut rows = BareSqlite::make(path, BatchLayout::Entries, settings)?;
         let (queue, requests) = channel();
         let writer = std::thread::spawn(move || {
             // Without a writer every command fails.
-            if let Ok(pen) = rows.pen() {
-                write(pen, &shape, &requests);
+            if let Ok(appender) = rows.appender() {
+                write(appender, &shape, &requests);
             }
         });
         Ok(Self { queue: Mutex::new(Some(queue)), writer: Some(writer) })
@@ -37,11 +37,11 @@ impl Pipeline {
 }
 
 impl Subject for Pipeline {
-    fn prepare(&self, _: Size, _: &dyn Fn(f64)) -> Result<(), Trouble> {
+    fn prepare(&self, _: StoreSize, _: &dyn Fn(f64)) -> Result<(), BenchError> {
         Ok(())
     }
 
-    fn submit(&self, _: Ask, answer: Answer) {
+    fn submit(&self, _: LoadCommand, answer: AnswerSender) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         // A dropped answer counts as failed.
         if let Some(queue) = queue.as_ref() {
@@ -49,8 +49,8 @@ impl Subject for Pipeline {
         }
     }
 
-    fn figures(&self) -> Figures {
-        Figures::default()
+    fn figures(&self) -> CommitTotals {
+        CommitTotals::default()
     }
 
     fn entities(&self) -> u64 {
@@ -68,12 +68,12 @@ impl Drop for Pipeline {
 }
 
 /// Commits waiting commands until all senders are gone.
-fn write(mut pen: Pen<'_>, shape: &Shape, requests: &Receiver<Answer>) {
+fn write(mut appender: BatchAppender<'_>, shape: &CommitShape, requests: &Receiver<AnswerSender>) {
     let mut bytes = Vec::new();
     // Entries that the commands so far should have made but did not.
     let mut owed = 0.0;
     while let Ok(first) = requests.recv() {
-        let answers: Vec<Answer> = std::iter::once(first).chain(requests.try_iter()).collect();
+        let answers: Vec<AnswerSender> = std::iter::once(first).chain(requests.try_iter()).collect();
         owed += answers.len() as f64 * shape.per_command;
         let entries = f64::max(owed.floor(), 1.0) as usize;
         owed -= entries as f64;
@@ -81,8 +81,8 @@ fn write(mut pen: Pen<'_>, shape: &Shape, requests: &Receiver<Answer>) {
         if bytes.len() < wanted {
             bytes = noise(wanted * 2);
         }
-        let done = pen.append(shape, entries, bytes.get(..wanted).unwrap_or(&bytes)).is_ok();
-        let outcome = if done { Outcome::Done } else { Outcome::Failed };
+        let done = appender.append(shape, entries, bytes.get(..wanted).unwrap_or(&bytes)).is_ok();
+        let outcome = if done { CommandOutcome::Done } else { CommandOutcome::Failed };
         answers.into_iter().for_each(|it| it.give(outcome));
     }
 }
@@ -90,7 +90,7 @@ fn write(mut pen: Pen<'_>, shape: &Shape, requests: &Receiver<Answer>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Closed, closed};
+    use crate::load::{ClosedLoad, closed};
     use crate::scratch::Scratch;
     use rusqlite::Connection;
     use std::time::Duration;
@@ -100,9 +100,9 @@ mod tests {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().join("alone.db");
         let shape =
-            Shape { entries: 20.0, per_command: 2.5, header: 180, payload: 420, digest: 32, hash: 32 };
-        let pipeline = Pipeline::make(&path, Settings::default(), shape).unwrap();
-        let how = Closed { load: 0, callers: 8, threads: 1, time: Duration::from_millis(50) };
+            CommitShape { entries: 20.0, per_command: 2.5, header: 180, payload: 420, digest: 32, hash: 32 };
+        let pipeline = Pipeline::make(&path, SqliteSettings::default(), shape).unwrap();
+        let how = ClosedLoad { load: 0, callers: 8, threads: 1, time: Duration::from_millis(50) };
         let pace = closed(&pipeline, &how, &|_| ()).unwrap();
         drop(pipeline);
         let after = Connection::open(&path).unwrap();

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Statement, params};
 
-use super::{Batches, Control, Shape, timed};
-use crate::Trouble;
+use super::{Batches, CommitShape, Control, time_batches};
+use crate::BenchError;
 use crate::load::Pace;
 
 /// The settings of the database: those of the subject's journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct SqliteSettings {
     pub page_bytes: u32,
     pub cache_kib: u32,
     /// Pages of the write-ahead log after which it is written back.
@@ -21,13 +21,13 @@ pub struct Settings {
     pub checkpoint: Checkpoint,
 }
 
-impl Settings {
+impl SqliteSettings {
     /// The defaults of SQLite.
     pub const USUAL: Self =
         Self { page_bytes: 4_096, cache_kib: 2_048, wal_pages: 1_000, checkpoint: Checkpoint::Inside };
 }
 
-impl Default for Settings {
+impl Default for SqliteSettings {
     fn default() -> Self {
         Self::USUAL
     }
@@ -44,7 +44,7 @@ pub enum Checkpoint {
 
 /// The layout of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum BatchLayout {
     /// A row for each entry.
     Entries,
     /// One row for the whole batch: the fastest form, but it cannot be queried.
@@ -55,37 +55,37 @@ pub enum Layout {
 #[derive(Debug)]
 pub struct BareSqlite {
     connection: Connection,
-    layout: Layout,
+    layout: BatchLayout,
     next: i64,
     batches: Batches,
     /// Stops when the loop is dropped.
-    _beside: Option<Beside>,
+    _checkpoints: Option<CheckpointThread>,
 }
 
 impl BareSqlite {
     /// Makes the database; the file must not be there.
-    pub fn make(path: &Path, layout: Layout, settings: Settings) -> Result<Self, Trouble> {
+    pub fn make(path: &Path, layout: BatchLayout, settings: SqliteSettings) -> Result<Self, BenchError> {
         let connection = set_up(path, settings)?;
         connection.execute_batch(match layout {
-            Layout::Entries => {
+            BatchLayout::Entries => {
                 "CREATE TABLE entry (seq INTEGER PRIMARY KEY, header BLOB NOT NULL, payload BLOB, digest BLOB NOT NULL, hash BLOB NOT NULL)"
             }
-            Layout::Batch => "CREATE TABLE batch (seq INTEGER PRIMARY KEY, entries BLOB NOT NULL)",
+            BatchLayout::Batch => "CREATE TABLE batch (seq INTEGER PRIMARY KEY, entries BLOB NOT NULL)",
         })?;
         let beside = match settings.checkpoint {
             Checkpoint::Inside => None,
-            Checkpoint::Beside { every } => Some(Beside::start(path, every)?),
+            Checkpoint::Beside { every } => Some(CheckpointThread::start(path, every)?),
         };
-        Ok(Self { connection, layout, next: 1, batches: Batches::default(), _beside: beside })
+        Ok(Self { connection, layout, next: 1, batches: Batches::default(), _checkpoints: beside })
     }
 
-    pub(super) fn pen(&mut self) -> Result<Pen<'_>, Trouble> {
-        Pen::of(&self.connection, self.layout, &mut self.next)
+    pub(super) fn appender(&mut self) -> Result<BatchAppender<'_>, BenchError> {
+        BatchAppender::of(&self.connection, self.layout, &mut self.next)
     }
 }
 
 /// Opens a database, or makes one, with these settings; every commit is durable.
-fn set_up(path: &Path, settings: Settings) -> Result<Connection, Trouble> {
+fn set_up(path: &Path, settings: SqliteSettings) -> Result<Connection, BenchError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.pragma_update(None, "page_size", settings.page_bytes)?;
@@ -98,43 +98,48 @@ fn set_up(path: &Path, settings: Settings) -> Result<Connection, Trouble> {
 }
 
 impl Control for BareSqlite {
-    fn run(&mut self, shape: &Shape, time: Duration) -> Result<Pace, Trouble> {
-        let mut pen = Pen::of(&self.connection, self.layout, &mut self.next)?;
-        timed(&mut self.batches, shape, time, |entries, bytes| pen.append(shape, entries, bytes))
+    fn run(&mut self, shape: &CommitShape, time: Duration) -> Result<Pace, BenchError> {
+        let mut appender = BatchAppender::of(&self.connection, self.layout, &mut self.next)?;
+        time_batches(&mut self.batches, shape, time, |entries, bytes| appender.append(shape, entries, bytes))
     }
 }
 
 /// Statements that append.
-pub(super) struct Pen<'a> {
-    layout: Layout,
+pub(super) struct BatchAppender<'a> {
+    layout: BatchLayout,
     next: &'a mut i64,
     begin: Statement<'a>,
     insert: Statement<'a>,
     commit: Statement<'a>,
 }
 
-impl<'a> Pen<'a> {
-    fn of(connection: &'a Connection, layout: Layout, next: &'a mut i64) -> Result<Self, Trouble> {
+impl<'a> BatchAppender<'a> {
+    fn of(connection: &'a Connection, layout: BatchLayout, next: &'a mut i64) -> Result<Self, BenchError> {
         let insert = match layout {
-            Layout::Entries => "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5)",
-            Layout::Batch => "INSERT INTO batch VALUES (?1, ?2)",
+            BatchLayout::Entries => "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5)",
+            BatchLayout::Batch => "INSERT INTO batch VALUES (?1, ?2)",
         };
         let (begin, commit) = (connection.prepare("BEGIN IMMEDIATE")?, connection.prepare("COMMIT")?);
         Ok(Self { layout, next, begin, insert: connection.prepare(insert)?, commit })
     }
 
     /// Appends this many entries with these bytes, durably.
-    pub(super) fn append(&mut self, shape: &Shape, entries: usize, bytes: &[u8]) -> Result<(), Trouble> {
+    pub(super) fn append(
+        &mut self,
+        shape: &CommitShape,
+        entries: usize,
+        bytes: &[u8],
+    ) -> Result<(), BenchError> {
         self.begin.execute([])?;
         match self.layout {
-            Layout::Entries => {
+            BatchLayout::Entries => {
                 for entry in bytes.chunks(shape.bytes().max(1)) {
                     let [header, payload, digest, hash] = parts(entry, shape);
                     self.insert.execute(params![*self.next, header, payload, digest, hash])?;
                     *self.next += 1;
                 }
             }
-            Layout::Batch => {
+            BatchLayout::Batch => {
                 self.insert.execute(params![*self.next, bytes])?;
                 *self.next += entries as i64;
             }
@@ -145,7 +150,7 @@ impl<'a> Pen<'a> {
 }
 
 /// The bytes of an entry, in its four parts.
-fn parts<'a>(entry: &'a [u8], shape: &Shape) -> [&'a [u8]; 4] {
+fn parts<'a>(entry: &'a [u8], shape: &CommitShape) -> [&'a [u8]; 4] {
     let (header, rest) = entry.split_at_checked(shape.header).unwrap_or((entry, &[]));
     let (payload, rest) = rest.split_at_checked(shape.payload).unwrap_or((rest, &[]));
     let (digest, hash) = rest.split_at_checked(shape.digest).unwrap_or((rest, &[]));
@@ -154,13 +159,13 @@ fn parts<'a>(entry: &'a [u8], shape: &Shape) -> [&'a [u8]; 4] {
 
 /// The thread that writes the log back.
 #[derive(Debug)]
-struct Beside {
+struct CheckpointThread {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Beside {
-    fn start(path: &Path, every: Duration) -> Result<Self, Trouble> {
+impl CheckpointThread {
+    fn start(path: &Path, every: Duration) -> Result<Self, BenchError> {
         let connection = Connection::open(path)?;
         let (stop, stopped) = channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -173,7 +178,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for CheckpointThread {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
@@ -187,18 +192,18 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
-    const SHAPE: Shape =
-        Shape { entries: 2.5, per_command: 1.25, header: 100, payload: 300, digest: 32, hash: 32 };
+    const SHAPE: CommitShape =
+        CommitShape { entries: 2.5, per_command: 1.25, header: 100, payload: 300, digest: 32, hash: 32 };
 
-    fn settings(checkpoint: Checkpoint) -> Settings {
-        Settings { page_bytes: 8_192, checkpoint, ..Settings::default() }
+    fn settings(checkpoint: Checkpoint) -> SqliteSettings {
+        SqliteSettings { page_bytes: 8_192, checkpoint, ..SqliteSettings::default() }
     }
 
     #[test]
     fn appended_rows_have_the_right_sizes() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().join("rows.db");
-        let mut bare = BareSqlite::make(&path, Layout::Entries, settings(Checkpoint::Inside)).unwrap();
+        let mut bare = BareSqlite::make(&path, BatchLayout::Entries, settings(Checkpoint::Inside)).unwrap();
         let mut pace = bare.run(&SHAPE, Duration::from_millis(20)).unwrap();
         pace.merge(&bare.run(&SHAPE, Duration::from_millis(20)).unwrap());
         drop(bare);
@@ -228,7 +233,7 @@ mod tests {
         let path = scratch.path().join("batches.db");
         let every = Duration::from_millis(5);
         let mut bare =
-            BareSqlite::make(&path, Layout::Batch, settings(Checkpoint::Beside { every })).unwrap();
+            BareSqlite::make(&path, BatchLayout::Batch, settings(Checkpoint::Beside { every })).unwrap();
         let pace = bare.run(&SHAPE, Duration::from_millis(30)).unwrap();
         drop(bare);
         let after = Connection::open(&path).unwrap();
@@ -249,7 +254,8 @@ mod tests {
     fn commits_are_durable_as_those_of_the_journal_are() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let bare =
-            BareSqlite::make(&scratch.path().join("x.db"), Layout::Entries, Settings::default()).unwrap();
+            BareSqlite::make(&scratch.path().join("x.db"), BatchLayout::Entries, SqliteSettings::default())
+                .unwrap();
         let asked = |pragma: &str| bare.connection.query_row(&format!("PRAGMA {pragma}"), [], |it| it.get(0));
         let durable: i64 = asked("synchronous").unwrap();
         assert_eq!(durable, 2, "FULL");

@@ -3,8 +3,8 @@
 mod closed;
 mod open;
 
-pub use closed::{Closed, closed};
-pub use open::{Open, Second, Steady, open};
+pub use closed::{ClosedLoad, closed};
+pub use open::{LoadSecond, OpenLoad, OpenLoadResult, open};
 
 use std::time::Duration;
 

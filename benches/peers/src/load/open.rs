@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use super::PATIENCE;
-use crate::Trouble;
+use crate::BenchError;
 use crate::latency::Latency;
-use crate::subject::{Answer, Answered, Ask, Outcome, Subject};
+use crate::subject::{AnswerSender, CommandOutcome, LoadCommand, Subject, TimedAnswer};
 
 /// A load on a schedule.
 #[derive(Clone, Copy, Debug)]
-pub struct Open {
+pub struct OpenLoad {
     /// The number of the load in this run.
     pub load: u32,
     pub per_second: f64,
@@ -22,12 +22,12 @@ pub struct Open {
 
 /// The result of a load on a schedule.
 #[derive(Clone, Debug, Default)]
-pub struct Steady {
+pub struct OpenLoadResult {
     pub latency: Latency,
     /// The delay of the sender itself: the part of the latency that is not the subject's.
     pub sender: Latency,
     /// By when they were due, second by second.
-    pub seconds: Vec<Second>,
+    pub seconds: Vec<LoadSecond>,
     pub overloaded: u64,
     /// Due, but the sender did not get to it in time.
     pub unsent: u64,
@@ -35,13 +35,17 @@ pub struct Steady {
 
 /// One second of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Second {
+pub struct LoadSecond {
     pub p50: Duration,
     pub max: Duration,
 }
 
 /// Sends commands when they are due, waits for all answers.
-pub fn open(subject: &dyn Subject, how: &Open, so_far: &dyn Fn(f64)) -> Result<Steady, Trouble> {
+pub fn open(
+    subject: &dyn Subject,
+    how: &OpenLoad,
+    so_far: &dyn Fn(f64),
+) -> Result<OpenLoadResult, BenchError> {
     let (to, answers) = channel();
     let begun = Instant::now();
     let between = Duration::from_secs_f64(1.0 / how.per_second.max(0.001));
@@ -65,8 +69,8 @@ pub fn open(subject: &dyn Subject, how: &Open, so_far: &dyn Fn(f64)) -> Result<S
                 continue;
             }
             sender.record(now - due);
-            let ask = Ask { load: how.load, caller: 0, callers: 1, nth };
-            subject.submit(ask, Answer::new(to.clone(), 0, due));
+            let ask = LoadCommand { load: how.load, caller: 0, callers: 1, nth };
+            subject.submit(ask, AnswerSender::new(to.clone(), 0, due));
             nth += 1;
             if now - told > Duration::from_millis(100) {
                 told = now;
@@ -78,45 +82,49 @@ pub fn open(subject: &dyn Subject, how: &Open, so_far: &dyn Fn(f64)) -> Result<S
         (sender, nth, counting.join())
     });
     let mut counted =
-        seen.map_err(|_| Trouble::Subject("the thread that counts answers ended early".to_owned()))??;
+        seen.map_err(|_| BenchError::Subject("the thread that counts answers ended early".to_owned()))??;
     if counted.refused + counted.failed > 0 {
         let why = format!("{} refused, {} failed", counted.refused, counted.failed);
-        return Err(Trouble::NotAccepted { refused: counted.refused + counted.failed, asked: sent, why });
+        return Err(BenchError::NotAccepted { refused: counted.refused + counted.failed, asked: sent, why });
     }
     let mut latency = Latency::default();
     counted.seconds.iter().for_each(|it| latency.merge(it));
     let seconds = counted.seconds.drain(..).filter(|it| it.count() > 0);
-    let seconds = seconds.map(|it| Second { p50: it.at(0.5), max: it.max() }).collect();
-    Ok(Steady { latency, sender, seconds, overloaded: counted.overloaded, unsent: due_in_all - sent })
+    let seconds = seconds.map(|it| LoadSecond { p50: it.at(0.5), max: it.max() }).collect();
+    Ok(OpenLoadResult { latency, sender, seconds, overloaded: counted.overloaded, unsent: due_in_all - sent })
 }
 
-struct Counted {
+struct AnswerCounts {
     seconds: Vec<Latency>,
     refused: u64,
     failed: u64,
     overloaded: u64,
 }
 
-fn count(answers: &Receiver<Answered>, begun: Instant, time: Duration) -> Result<Counted, Trouble> {
+fn count(
+    answers: &Receiver<TimedAnswer>,
+    begun: Instant,
+    time: Duration,
+) -> Result<AnswerCounts, BenchError> {
     let seconds = time.as_secs_f64().ceil().max(1.0) as usize;
     let mut counted =
-        Counted { seconds: vec![Latency::default(); seconds], refused: 0, failed: 0, overloaded: 0 };
+        AnswerCounts { seconds: vec![Latency::default(); seconds], refused: 0, failed: 0, overloaded: 0 };
     loop {
         match answers.recv_timeout(PATIENCE) {
             Ok(answered) => match answered.outcome {
-                Outcome::Done => {
+                CommandOutcome::Done => {
                     let second = (answered.since - begun).as_secs() as usize;
                     if let Some(latency) = counted.seconds.get_mut(second.min(seconds - 1)) {
                         latency.record(answered.at - answered.since);
                     }
                 }
-                Outcome::Refused => counted.refused += 1,
-                Outcome::Failed => counted.failed += 1,
-                Outcome::Overloaded => counted.overloaded += 1,
+                CommandOutcome::Refused => counted.refused += 1,
+                CommandOutcome::Failed => counted.failed += 1,
+                CommandOutcome::Overloaded => counted.overloaded += 1,
             },
             Err(RecvTimeoutError::Disconnected) => return Ok(counted),
             Err(RecvTimeoutError::Timeout) => {
-                return Err(Trouble::Unanswered { waiting: 1, seconds: PATIENCE.as_secs() });
+                return Err(BenchError::Unanswered { waiting: 1, seconds: PATIENCE.as_secs() });
             }
         }
     }

@@ -1,25 +1,25 @@
 //! The peak of a closed load, beside bare loops that write the same.
 
 use super::{Bench, middle};
-use crate::Trouble;
+use crate::BenchError;
 use crate::account::Account;
 use crate::control::file::PlainFile;
-use crate::control::sqlite::{BareSqlite, Layout};
-use crate::control::{Control, Shape};
+use crate::control::sqlite::{BareSqlite, BatchLayout};
+use crate::control::{CommitShape, Control};
 use crate::load::{Pace, closed};
-use crate::report::{Aim, Report, Row, Unit};
-use crate::subject::{Figures, Subject};
+use crate::report::{FigureAim, Report, ReportRow, ReportUnit};
+use crate::subject::{CommitTotals, Subject};
 use crate::table::thousands;
-use crate::usage::{Groups, Spent, Usage};
+use crate::usage::{Groups, ProcessorTime, Usage};
 
 /// A control with its results so far.
-struct Beside {
+struct ControlRun {
     name: &'static str,
     what: &'static str,
-    aim: Option<Aim>,
+    aim: Option<FigureAim>,
     control: Box<dyn Control>,
     pace: Pace,
-    spent: Spent,
+    spent: ProcessorTime,
     ratios: Vec<f64>,
 }
 
@@ -30,11 +30,11 @@ impl Bench<'_> {
         subject: &dyn Subject,
         controls: bool,
         report: &mut Report,
-    ) -> Result<f64, Trouble> {
+    ) -> Result<f64, BenchError> {
         let what = format!("{} callers", self.plan.callers);
         let mut beside = if controls { self.controls()? } else { Vec::new() };
         let (mut pace, mut spent) = (Pace::default(), Groups::default());
-        let mut figures = Figures::default();
+        let mut figures = CommitTotals::default();
         for _ in 0..self.plan.turns.max(1) {
             // A warm-up: one-time costs, such as growing a file, are over, and the flusher has the same backlog at the start and at the end.
             closed(subject, &self.callers(self.turn() / 2), &|it| (self.so_far)("warms up", it))?;
@@ -44,20 +44,22 @@ impl Bench<'_> {
             pace.merge(&turn);
             let written = subject.figures().since(&start);
             figures.add(&written);
-            let Some(shape) = Shape::of(&written) else { continue };
+            let Some(shape) = CommitShape::of(&written) else { continue };
             subject.settle();
             for it in &mut beside {
                 (self.so_far)(it.what, 0.0);
-                let used = Spent::here();
+                let used = ProcessorTime::here();
                 let control = it.control.run(&shape, self.turn())?;
-                it.spent.add(&Spent::here().since(&used));
+                it.spent.add(&ProcessorTime::here().since(&used));
                 it.ratios.push(turn.per_second() / control.per_second());
                 it.pace.merge(&control);
             }
         }
         let (name, callers) = (self.maker.name(), self.plan.callers);
         let title = format!("{name}, {callers} callers, {} entities", thousands(subject.entities()));
-        report.rows.push(Row::new("throughput", title).paced(&pace).note(written(&figures)));
+        report
+            .rows
+            .push(ReportRow::new("throughput", title).with_pace(&pace).note(describe_writes(&figures)));
         let account = |spent, pace: &Pace| Account {
             spent,
             commands: pace.commands,
@@ -76,19 +78,19 @@ impl Bench<'_> {
             (self.so_far)("only decides", 0.0);
             let what = "  of the same commands only decided, one core";
             if let Some(decided) = self.maker.decide(subject.entities(), self.turn()) {
-                let row = Row::new("decided", what);
+                let row = ReportRow::new("decided", what);
                 accounts.push(match decided {
-                    Ok(decided) => row.figure(1e6 / decided.per_second().max(0.001), Unit::Micros),
+                    Ok(decided) => row.figure(1e6 / decided.per_second().max(0.001), ReportUnit::Micros),
                     Err(trouble) => row.failed(trouble.to_string()),
                 });
             }
         }
         for it in beside {
-            let mut row = Row::new(it.name, format!("  of {}", it.what)).paced(&it.pace);
-            if let Some(Aim::AtLeast(share)) = it.aim {
+            let mut row = ReportRow::new(it.name, format!("  of {}", it.what)).with_pace(&it.pace);
+            if let Some(FigureAim::AtLeast(share)) = it.aim {
                 row = row.note(left_by(share, &it.pace));
             }
-            row = row.figure(middle(it.ratios), Unit::Times);
+            row = row.figure(middle(it.ratios), ReportUnit::Times);
             row.aim = it.aim;
             report.rows.push(row);
         }
@@ -96,24 +98,24 @@ impl Bench<'_> {
         Ok(pace.per_second())
     }
 
-    fn controls(&self) -> Result<Vec<Beside>, Trouble> {
+    fn controls(&self) -> Result<Vec<ControlRun>, BenchError> {
         let folder = self.folder.join("controls");
-        std::fs::create_dir(&folder).map_err(Trouble::file(&folder))?;
-        let beside = |name, what, aim, control| Beside {
+        std::fs::create_dir(&folder).map_err(BenchError::file(&folder))?;
+        let beside = |name, what, aim, control| ControlRun {
             name,
             what,
             aim,
             control,
             pace: Pace::default(),
-            spent: Spent::default(),
+            spent: ProcessorTime::default(),
             ratios: Vec::new(),
         };
         let sqlite = |file: &str, layout| BareSqlite::make(&folder.join(file), layout, self.plan.settings);
-        let rows = Box::new(sqlite("rows.db", Layout::Entries)?);
-        let blobs = Box::new(sqlite("batches.db", Layout::Batch)?);
+        let rows = Box::new(sqlite("rows.db", BatchLayout::Entries)?);
+        let blobs = Box::new(sqlite("batches.db", BatchLayout::Batch)?);
         let file = Box::new(PlainFile::make(&folder.join("file"))?);
         Ok(vec![
-            beside("sqliteRows", "a bare SQLite loop, same rows", Some(Aim::AtLeast(0.6)), rows),
+            beside("sqliteRows", "a bare SQLite loop, same rows", Some(FigureAim::AtLeast(0.6)), rows),
             beside("sqliteBatches", "a bare SQLite loop, one row a batch", None, blobs),
             beside("file", "a plain file", None, file),
         ])
@@ -121,8 +123,8 @@ impl Bench<'_> {
 }
 
 /// The bytes that a load wrote to disk.
-fn written(figures: &Figures) -> String {
-    let Some(shape) = Shape::of(figures) else { return "nothing was committed".to_owned() };
+fn describe_writes(figures: &CommitTotals) -> String {
+    let Some(shape) = CommitShape::of(figures) else { return "nothing was committed".to_owned() };
     format!(
         "batches of {:.1} commands, the largest {}; {:.2} entries a command, {} bytes an entry",
         shape.entries / shape.per_command,

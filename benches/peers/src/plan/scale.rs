@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::{Bench, middle};
-use crate::Trouble;
+use crate::BenchError;
 use crate::load::{Pace, closed};
-use crate::report::{Aim, Report, Row, Unit};
+use crate::report::{FigureAim, Report, ReportRow, ReportUnit};
 use crate::table::thousands;
 
 impl Bench<'_> {
     /// Fills the large store, compares it with a small one if asked, and closes it.
-    pub(super) fn large(&self, folder: &Path, compare: bool, report: &mut Report) -> Result<(), Trouble> {
+    pub(super) fn large(&self, folder: &Path, compare: bool, report: &mut Report) -> Result<(), BenchError> {
         let entries = self.plan.large * 5;
         let large = self.store_at(folder, self.plan.large, entries)?;
         if !compare {
@@ -32,8 +32,8 @@ impl Bench<'_> {
         }
         let title = |entities: u64| format!("{} entities", thousands(entities));
         report.rows.push(
-            Row::new("small", format!("{}, {}", self.maker.name(), title(self.plan.small)))
-                .paced(&small_pace),
+            ReportRow::new("small", format!("{}, {}", self.maker.name(), title(self.plan.small)))
+                .with_pace(&small_pace),
         );
         let timers = match large.pending_timers() {
             0 => String::new(),
@@ -41,8 +41,9 @@ impl Bench<'_> {
         };
         let what =
             format!("  {}{timers} and {} entries, of that", title(self.plan.large), thousands(entries));
-        let row = Row::new("scale", what).paced(&large_pace).figure(middle(ratios), Unit::Times);
-        report.rows.push(row.aim(Aim::AtLeast(0.85)));
+        let row =
+            ReportRow::new("scale", what).with_pace(&large_pace).figure(middle(ratios), ReportUnit::Times);
+        report.rows.push(row.aim(FigureAim::AtLeast(0.85)));
         Ok(())
     }
 
@@ -50,14 +51,15 @@ impl Bench<'_> {
     pub(super) fn start(&self, folder: &Path, report: &mut Report) {
         (self.so_far)("starts a large store", 0.0);
         let entities = thousands(self.plan.large);
-        let row = Row::new("start", format!("start with {entities} entities, to the first answer"));
+        let row = ReportRow::new("start", format!("start with {entities} entities, to the first answer"));
         match self.maker.start(folder) {
             Err(trouble) => report.rows.push(row.failed(trouble.to_string())),
             Ok(started) => {
-                report.rows.push(row.figure(started.seconds, Unit::Seconds).aim(Aim::Below(3.0)));
-                let row = Row::new("memory", "memory for each idle entity").aim(Aim::Below(1_024.0));
+                report.rows.push(row.figure(started.seconds, ReportUnit::Seconds).aim(FigureAim::Below(3.0)));
+                let row =
+                    ReportRow::new("memory", "memory for each idle entity").aim(FigureAim::Below(1_024.0));
                 report.rows.push(match started.per_entity() {
-                    Some(bytes) => row.figure(bytes, Unit::Bytes),
+                    Some(bytes) => row.figure(bytes, ReportUnit::Bytes),
                     None => row.note("this system does not tell"),
                 });
             }

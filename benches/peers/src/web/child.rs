@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::wire::Wire;
-use crate::Trouble;
+use super::wire::HttpConnection;
+use crate::BenchError;
 use crate::machine::resident_of;
 use crate::usage::Usage;
 
@@ -20,21 +20,21 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// A process that we started.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ChildProcess {
     name: String,
     child: Child,
     guard: Option<Child>,
     pub since: Instant,
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts it; its output goes into a file.
-    pub fn start(mut command: Command, log: &Path) -> Result<Self, Trouble> {
+    pub fn start(mut command: Command, log: &Path) -> Result<Self, BenchError> {
         let name = command.get_program().to_string_lossy().into_owned();
         let failed =
-            |error: std::io::Error| Trouble::Program { program: name.clone(), said: error.to_string() };
-        let said = std::fs::File::create(log).map_err(Trouble::file(log))?;
-        let too = said.try_clone().map_err(Trouble::file(log))?;
+            |error: std::io::Error| BenchError::Program { program: name.clone(), said: error.to_string() };
+        let said = std::fs::File::create(log).map_err(BenchError::file(log))?;
+        let too = said.try_clone().map_err(BenchError::file(log))?;
         command.stdin(Stdio::null()).stdout(said).stderr(too);
         let since = Instant::now();
         let child = command.spawn().map_err(failed)?;
@@ -49,7 +49,7 @@ impl Process {
     }
 
     /// Polls until there is a result, the process has ended, or it takes too long.
-    pub fn until<T>(&mut self, log: &Path, mut look: impl FnMut() -> Option<T>) -> Result<T, Trouble> {
+    pub fn until<T>(&mut self, log: &Path, mut look: impl FnMut() -> Option<T>) -> Result<T, BenchError> {
         loop {
             if let Some(found) = look() {
                 return Ok(found);
@@ -60,14 +60,14 @@ impl Process {
                 let last: Vec<&str> = said.lines().rev().take(3).collect();
                 let said =
                     format!("it did not start: {}", last.into_iter().rev().collect::<Vec<_>>().join(" · "));
-                return Err(Trouble::Program { program: self.name.clone(), said });
+                return Err(BenchError::Program { program: self.name.clone(), said });
             }
             std::thread::sleep(LOOK);
         }
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -83,17 +83,17 @@ impl Drop for Process {
 
 /// A server that answers.
 #[derive(Debug)]
-pub(super) struct Served {
-    process: Process,
+pub(super) struct RunningServer {
+    process: ChildProcess,
     pub address: SocketAddr,
     /// From its start to its first good answer.
     pub took: Duration,
 }
 
-impl Served {
+impl RunningServer {
     /// Starts a server that writes where it listens into a file, and waits until `path` is answered with 200.
-    pub fn start(command: Command, address: &Path, log: &Path, path: &str) -> Result<Self, Trouble> {
-        let mut process = Process::start(command, log)?;
+    pub fn start(command: Command, address: &Path, log: &Path, path: &str) -> Result<Self, BenchError> {
+        let mut process = ChildProcess::start(command, log)?;
         let address: SocketAddr =
             process.until(log, || std::fs::read_to_string(address).ok()?.trim().parse().ok())?;
         let runtime = small_runtime()?;
@@ -115,13 +115,13 @@ impl Served {
 }
 
 /// A runtime for one thread.
-pub(super) fn small_runtime() -> Result<tokio::runtime::Runtime, Trouble> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Trouble::other)
+pub(super) fn small_runtime() -> Result<tokio::runtime::Runtime, BenchError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(BenchError::other)
 }
 
 /// Sends one request on its own connection. Returns the status and the body.
 pub(super) async fn get(to: SocketAddr, path: &str, headers: &str) -> std::io::Result<(u16, Vec<u8>)> {
-    let mut wire = Wire::open(to).await?;
+    let mut wire = HttpConnection::open(to).await?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\n{headers}\r\n");
     let reply = wire.ask(request.as_bytes()).await?;
     Ok((reply.status, reply.body.to_vec()))
@@ -129,7 +129,7 @@ pub(super) async fn get(to: SocketAddr, path: &str, headers: &str) -> std::io::R
 
 /// Posts JSON, and gives the status and the body.
 pub(super) async fn post(
-    wire: &mut Wire,
+    wire: &mut HttpConnection,
     to: SocketAddr,
     path: &str,
     headers: &str,

@@ -9,27 +9,27 @@ use std::time::{Duration, Instant};
 use tokio::task::{JoinSet, LocalSet};
 
 use super::child::small_runtime;
-use super::wire::{Reply, Wire};
-use crate::Trouble;
-use crate::load::{Closed, PATIENCE, Pace};
-use crate::subject::{Ask, Outcome};
-use crate::usage::Spent;
+use super::wire::{ConnectionReply, HttpConnection};
+use crate::BenchError;
+use crate::load::{ClosedLoad, PATIENCE, Pace};
+use crate::subject::{CommandOutcome, LoadCommand};
+use crate::usage::ProcessorTime;
 
 /// The requests, and the meaning of their answers.
-pub(crate) trait Target: Send + Sync {
+pub(crate) trait HttpTarget: Send + Sync {
     /// Writes the whole request of a command.
-    fn request(&self, ask: Ask, to: &mut Vec<u8>);
+    fn request(&self, ask: LoadCommand, to: &mut Vec<u8>);
 
     /// The outcome of a request.
-    fn answered(&self, ask: Ask, reply: &Reply<'_>) -> Outcome;
+    fn classify_reply(&self, ask: LoadCommand, reply: &ConnectionReply<'_>) -> CommandOutcome;
 }
 
 /// The result of a load.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct HttpLoadResult {
     pub pace: Pace,
     /// Processor time of the load itself.
-    pub spent: Spent,
+    pub spent: ProcessorTime,
     pub asked: u64,
     pub request_bytes: u64,
     pub answer_bytes: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Told {
     first_bad: Option<String>,
 }
 
-impl Told {
+impl HttpLoadResult {
     pub fn merge(&mut self, other: &Self) {
         self.pace.merge(&other.pace);
         self.add(other);
@@ -67,48 +67,48 @@ impl Told {
 /// Lets callers send until the time is up; only answers that arrived in time count.
 pub(crate) fn callers(
     to: SocketAddr,
-    target: &Arc<dyn Target>,
-    how: &Closed,
+    target: &Arc<dyn HttpTarget>,
+    how: &ClosedLoad,
     so_far: &(dyn Fn(f64) + Sync),
-) -> Result<Told, Trouble> {
+) -> Result<HttpLoadResult, BenchError> {
     let threads = how.threads.clamp(1, how.callers.max(1));
     let together = Barrier::new(threads as usize);
-    let parts: Vec<Result<Told, Trouble>> = std::thread::scope(|scope| {
-        let desk = |first: u32| {
-            let desk = Desk { to, target: target.clone(), how: *how, first, step: threads };
+    let parts: Vec<Result<HttpLoadResult, BenchError>> = std::thread::scope(|scope| {
+        let thread = |first: u32| {
+            let thread = ConnectionThread { to, target: target.clone(), how: *how, first, step: threads };
             let together = &together;
-            scope.spawn(move || desk.run(together, so_far))
+            scope.spawn(move || thread.run(together, so_far))
         };
-        let running: Vec<_> = (0..threads).map(desk).collect();
-        let ended = || Err(Trouble::other("a thread of the load ended early; please report this"));
+        let running: Vec<_> = (0..threads).map(thread).collect();
+        let ended = || Err(BenchError::other("a thread of the load ended early; please report this"));
         running.into_iter().map(|it| it.join().unwrap_or_else(|_| ended())).collect()
     });
-    let mut told = Told::default();
+    let mut result = HttpLoadResult::default();
     for part in parts {
         let part = part?;
-        told.pace.latency.merge(&part.pace.latency);
-        told.add(&part);
+        result.pace.latency.merge(&part.pace.latency);
+        result.add(&part);
     }
-    if told.bad > 0 {
-        let why = told.first_bad.unwrap_or_default();
-        return Err(Trouble::NotAccepted { refused: told.bad, asked: told.asked, why });
+    if result.bad > 0 {
+        let why = result.first_bad.unwrap_or_default();
+        return Err(BenchError::NotAccepted { refused: result.bad, asked: result.asked, why });
     }
-    told.pace.commands = told.pace.latency.count() as f64;
-    told.pace.seconds = how.time.as_secs_f64();
-    Ok(told)
+    result.pace.commands = result.pace.latency.count() as f64;
+    result.pace.seconds = how.time.as_secs_f64();
+    Ok(result)
 }
 
 /// One thread that acts for some of the callers.
-struct Desk {
+struct ConnectionThread {
     to: SocketAddr,
-    target: Arc<dyn Target>,
-    how: Closed,
+    target: Arc<dyn HttpTarget>,
+    how: ClosedLoad,
     first: u32,
     step: u32,
 }
 
-impl Desk {
-    fn run(self, together: &Barrier, so_far: &(dyn Fn(f64) + Sync)) -> Result<Told, Trouble> {
+impl ConnectionThread {
+    fn run(self, together: &Barrier, so_far: &(dyn Fn(f64) + Sync)) -> Result<HttpLoadResult, BenchError> {
         let runtime = small_runtime();
         let local = LocalSet::new();
         let wires = match &runtime {
@@ -118,40 +118,44 @@ impl Desk {
         // A failed thread must not leave the others waiting.
         together.wait();
         let (runtime, wires) = (runtime?, wires?);
-        let before = Spent::here();
-        let mut told = local.block_on(&runtime, self.ask(wires, so_far))?;
-        told.spent = Spent::here().since(&before);
-        Ok(told)
+        let before = ProcessorTime::here();
+        let mut result = local.block_on(&runtime, self.ask(wires, so_far))?;
+        result.spent = ProcessorTime::here().since(&before);
+        Ok(result)
     }
 
-    async fn wires(&self) -> Result<Vec<(u32, Wire)>, Trouble> {
+    async fn wires(&self) -> Result<Vec<(u32, HttpConnection)>, BenchError> {
         let mut wires = Vec::new();
         for caller in (self.first..self.how.callers).step_by(self.step as usize) {
-            wires.push((caller, Wire::open(self.to).await.map_err(broken_off)?));
+            wires.push((caller, HttpConnection::open(self.to).await.map_err(broken_off)?));
         }
         Ok(wires)
     }
 
-    async fn ask(&self, wires: Vec<(u32, Wire)>, so_far: &(dyn Fn(f64) + Sync)) -> Result<Told, Trouble> {
+    async fn ask(
+        &self,
+        wires: Vec<(u32, HttpConnection)>,
+        so_far: &(dyn Fn(f64) + Sync),
+    ) -> Result<HttpLoadResult, BenchError> {
         let begun = Instant::now();
         let end = begun + self.how.time;
-        let told = Rc::new(RefCell::new(Told::default()));
+        let result = Rc::new(RefCell::new(HttpLoadResult::default()));
         let mut waiting = wires.len();
         let mut asking = JoinSet::new();
         for (caller, wire) in wires {
             let caller = Caller { number: caller, how: self.how, target: self.target.clone(), end };
-            asking.spawn_local(caller.run(wire, told.clone()));
+            asking.spawn_local(caller.run(wire, result.clone()));
         }
         while waiting > 0 {
             tokio::select! {
                 ended = asking.join_next() => match ended {
                     Some(Ok(Ok(()))) => waiting -= 1,
                     Some(Ok(Err(error))) => return Err(broken_off(error)),
-                    Some(Err(_)) | None => return Err(Trouble::other("a caller ended early; please report this")),
+                    Some(Err(_)) | None => return Err(BenchError::other("a caller ended early; please report this")),
                 },
                 () = tokio::time::sleep(Duration::from_millis(100)) => {
                     if Instant::now() > end + PATIENCE {
-                        return Err(Trouble::Unanswered { waiting, seconds: PATIENCE.as_secs() });
+                        return Err(BenchError::Unanswered { waiting, seconds: PATIENCE.as_secs() });
                     }
                     if self.first == 0 {
                         so_far(begun.elapsed().as_secs_f64() / self.how.time.as_secs_f64());
@@ -159,24 +163,24 @@ impl Desk {
                 }
             }
         }
-        Ok(told.take())
+        Ok(result.take())
     }
 }
 
 /// The error when the server closed a connection, or there is none.
-pub(super) fn broken_off(error: std::io::Error) -> Trouble {
-    Trouble::other(format!("a connection to the server broke off: {error}"))
+pub(super) fn broken_off(error: std::io::Error) -> BenchError {
+    BenchError::other(format!("a connection to the server broke off: {error}"))
 }
 
 struct Caller {
     number: u32,
-    how: Closed,
-    target: Arc<dyn Target>,
+    how: ClosedLoad,
+    target: Arc<dyn HttpTarget>,
     end: Instant,
 }
 
 impl Caller {
-    async fn run(self, mut wire: Wire, told: Rc<RefCell<Told>>) -> std::io::Result<()> {
+    async fn run(self, mut wire: HttpConnection, result: Rc<RefCell<HttpLoadResult>>) -> std::io::Result<()> {
         let mut request = Vec::with_capacity(2_048);
         let mut nth = 0;
         loop {
@@ -184,24 +188,25 @@ impl Caller {
             if since >= self.end {
                 return Ok(());
             }
-            let ask = Ask { load: self.how.load, caller: self.number, callers: self.how.callers, nth };
+            let ask =
+                LoadCommand { load: self.how.load, caller: self.number, callers: self.how.callers, nth };
             nth += 1;
             request.clear();
             self.target.request(ask, &mut request);
             let reply = wire.ask(&request).await?;
             let now = Instant::now();
-            let outcome = self.target.answered(ask, &reply);
-            let mut told = told.borrow_mut();
-            told.asked += 1;
-            told.request_bytes += request.len() as u64;
-            told.answer_bytes += reply.bytes as u64;
+            let outcome = self.target.classify_reply(ask, &reply);
+            let mut result = result.borrow_mut();
+            result.asked += 1;
+            result.request_bytes += request.len() as u64;
+            result.answer_bytes += reply.bytes as u64;
             match outcome {
-                Outcome::Done if now <= self.end => told.pace.latency.record(now - since),
-                Outcome::Done => {}
-                Outcome::Overloaded => told.overloaded += 1,
-                Outcome::Refused | Outcome::Failed => {
-                    told.bad += 1;
-                    told.first_bad.get_or_insert_with(|| reply.told());
+                CommandOutcome::Done if now <= self.end => result.pace.latency.record(now - since),
+                CommandOutcome::Done => {}
+                CommandOutcome::Overloaded => result.overloaded += 1,
+                CommandOutcome::Refused | CommandOutcome::Failed => {
+                    result.bad += 1;
+                    result.first_bad.get_or_insert_with(|| reply.describe());
                 }
             }
         }

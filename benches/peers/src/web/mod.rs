@@ -20,22 +20,22 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::load::Closed;
-use crate::machine::{self, Machine, Watch};
-use crate::plan::{SoFar, postgres};
-use crate::report::{Aim, How, Report, Row};
-use crate::subject::{Maker, Size};
+use crate::load::ClosedLoad;
+use crate::machine::{self, Machine, ProcessorWatch};
+use crate::plan::{ShowProgress, postgres};
+use crate::report::{FigureAim, Report, ReportRow, RunParameters};
+use crate::subject::{Maker, StoreSize};
 use crate::table::thousands;
-use crate::{Subject, Trouble};
-use append::Sizes;
-use child::Served;
+use crate::{BenchError, Subject};
+use append::AppendSizes;
+use child::RunningServer;
 
 /// Tasks of a store that many follow.
 const FOLLOWED: u64 = 1_000;
 
 /// A measurement that can be selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum HttpMeasurement {
     /// Closed load, beside a bare handler on the same disk.
     Throughput,
     /// Half of the peak, on a schedule.
@@ -50,16 +50,16 @@ pub enum Part {
     Idle,
 }
 
-impl Part {
+impl HttpMeasurement {
     pub const ALL: [Self; 6] =
         [Self::Throughput, Self::Latency, Self::Postgres, Self::Restate, Self::Subscribers, Self::Idle];
 }
 
 /// The plan of the measurements.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct HttpPlan {
     /// The measurements; empty means none.
-    pub parts: Vec<Part>,
+    pub parts: Vec<HttpMeasurement>,
     /// Connections that are open, each with a caller that waits.
     pub callers: u32,
     pub entities: u64,
@@ -80,34 +80,42 @@ pub trait Programs {
     fn up(&self, data: &Path) -> Command;
 
     /// The command that calls [`append::serve`].
-    fn append(&self, file: &Path, address: &Path, sizes: Sizes) -> Command;
+    fn append(&self, file: &Path, address: &Path, sizes: AppendSizes) -> Command;
 }
 
 /// Runs all measurements of the plan. A failed measurement is a row with the reason.
 pub fn run(
-    plan: &Plan,
+    plan: &HttpPlan,
     maker: &dyn Maker,
     programs: &dyn Programs,
     folder: &Path,
-    so_far: SoFar<'_>,
+    so_far: ShowProgress<'_>,
 ) -> Report {
     let web = Web { plan, maker, programs, folder, so_far, loads: AtomicU32::new(0) };
-    let how = How {
+    let how = RunParameters {
         seconds: plan.time.as_secs_f64(),
         callers: plan.callers,
         entities: plan.entities,
-        ..How::default()
+        ..RunParameters::default()
     };
     let subject = format!("{} over HTTP", maker.name());
     let mut report = Report { subject, how, machine: Machine::look(folder), ..Report::default() };
-    let wants = |part: Part| plan.parts.contains(&part);
-    if [Part::Throughput, Part::Latency, Part::Postgres, Part::Restate].into_iter().any(wants) {
+    let wants = |part: HttpMeasurement| plan.parts.contains(&part);
+    if [
+        HttpMeasurement::Throughput,
+        HttpMeasurement::Latency,
+        HttpMeasurement::Postgres,
+        HttpMeasurement::Restate,
+    ]
+    .into_iter()
+    .any(wants)
+    {
         web.around_the_peak(&mut report, wants);
     }
-    if wants(Part::Subscribers) {
+    if wants(HttpMeasurement::Subscribers) {
         web.subscribers(&mut report);
     }
-    if wants(Part::Idle) {
+    if wants(HttpMeasurement::Idle) {
         web.idle(&mut report);
     }
     report.machine.load_after = machine::load();
@@ -116,41 +124,42 @@ pub fn run(
 
 /// A run on its way.
 struct Web<'a> {
-    plan: &'a Plan,
+    plan: &'a HttpPlan,
     maker: &'a dyn Maker,
     programs: &'a dyn Programs,
     folder: &'a Path,
-    so_far: SoFar<'a>,
+    so_far: ShowProgress<'a>,
     loads: AtomicU32,
 }
 
 impl Web<'_> {
     /// The measurements that need the peak, with one server.
-    fn around_the_peak(&self, report: &mut Report, wants: impl Fn(Part) -> bool) {
-        let watch = Watch::begin();
-        let peak = self.peak(wants(Part::Throughput), report).map(|measured| {
-            if wants(Part::Latency) {
+    fn around_the_peak(&self, report: &mut Report, wants: impl Fn(HttpMeasurement) -> bool) {
+        let watch = ProcessorWatch::begin();
+        let peak = self.peak(wants(HttpMeasurement::Throughput), report).map(|measured| {
+            if wants(HttpMeasurement::Latency) {
                 self.latency(&measured, report);
             }
-            measured.told.pace.per_second()
+            measured.result.pace.per_second()
         });
         report.warnings.extend(watch.end().map(|it| format!("throughput, {it}")));
         let peak = match peak {
             Ok(it) => it,
             Err(trouble) => {
-                report.rows.push(Row::new("throughput", self.name()).failed(trouble.to_string()));
+                report.rows.push(ReportRow::new("throughput", self.name()).failed(trouble.to_string()));
                 return;
             }
         };
-        if wants(Part::Postgres) {
-            let watch = Watch::begin();
+        if wants(HttpMeasurement::Postgres) {
+            let watch = ProcessorWatch::begin();
             let (folder, time) = (self.folder.join("pg"), self.plan.time);
-            let row = postgres::row(&folder, self.plan.entities, time, peak, Aim::AtLeast(3.0), self.so_far);
+            let row =
+                postgres::row(&folder, self.plan.entities, time, peak, FigureAim::AtLeast(3.0), self.so_far);
             report.rows.push(row);
             report.warnings.extend(watch.end().map(|it| format!("PostgreSQL, {it}")));
         }
-        if wants(Part::Restate) {
-            let watch = Watch::begin();
+        if wants(HttpMeasurement::Restate) {
+            let watch = ProcessorWatch::begin();
             report.rows.push(self.restate(peak));
             report.warnings.extend(watch.end().map(|it| format!("Restate, {it}")));
         }
@@ -161,36 +170,36 @@ impl Web<'_> {
     }
 
     /// A store with data, closed again.
-    fn fill(&self, name: &str, entities: u64) -> Result<(), Trouble> {
-        self.filled(name, entities).map(drop)
+    fn fill(&self, name: &str, entities: u64) -> Result<(), BenchError> {
+        self.open_filled(name, entities).map(drop)
     }
 
     /// A filled subject that is still open.
-    fn filled(&self, name: &str, entities: u64) -> Result<Box<dyn Subject>, Trouble> {
+    fn open_filled(&self, name: &str, entities: u64) -> Result<Box<dyn Subject>, BenchError> {
         let folder = self.folder.join(name);
-        std::fs::create_dir(&folder).map_err(Trouble::file(&folder))?;
+        std::fs::create_dir(&folder).map_err(BenchError::file(&folder))?;
         let subject = self.maker.open(&folder)?;
         let what = format!("fills a store with {} entities", thousands(entities));
-        subject.prepare(Size { entities, entries: 0 }, &|share| (self.so_far)(&what, share))?;
+        subject.prepare(StoreSize { entities, entries: 0 }, &|share| (self.so_far)(&what, share))?;
         Ok(subject)
     }
 
     /// Starts a server on a folder of this run.
-    fn up(&self, name: &str) -> Result<Served, Trouble> {
+    fn up(&self, name: &str) -> Result<RunningServer, BenchError> {
         let folder = self.folder.join(name);
         let log = self.folder.join(format!("{name}.log"));
-        Served::start(self.programs.up(&folder), &folder.join("address"), &log, "/readyz")
+        RunningServer::start(self.programs.up(&folder), &folder.join("address"), &log, "/readyz")
     }
 
     /// The token of a server's owner.
-    fn owner(&self, name: &str) -> Result<String, Trouble> {
+    fn owner(&self, name: &str) -> Result<String, BenchError> {
         let file = self.folder.join(name).join("token");
-        Ok(std::fs::read_to_string(&file).map_err(Trouble::file(&file))?.trim().to_owned())
+        Ok(std::fs::read_to_string(&file).map_err(BenchError::file(&file))?.trim().to_owned())
     }
 
-    fn callers(&self, time: Duration) -> Closed {
+    fn callers(&self, time: Duration) -> ClosedLoad {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
-        Closed { load: self.next_load(), callers: self.plan.callers, threads: (cores / 2).max(1), time }
+        ClosedLoad { load: self.next_load(), callers: self.plan.callers, threads: (cores / 2).max(1), time }
     }
 
     fn next_load(&self) -> u32 {

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use super::Web;
-use super::append::{HEAD, Sizes};
-use super::child::{Served, get, small_runtime};
-use super::load::{Target, Told, callers};
-use super::tasks::{Repeated, Tasks};
-use crate::Trouble;
+use super::append::{AppendSizes, HEAD};
+use super::child::{RunningServer, get, small_runtime};
+use super::load::{HttpLoadResult, HttpTarget, callers};
+use super::tasks::{ControlTasks, Tasks};
+use crate::BenchError;
 use crate::account::Account;
-use crate::control::Shape;
+use crate::control::CommitShape;
 use crate::load::{Pace, closed};
 use crate::plan::middle;
-use crate::report::{Aim, Report, Row, Unit};
+use crate::report::{FigureAim, Report, ReportRow, ReportUnit};
 use crate::table::thousands;
 use crate::usage::Groups;
 
@@ -26,95 +26,98 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const WARMING: u32 = 3;
 
 /// A server at its peak, still there.
-pub(super) struct Measured {
-    pub served: Served,
+pub(super) struct ServerPeak {
+    pub served: RunningServer,
     pub tasks: Arc<Tasks>,
-    pub told: Told,
+    pub result: HttpLoadResult,
     /// The control, if there is one.
-    pub bare: Option<Served>,
+    pub bare: Option<RunningServer>,
 }
 
 /// The combined result of a server and the load.
 #[derive(Default)]
-struct Seen {
-    told: Told,
+struct PeakTotals {
+    result: HttpLoadResult,
     spent: Groups,
 }
 
-impl Seen {
-    fn add(&mut self, told: &Told, spent: &Groups) {
-        self.told.merge(told);
+impl PeakTotals {
+    fn add(&mut self, result: &HttpLoadResult, spent: &Groups) {
+        self.result.merge(result);
         self.spent.merge(spent);
     }
 
     /// The parts of a command's time.
-    fn row(&self, name: &'static str, what: &str) -> Row {
+    fn row(&self, name: &'static str, what: &str) -> ReportRow {
         let account = Account {
             spent: self.spent.clone(),
-            commands: self.told.asked as f64,
-            per_second: self.told.pace.per_second(),
-            load: Some(self.told.spent.all),
+            commands: self.result.asked as f64,
+            per_second: self.result.pace.per_second(),
+            load: Some(self.result.spent.all),
         };
         account.row(name, what)
     }
 }
 
 /// The control with its results so far.
-struct Bare {
-    served: Served,
-    seen: Seen,
+struct ControlServer {
+    served: RunningServer,
+    seen: PeakTotals,
     ratios: Vec<f64>,
 }
 
 impl Web<'_> {
     /// Finds how many commands a second; with controls in turns, if they are wanted.
-    pub(super) fn peak(&self, controls: bool, report: &mut Report) -> Result<Measured, Trouble> {
-        let inside = if controls { Some(self.inside()?) } else { None };
+    pub(super) fn peak(&self, controls: bool, report: &mut Report) -> Result<ServerPeak, BenchError> {
+        let inside = if controls { Some(self.measure_in_process()?) } else { None };
         self.fill("served", self.plan.entities)?;
         (self.so_far)("starts the server", 0.0);
         let served = self.up("served")?;
         let owner = self.owner("served")?;
         let tasks = small_runtime()?.block_on(Tasks::of(served.address, &owner, self.plan.entities))?;
         let tasks = Arc::new(tasks);
-        let target: Arc<dyn Target> = tasks.clone();
+        let target: Arc<dyn HttpTarget> = tasks.clone();
         let load = |time, what: &str| {
             callers(served.address, &target, &self.callers(time), &|it| (self.so_far)(what, it))
         };
         let warm = self.warm(&|time| load(time, "warms up"))?;
         let mut bare = match &inside {
-            Some((shape, _)) => Some(self.bare(shape, &warm)?),
+            Some((shape, _)) => Some(self.start_control(shape, &warm)?),
             None => None,
         };
-        let mut seen = Seen::default();
+        let mut seen = PeakTotals::default();
         let what = format!("{} connections", self.plan.callers);
         for _ in 0..self.plan.turns.max(1) {
             let before = served.usage();
-            let told = load(self.turn(), &what)?;
-            seen.add(&told, &served.usage().since(&before));
+            let result = load(self.turn(), &what)?;
+            seen.add(&result, &served.usage().since(&before));
             if let Some(bare) = &mut bare {
                 caught_up(&served)?;
-                self.beside(bare, &tasks, told.pace.per_second())?;
+                self.run_control(bare, &tasks, result.pace.per_second())?;
             }
         }
         let title = format!("{}, {} entities", self.name(), thousands(self.plan.entities));
         let mut note = format!(
             "requests of {} bytes, answers of {}; every command with an idempotency key",
-            seen.told.request(),
-            seen.told.answer()
+            seen.result.request(),
+            seen.result.answer()
         );
-        if seen.told.overloaded > 0 {
-            note = format!("{note}; {} were answered with 429", thousands(seen.told.overloaded));
+        if seen.result.overloaded > 0 {
+            note = format!("{note}; {} were answered with 429", thousands(seen.result.overloaded));
         }
-        report.rows.push(Row::new("throughput", title).paced(&seen.told.pace).note(note));
+        report.rows.push(ReportRow::new("throughput", title).with_pace(&seen.result.pace).note(note));
         if let (Some(bare), Some((shape, inside))) = (&bare, inside) {
             report.rows.extend(beside_rows(&seen, bare, &shape, &inside));
         }
-        Ok(Measured { served, tasks, told: seen.told, bare: bare.map(|it| it.served) })
+        Ok(ServerPeak { served, tasks, result: seen.result, bare: bare.map(|it| it.served) })
     }
 
     /// Sends commands until every entity had one: a server that has just started has none of them in
     /// memory.
-    fn warm(&self, load: &dyn Fn(Duration) -> Result<Told, Trouble>) -> Result<Told, Trouble> {
+    fn warm(
+        &self,
+        load: &dyn Fn(Duration) -> Result<HttpLoadResult, BenchError>,
+    ) -> Result<HttpLoadResult, BenchError> {
         let mut warm = load(self.turn() / 2)?;
         if warm.asked < self.plan.entities {
             let seconds = self.plan.entities as f64 / warm.pace.per_second().max(1.0);
@@ -125,28 +128,28 @@ impl Web<'_> {
     }
 
     /// The same commands without HTTP: the shape of their commits, and their pace.
-    fn inside(&self) -> Result<(Shape, Pace), Trouble> {
-        let subject = self.filled("inside", self.plan.entities)?;
+    fn measure_in_process(&self) -> Result<(CommitShape, Pace), BenchError> {
+        let subject = self.open_filled("inside", self.plan.entities)?;
         let so_far = |it| (self.so_far)("the same in process", it);
         closed(subject.as_ref(), &self.callers(self.turn() / 2), &so_far)?;
         let before = subject.figures();
         let pace = closed(subject.as_ref(), &self.callers(self.turn()), &so_far)?;
-        let shape = Shape::of(&subject.figures().since(&before));
-        Ok((shape.ok_or_else(|| Trouble::other("nothing was committed in process"))?, pace))
+        let shape = CommitShape::of(&subject.figures().since(&before));
+        Ok((shape.ok_or_else(|| BenchError::other("nothing was committed in process"))?, pace))
     }
 
     /// A bare handler that writes as much for a command, and answers as much, as was just seen.
-    fn bare(&self, shape: &Shape, seen: &Told) -> Result<Bare, Trouble> {
+    fn start_control(&self, shape: &CommitShape, seen: &HttpLoadResult) -> Result<ControlServer, BenchError> {
         let written = (shape.per_command * shape.bytes() as f64).round() as usize;
-        let sizes = Sizes { written, answer: seen.answer().saturating_sub(HEAD) };
+        let sizes = AppendSizes { written, answer: seen.answer().saturating_sub(HEAD) };
         let at = |name: &str| self.folder.join(name);
         let command = self.programs.append(&at("bare.data"), &at("bare.address"), sizes);
-        let served = Served::start(command, &at("bare.address"), &at("bare.log"), "/")?;
-        Ok(Bare { served, seen: Seen::default(), ratios: Vec::new() })
+        let served = RunningServer::start(command, &at("bare.address"), &at("bare.log"), "/")?;
+        Ok(ControlServer { served, seen: PeakTotals::default(), ratios: Vec::new() })
     }
 
-    fn beside(&self, bare: &mut Bare, tasks: &Arc<Tasks>, rate: f64) -> Result<(), Trouble> {
-        let target: Arc<dyn Target> = Arc::new(Repeated { tasks: tasks.clone() });
+    fn run_control(&self, bare: &mut ControlServer, tasks: &Arc<Tasks>, rate: f64) -> Result<(), BenchError> {
+        let target: Arc<dyn HttpTarget> = Arc::new(ControlTasks { tasks: tasks.clone() });
         let load = |time| {
             let so_far = |it| (self.so_far)("a bare handler", it);
             callers(bare.served.address, &target, &self.callers(time), &so_far)
@@ -155,43 +158,50 @@ impl Web<'_> {
             load(self.turn() / 2)?;
         }
         let before = bare.served.usage();
-        let told = load(self.turn())?;
-        bare.seen.add(&told, &bare.served.usage().since(&before));
-        bare.ratios.push(rate / told.pace.per_second());
+        let result = load(self.turn())?;
+        bare.seen.add(&result, &bare.served.usage().since(&before));
+        bare.ratios.push(rate / result.pace.per_second());
         Ok(())
     }
 }
 
-fn beside_rows(seen: &Seen, bare: &Bare, shape: &Shape, inside: &Pace) -> Vec<Row> {
+fn beside_rows(
+    seen: &PeakTotals,
+    bare: &ControlServer,
+    shape: &CommitShape,
+    inside: &Pace,
+) -> Vec<ReportRow> {
     let written = shape.per_command * shape.bytes() as f64;
     let note = format!(
         "axum, {written:.0} bytes appended for a request and {} answered, one fdatasync for all who wait",
-        bare.seen.told.answer()
+        bare.seen.result.answer()
     );
-    let ratio = seen.told.pace.per_second() / inside.per_second();
+    let ratio = seen.result.pace.per_second() / inside.per_second();
     vec![
-        Row::new("bareHandler", "  of a bare handler that appends the same bytes")
-            .paced(&bare.seen.told.pace)
-            .figure(middle(bare.ratios.clone()), Unit::Times)
-            .aim(Aim::AtLeast(0.75))
+        ReportRow::new("bareHandler", "  of a bare handler that appends the same bytes")
+            .with_pace(&bare.seen.result.pace)
+            .figure(middle(bare.ratios.clone()), ReportUnit::Times)
+            .aim(FigureAim::AtLeast(0.75))
             .note(note),
-        Row::new("inProcess", "  of the same commands in process").paced(inside).figure(ratio, Unit::Times),
+        ReportRow::new("inProcess", "  of the same commands in process")
+            .with_pace(inside)
+            .figure(ratio, ReportUnit::Times),
         seen.row("serverTime", "processor time of the server for a command"),
         bare.seen.row("bareTime", "  of the bare handler"),
     ]
 }
 
 /// Waits for the flusher, so that the control does not pay for it.
-fn caught_up(served: &Served) -> Result<(), Trouble> {
+fn caught_up(served: &RunningServer) -> Result<(), BenchError> {
     let runtime = small_runtime()?;
     let since = Instant::now();
     while since.elapsed() < PATIENCE {
-        let (_, body) = runtime.block_on(get(served.address, "/readyz", "")).map_err(Trouble::other)?;
+        let (_, body) = runtime.block_on(get(served.address, "/readyz", "")).map_err(BenchError::other)?;
         let behind = serde_json::from_slice::<Json>(&body).ok().and_then(|it| it.get("behind")?.as_u64());
         if behind == Some(0) {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(Trouble::other("the flusher did not catch up within a minute"))
+    Err(BenchError::other("the flusher did not catch up within a minute"))
 }

@@ -9,17 +9,17 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
-use super::child::{Served, small_runtime};
-use super::load::{Target, broken_off};
+use super::child::{RunningServer, small_runtime};
+use super::load::{HttpTarget, broken_off};
 use super::tasks::Tasks;
-use super::wire::Wire;
+use super::wire::HttpConnection;
 use super::{FOLLOWED, Web};
-use crate::Trouble;
+use crate::BenchError;
 use crate::latency::Latency;
 use crate::load::PATIENCE;
-use crate::machine::Watch;
-use crate::report::{Aim, Report, Row, Unit};
-use crate::subject::{Ask, Outcome};
+use crate::machine::ProcessorWatch;
+use crate::report::{FigureAim, Report, ReportRow, ReportUnit};
+use crate::subject::{CommandOutcome, LoadCommand};
 use crate::table::{thousands, time};
 use crate::usage::Groups;
 
@@ -32,7 +32,7 @@ const WARM: u64 = 50;
 
 /// The result of the measurement.
 #[derive(Debug, Default)]
-struct Followed {
+struct SubscriberResult {
     delay: Latency,
     /// Entries that reached subscribers while delays were measured, and in the burst.
     paced: u64,
@@ -48,9 +48,10 @@ struct Followed {
 
 impl Web<'_> {
     pub(super) fn subscribers(&self, report: &mut Report) {
-        let watch = Watch::begin();
+        let watch = ProcessorWatch::begin();
         let many = thousands(u64::from(self.plan.subscribers));
-        let row = Row::new("subscribers", format!("{many} subscribers, {PACE} commands a second: delay"));
+        let row =
+            ReportRow::new("subscribers", format!("{many} subscribers, {PACE} commands a second: delay"));
         match self.follow() {
             Err(trouble) => report.rows.push(row.failed(trouble.to_string())),
             Ok(found) => report.rows.extend(rows(row, &found)),
@@ -58,13 +59,13 @@ impl Web<'_> {
         report.warnings.extend(watch.end().map(|it| format!("subscribers, {it}")));
     }
 
-    fn follow(&self) -> Result<Followed, Trouble> {
+    fn follow(&self) -> Result<SubscriberResult, BenchError> {
         self.fill("followed", FOLLOWED)?;
         let served = self.up("followed")?;
         let owner = self.owner("followed")?;
         let runtime = small_runtime()?;
         let tasks = runtime.block_on(Tasks::of(served.address, &owner, FOLLOWED))?;
-        let scene = Scene {
+        let scene = SubscriberBench {
             served: &served,
             tasks,
             owner,
@@ -74,11 +75,11 @@ impl Web<'_> {
         };
         let time = self.plan.time;
         let so_far = |share| (self.so_far)("many subscribers", share);
-        LocalSet::new().block_on(&runtime, scene.play(time, &so_far))
+        LocalSet::new().block_on(&runtime, scene.measure(time, &so_far))
     }
 }
 
-fn rows(row: Row, found: &Followed) -> Vec<Row> {
+fn rows(row: ReportRow, found: &SubscriberResult) -> Vec<ReportRow> {
     let share = found.came as f64 / found.expected.max(1) as f64;
     let note = format!(
         "from the answer to a command until the last one had it; {} of {} entries came, each in its order; longest {}",
@@ -86,26 +87,29 @@ fn rows(row: Row, found: &Followed) -> Vec<Row> {
         thousands(found.expected),
         time(found.delay.max())
     );
-    let mut burst = Row::new("burst", format!("  {BURST} commands at once, to all of them: entries"));
+    let mut burst = ReportRow::new("burst", format!("  {BURST} commands at once, to all of them: entries"));
     burst.per_second = Some(found.burst as f64 / found.burst_seconds.max(0.001));
-    let memory = Row::new("subscriberMemory", "  memory of the server for each");
+    let memory = ReportRow::new("subscriberMemory", "  memory of the server for each");
     let micros = found.spent.total().all * 1e6 / found.paced.max(1) as f64;
     vec![
-        row.timed(&found.delay).figure(share, Unit::Times).aim(Aim::AtLeast(1.0)).note(note),
+        row.with_latency(&found.delay)
+            .figure(share, ReportUnit::Times)
+            .aim(FigureAim::AtLeast(1.0))
+            .note(note),
         burst,
         match found.memory {
-            Some(bytes) => memory.figure(bytes, Unit::Bytes),
+            Some(bytes) => memory.figure(bytes, ReportUnit::Bytes),
             None => memory.note("this system does not tell"),
         },
-        Row::new("subscriberTime", "  processor time of the server for each entry to each")
-            .figure(micros, Unit::Micros)
+        ReportRow::new("subscriberTime", "  processor time of the server for each entry to each")
+            .figure(micros, ReportUnit::Micros)
             .shares(found.spent.micros(found.paced as f64)),
     ]
 }
 
 /// The server, the callers and the subscribers.
-struct Scene<'a> {
-    served: &'a Served,
+struct SubscriberBench<'a> {
+    served: &'a RunningServer,
     tasks: Tasks,
     owner: String,
     many: u32,
@@ -113,24 +117,24 @@ struct Scene<'a> {
     asked: Cell<u64>,
 }
 
-impl Scene<'_> {
-    async fn play(&self, time: Duration, so_far: &dyn Fn(f64)) -> Result<Followed, Trouble> {
-        let mut wire = Wire::open(self.served.address).await.map_err(broken_off)?;
+impl SubscriberBench<'_> {
+    async fn measure(&self, time: Duration, so_far: &dyn Fn(f64)) -> Result<SubscriberResult, BenchError> {
+        let mut wire = HttpConnection::open(self.served.address).await.map_err(broken_off)?;
         let mut first = 0;
         for _ in 0..WARM {
             first = self.command(&mut wire).await?;
         }
         let before = self.served.resident();
-        let board = Rc::new(Board { first, many: self.many, ..Board::default() });
+        let board = Rc::new(Deliveries { first, many: self.many, ..Deliveries::default() });
         for nth in 0..self.many {
-            let wire = Wire::open(self.served.address).await.map_err(broken_off)?;
+            let wire = HttpConnection::open(self.served.address).await.map_err(broken_off)?;
             let (stream, got) = wire.stream(&self.follow_request(first)).await.map_err(broken_off)?;
             tokio::task::spawn_local(subscriber(stream, got, board.clone()));
             so_far(0.1 * f64::from(nth) / f64::from(self.many));
         }
-        let mut found = Followed::default();
+        let mut found = SubscriberResult::default();
         let usage = self.served.usage();
-        let answered = self.paced(&mut wire, time, &|it| so_far(0.1 + 0.8 * it)).await?;
+        let answered = self.send_paced(&mut wire, time, &|it| so_far(0.1 + 0.8 * it)).await?;
         board.wait(self.last(&answered, first)).await;
         found.paced = board.came.get();
         found.spent = self.served.usage().since(&usage);
@@ -159,12 +163,12 @@ impl Scene<'_> {
     }
 
     /// Commands at an even pace; the last entry of each, and when it was answered.
-    async fn paced(
+    async fn send_paced(
         &self,
-        wire: &mut Wire,
+        wire: &mut HttpConnection,
         time: Duration,
         so_far: &dyn Fn(f64),
-    ) -> Result<Vec<(u64, Instant)>, Trouble> {
+    ) -> Result<Vec<(u64, Instant)>, BenchError> {
         let mut answered = Vec::new();
         let mut ticks = tokio::time::interval(Duration::from_secs(1) / PACE);
         let begun = Instant::now();
@@ -177,18 +181,18 @@ impl Scene<'_> {
     }
 
     /// One command; the number of its last entry.
-    async fn command(&self, wire: &mut Wire) -> Result<u64, Trouble> {
+    async fn command(&self, wire: &mut HttpConnection) -> Result<u64, BenchError> {
         let nth = self.asked.get();
         self.asked.set(nth + 1);
-        let ask = Ask { load: self.load, caller: 0, callers: 1, nth };
+        let ask = LoadCommand { load: self.load, caller: 0, callers: 1, nth };
         let mut request = Vec::new();
         self.tasks.request(ask, &mut request);
         let reply = wire.ask(&request).await.map_err(broken_off)?;
-        if self.tasks.answered(ask, &reply) != Outcome::Done {
-            return Err(Trouble::NotAccepted { refused: 1, asked: nth + 1, why: reply.told() });
+        if self.tasks.classify_reply(ask, &reply) != CommandOutcome::Done {
+            return Err(BenchError::NotAccepted { refused: 1, asked: nth + 1, why: reply.describe() });
         }
         let seq = reply.header("trackside-seq").and_then(|it| it.parse().ok());
-        seq.ok_or_else(|| Trouble::other("an answer does not say which entry it made"))
+        seq.ok_or_else(|| BenchError::other("an answer does not say which entry it made"))
     }
 
     fn follow_request(&self, after: u64) -> Vec<u8> {
@@ -202,7 +206,7 @@ impl Scene<'_> {
 
 /// The deliveries so far.
 #[derive(Debug, Default)]
-struct Board {
+struct Deliveries {
     /// Follows the entries after this one.
     first: u64,
     many: u32,
@@ -212,7 +216,7 @@ struct Board {
     came: Cell<u64>,
 }
 
-impl Board {
+impl Deliveries {
     fn mark(&self, seq: u64) {
         let Some(place) = seq.checked_sub(self.first + 1).map(|it| it as usize) else { return };
         let mut entries = self.entries.borrow_mut();
@@ -244,7 +248,7 @@ impl Board {
 }
 
 /// Reads entries as long as they arrive in order.
-async fn subscriber(mut stream: TcpStream, mut got: Vec<u8>, board: Rc<Board>) {
+async fn subscriber(mut stream: TcpStream, mut got: Vec<u8>, board: Rc<Deliveries>) {
     let mut last = board.first;
     loop {
         let whole = got.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
@@ -281,7 +285,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_done_when_every_subscriber_has_it() {
-        let board = Board { first: 10, many: 2, ..Board::default() };
+        let board = Deliveries { first: 10, many: 2, ..Deliveries::default() };
         board.mark(11);
         assert!(board.done(11).is_none());
         board.mark(11);

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use serde_json::{Value as Json, json};
 
 use super::child::post;
-use super::load::Target;
-use super::wire::{Reply, Wire};
-use crate::Trouble;
-use crate::subject::{Ask, Outcome};
+use super::load::HttpTarget;
+use super::wire::{ConnectionReply, HttpConnection};
+use crate::BenchError;
+use crate::subject::{CommandOutcome, LoadCommand};
 use crate::trackside::{AGENTS, STEPS};
 
 /// Tokens of the assigning person, because the rate of one token is limited.
@@ -26,8 +26,8 @@ pub(crate) struct Tasks {
 
 impl Tasks {
     /// All tasks are assigned; the owner creates tokens for all actors.
-    pub async fn of(host: SocketAddr, owner: &str, entities: u64) -> Result<Self, Trouble> {
-        let mut wire = Wire::open(host).await.map_err(Trouble::other)?;
+    pub async fn of(host: SocketAddr, owner: &str, entities: u64) -> Result<Self, BenchError> {
+        let mut wire = HttpConnection::open(host).await.map_err(BenchError::other)?;
         let headers = format!("authorization: Bearer {owner}\r\n");
         let mut made = Vec::new();
         let agents = (0..AGENTS).map(
@@ -35,16 +35,17 @@ impl Tasks {
         );
         let leads = (0..LEADS).map(|_| json!({ "actor": "hank", "kind": "human" }));
         for body in agents.chain(leads) {
-            let told = post(&mut wire, host, "/v1/tokens", &headers, &body).await.map_err(Trouble::other)?;
+            let result =
+                post(&mut wire, host, "/v1/tokens", &headers, &body).await.map_err(BenchError::other)?;
             let text = |body: &[u8]| {
                 Some(serde_json::from_slice::<Json>(body).ok()?.get("token")?.as_str()?.to_owned())
             };
-            match text(&told.1) {
-                Some(token) if told.0 == 201 => made.push(token),
+            match text(&result.1) {
+                Some(token) if result.0 == 201 => made.push(token),
                 _ => {
-                    return Err(Trouble::other(format!(
+                    return Err(BenchError::other(format!(
                         "no token was made: {}",
-                        String::from_utf8_lossy(&told.1)
+                        String::from_utf8_lossy(&result.1)
                     )));
                 }
             }
@@ -63,8 +64,8 @@ impl Tasks {
     }
 }
 
-impl Target for Tasks {
-    fn request(&self, ask: Ask, to: &mut Vec<u8>) {
+impl HttpTarget for Tasks {
+    fn request(&self, ask: LoadCommand, to: &mut Vec<u8>) {
         let n = ask.entity(self.entities());
         let agent = n % AGENTS;
         let lead = (ask.nth.wrapping_add(u64::from(ask.caller)) % LEADS) as usize;
@@ -81,7 +82,7 @@ impl Target for Tasks {
             }
         };
         let (host, length) = (self.host, body.len());
-        let Ask { load, caller, nth, .. } = ask;
+        let LoadCommand { load, caller, nth, .. } = ask;
         let token = token.map_or("", String::as_str);
         let _ = write!(
             to,
@@ -91,34 +92,34 @@ impl Target for Tasks {
         to.extend_from_slice(body);
     }
 
-    fn answered(&self, ask: Ask, reply: &Reply<'_>) -> Outcome {
+    fn classify_reply(&self, ask: LoadCommand, reply: &ConnectionReply<'_>) -> CommandOutcome {
         match reply.status {
             200 => {
                 let n = ask.entity(self.entities());
                 if let Some(next) = self.next.get(n as usize) {
                     next.store((next.load(Ordering::Relaxed) + 1) % STEPS, Ordering::Relaxed);
                 }
-                Outcome::Done
+                CommandOutcome::Done
             }
-            429 => Outcome::Overloaded,
-            400..500 => Outcome::Refused,
-            _ => Outcome::Failed,
+            429 => CommandOutcome::Overloaded,
+            400..500 => CommandOutcome::Refused,
+            _ => CommandOutcome::Failed,
         }
     }
 }
 
 /// The same requests for a control, which ignores the answers.
-pub(crate) struct Repeated {
+pub(crate) struct ControlTasks {
     pub tasks: std::sync::Arc<Tasks>,
 }
 
-impl Target for Repeated {
-    fn request(&self, ask: Ask, to: &mut Vec<u8>) {
+impl HttpTarget for ControlTasks {
+    fn request(&self, ask: LoadCommand, to: &mut Vec<u8>) {
         self.tasks.request(ask, to);
     }
 
-    fn answered(&self, _: Ask, reply: &Reply<'_>) -> Outcome {
-        if reply.status == 200 { Outcome::Done } else { Outcome::Failed }
+    fn classify_reply(&self, _: LoadCommand, reply: &ConnectionReply<'_>) -> CommandOutcome {
+        if reply.status == 200 { CommandOutcome::Done } else { CommandOutcome::Failed }
     }
 }
 

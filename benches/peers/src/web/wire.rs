@@ -14,14 +14,14 @@ const LONGEST: usize = 16 << 20;
 
 /// A connection on which one request is under way at a time.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct HttpConnection {
     stream: TcpStream,
     got: Vec<u8>,
 }
 
 /// A whole answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reply<'a> {
+pub(crate) struct ConnectionReply<'a> {
     pub status: u16,
     pub head: &'a str,
     pub body: &'a [u8],
@@ -29,20 +29,20 @@ pub(crate) struct Reply<'a> {
     pub bytes: usize,
 }
 
-impl Reply<'_> {
+impl ConnectionReply<'_> {
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(self.head, name)
     }
 
     /// Status and the start of the body.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let body: String = String::from_utf8_lossy(self.body).chars().take(300).collect();
         format!("{} {body}", self.status)
     }
 }
 
-impl Wire {
+impl HttpConnection {
     pub async fn open(to: SocketAddr) -> Result<Self, Error> {
         let stream = TcpStream::connect(to).await?;
         stream.set_nodelay(true)?;
@@ -50,14 +50,14 @@ impl Wire {
     }
 
     /// Sends a request unchanged and waits for the whole answer.
-    pub async fn ask(&mut self, request: &[u8]) -> Result<Reply<'_>, Error> {
+    pub async fn ask(&mut self, request: &[u8]) -> Result<ConnectionReply<'_>, Error> {
         self.stream.write_all(request).await?;
         self.got.clear();
         let whole = loop {
             if self.stream.read_buf(&mut self.got).await? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            if let Some(whole) = Whole::of(&self.got)? {
+            if let Some(whole) = ReplyRanges::of(&self.got)? {
                 break whole;
             }
             if self.got.len() > LONGEST {
@@ -66,7 +66,7 @@ impl Wire {
         };
         let head = self.got.get(whole.head).and_then(|it| std::str::from_utf8(it).ok()).unwrap_or_default();
         let body = self.got.get(whole.body).unwrap_or_default();
-        Ok(Reply { status: whole.status, head, body, bytes: self.got.len() })
+        Ok(ConnectionReply { status: whole.status, head, body, bytes: self.got.len() })
     }
 
     /// Sends a request whose answer has no end, and returns the connection once it has begun.
@@ -90,13 +90,13 @@ impl Wire {
 
 /// The ranges of the parts of an answer.
 #[derive(Debug, PartialEq, Eq)]
-struct Whole {
+struct ReplyRanges {
     status: u16,
     head: Range<usize>,
     body: Range<usize>,
 }
 
-impl Whole {
+impl ReplyRanges {
     /// None while the answer is incomplete.
     fn of(got: &[u8]) -> Result<Option<Self>, Error> {
         let Some(end) = end_of_head(got) else { return Ok(None) };
@@ -137,9 +137,9 @@ mod tests {
     fn an_answer_is_whole_when_its_body_is() {
         let text = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTrackside-Seq: 41\r\n\r\nhello";
         for cut in 0..text.len() {
-            assert_eq!(Whole::of(&text[..cut]).unwrap(), None, "{cut}");
+            assert_eq!(ReplyRanges::of(&text[..cut]).unwrap(), None, "{cut}");
         }
-        let whole = Whole::of(text).unwrap().unwrap();
+        let whole = ReplyRanges::of(text).unwrap().unwrap();
         assert_eq!((whole.status, &text[whole.body]), (200, b"hello".as_slice()));
         let head = std::str::from_utf8(&text[whole.head]).unwrap();
         assert_eq!(header(head, "trackside-seq"), Some("41"));
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn a_chunked_answer_ends_with_an_empty_chunk() {
         let pieces = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
-        assert_eq!(Whole::of(&pieces[..pieces.len() - 2]).unwrap(), None);
-        assert!(Whole::of(pieces).unwrap().is_some());
-        let nothing = Whole::of(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap().unwrap();
+        assert_eq!(ReplyRanges::of(&pieces[..pieces.len() - 2]).unwrap(), None);
+        assert!(ReplyRanges::of(pieces).unwrap().is_some());
+        let nothing = ReplyRanges::of(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap().unwrap();
         assert!(nothing.status == 204 && nothing.body.is_empty());
-        assert!(Whole::of(b"what is this\r\n\r\n").is_err());
+        assert!(ReplyRanges::of(b"what is this\r\n\r\n").is_err());
     }
 }

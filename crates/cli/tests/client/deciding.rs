@@ -1,10 +1,10 @@
 //! Requests that wait for people, and their decisions.
 
-use crate::ground::{Ground, scratch};
+use crate::ground::{ClientServer, scratch};
 
 #[test]
 fn people_list_open_requests_and_decide() {
-    let ground = Ground::start(scratch("deciding"), "mission");
+    let ground = ClientServer::start(scratch("deciding"), "mission");
     let ada = ground.token("ada", "agent", &["mission:specialist"]);
     let [pia, tom] = ["pia", "tom"].map(|it| ground.token(it, "human", &[]));
     ground.ask(&["approvals"]).says(0, &["no open requests"]);

@@ -4,19 +4,19 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use crate::ground::scratch;
-use crate::program::{binary, told};
+use crate::program::{binary, run_command};
 
 #[test]
 fn the_demo_plays_its_script_and_uses_every_pack() {
     let data = scratch("demo").join("data");
     let data = data.to_str().unwrap();
-    let played = told(binary(&["demo", "--once", "--pace", "0", "--data", data]));
+    let played = run_command(binary(&["demo", "--once", "--pace", "0", "--data", data]));
     played.says(0, &["1 of 6", "6 of 6", "refused as expected", "its hash chain verifies", "trackside up"]);
     for door in ["$ trackside fire", "POST /v1/entities", "fire {"] {
         assert!(played.data.contains(door), "no actor used {door}:\n{}", played.data);
     }
     assert!(!played.data.contains('\u{1b}'), "colours in a pipe");
-    told(binary(&["audit", "verify", "--data", data])).says(0, &[]);
+    run_command(binary(&["audit", "verify", "--data", data])).says(0, &[]);
     for pack in ["build", "coding", "mission", "research", "turns"] {
         assert!(played.data.contains(&format!("done {pack}.")), "nothing was done in {pack}");
     }
@@ -26,10 +26,10 @@ fn the_demo_plays_its_script_and_uses_every_pack() {
 fn a_used_folder_and_an_invalid_pace_are_errors() {
     let data = scratch("demo-used");
     std::fs::write(data.join("mine"), "x").unwrap();
-    told(binary(&["demo", "--data", data.to_str().unwrap()]))
+    run_command(binary(&["demo", "--data", data.to_str().unwrap()]))
         .says(2, &["is not empty", "Name another folder"]);
-    told(binary(&["demo", "--pace", "quickly"])).says(2, &["--pace quickly", "500ms"]);
-    told(binary(&["demo", "--listen", "0.0.0.0:0"])).says(2, &["can be reached from other machines"]);
+    run_command(binary(&["demo", "--pace", "quickly"])).says(2, &["--pace quickly", "500ms"]);
+    run_command(binary(&["demo", "--listen", "0.0.0.0:0"])).says(2, &["can be reached from other machines"]);
 }
 
 #[test]

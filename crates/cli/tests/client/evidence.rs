@@ -1,11 +1,11 @@
 //! Evidence in one file, checked far from the server that gave it.
 
-use crate::ground::Ground;
-use crate::program::{binary, told};
+use crate::ground::ClientServer;
+use crate::program::{binary, run_command};
 
 #[test]
 fn exported_evidence_verifies_without_the_server() {
-    let ground = Ground::small("evidence");
+    let ground = ClientServer::small("evidence");
     ground.ask(&["new", "small.light", "--id", "A", "place=the hall"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B", "place=somewhere private"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
@@ -30,7 +30,7 @@ fn exported_evidence_verifies_without_the_server() {
     let audit = ground.ask(&["audit", "verify", "--json"]).json();
     let end = format!("{}:{}", audit["to"]["seq"], audit["to"]["hash"].as_str().unwrap());
     drop(ground);
-    let verify = |args: &[&str]| told(binary(&[&["audit", "verify", name], args].concat()));
+    let verify = |args: &[&str]| run_command(binary(&[&["audit", "verify", name], args].concat()));
     verify(&[]).says(0, &["intact", &format!("ends at {end}")]);
     verify(&["--known", &end]).says(0, &["intact"]);
     let json = verify(&["--json"]).json();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ground::scratch;
-use crate::program::{binary, told};
-use crate::terminal::{Terminal, Typed};
+use crate::program::{binary, run_command};
+use crate::terminal::{Terminal, TypedCommands};
 
 /// The commands of an example, in this order.
 enum Step {
@@ -138,7 +138,7 @@ const STEPS: &[Step] = &[
 
 /// The examples of each help page, by the name of the command.
 fn examples() -> BTreeMap<String, Vec<String>> {
-    let page = told(binary(&["reference"])).says(0, &[]).data.clone();
+    let page = run_command(binary(&["reference"])).says(0, &[]).data.clone();
     let mut all = BTreeMap::new();
     for part in page.split("\n#").filter(|it| it.contains("# `trackside ")) {
         let name = part.split('`').nth(1).unwrap().strip_prefix("trackside ").unwrap();
@@ -172,7 +172,7 @@ fn every_example_of_every_help_page_runs() {
     for step in STEPS {
         let (name, replaced, keys) = match step {
             Do(text) => {
-                typed.push((Typed::new(*text), 0));
+                typed.push((TypedCommands::new(*text), 0));
                 continue;
             }
             Help(name, replaced) => (*name, *replaced, None),
@@ -185,14 +185,14 @@ fn every_example_of_every_help_page_runs() {
         for (nth, line) in lines.iter().enumerate().filter(|(_, it)| ran.insert(it.as_str())) {
             let text = replaced.iter().fold(line.clone(), |it, (from, to)| it.replace(from, to));
             match keys.filter(|(which, ..)| *which == nth) {
-                Some((_, keys, code)) => typed.push((Typed { text, keys }, code)),
-                None => typed.push((Typed::new(text), 0)),
+                Some((_, keys, code)) => typed.push((TypedCommands { text, keys }, code)),
+                None => typed.push((TypedCommands::new(text), 0)),
             }
         }
     }
     left.retain(|_, lines| lines.iter().any(|it| !ran.contains(it.as_str())));
     assert!(left.is_empty(), "these examples do not run: {left:#?}");
-    let all: Vec<Typed> = typed.iter().map(|(it, _)| it.clone()).collect();
+    let all: Vec<TypedCommands> = typed.iter().map(|(it, _)| it.clone()).collect();
     let mut problems = Vec::new();
     for ((typed, code), seen) in typed.iter().zip(terminal.run(&all)) {
         if seen.code != *code {

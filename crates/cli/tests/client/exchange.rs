@@ -2,21 +2,21 @@
 
 use std::path::Path;
 
-use crate::ground::{Ground, LIGHT, scratch, small};
-use crate::program::{binary, told};
+use crate::ground::{ClientServer, LIGHT, scratch, small};
+use crate::program::{binary, run_command};
 
 fn fixture(name: &str) -> String {
     format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A server of its own with the built-in packs.
-fn whole(name: &str) -> Ground {
-    Ground::start(scratch(name), "build,coding,mission,research,turns")
+fn start_with_all_packs(name: &str) -> ClientServer {
+    ClientServer::start(scratch(name), "build,coding,mission,research,turns")
 }
 
 #[test]
 fn an_export_starts_a_new_server_and_is_imported_by_another() {
-    let mut ground = Ground::small("export");
+    let mut ground = ClientServer::small("export");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
     ground.ask(&["clock", "advance", "3h"]).says(0, &[]);
@@ -33,13 +33,13 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     // A copy of the project elsewhere.
     let root = scratch("export-copy");
     let data = root.join("data");
-    told(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["unchanged"]);
-    told(binary(&["import", seen.to_str().unwrap(), "--data", data.to_str().unwrap()]))
+    run_command(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["unchanged"]);
+    run_command(binary(&["import", seen.to_str().unwrap(), "--data", data.to_str().unwrap()]))
         .says(1, &["export it as a person with the role admin"]);
     // Its clock has the same time, and an export of the folder contains it, too.
     let clock = |folder: &Path| std::fs::read_to_string(folder.join("clock")).unwrap();
     assert_eq!(clock(&data), clock(&ground.root.join("data")));
-    let again = told(binary(&["export", "--data", data.to_str().unwrap()])).says(0, &[]).data.clone();
+    let again = run_command(binary(&["export", "--data", data.to_str().unwrap()])).says(0, &[]).data.clone();
     let stands = |lines: &str| {
         let about: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
         about["export"]["manualClock"].as_str().unwrap().to_owned()
@@ -47,13 +47,13 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     assert_eq!(stands(&again), stands(&std::fs::read_to_string(file).unwrap()));
     assert!(stands(&again).starts_with("2026-01-01T03:00:00"), "{}", stands(&again));
     let pack = small(&root, 1, LIGHT);
-    let copy = Ground::start(root, &pack);
+    let copy = ClientServer::start(root, &pack);
     copy.ask(&["show", "small.light/A"]).says(0, &["ON", "hall"]);
     copy.ask(&["history", "small.light/A"]).says(0, &["switch_on"]);
     copy.ask(&["new", "small.light", "--id", "B", "place=attic"]).says(0, &[]);
 
     // Its entities in a project that has others.
-    let other = Ground::small("export-other");
+    let other = ClientServer::small("export-other");
     other.ask(&["new", "small.light", "--id", "Z", "place=cellar"]).says(0, &[]);
     let import = |dry: bool| {
         let mut args = vec!["import", file];
@@ -69,7 +69,7 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     let pia = other.token("pia", "human", &[]);
     other.ask_as(&pia, &["import", file]).says(4, &["not-permitted"]);
     // An id that exists there already is a problem of its line.
-    let clash = Ground::small("export-clash");
+    let clash = ClientServer::small("export-clash");
     clash.ask(&["new", "small.light", "--id", "A", "place=mine"]).says(0, &[]);
     clash
         .ask(&["import", file])
@@ -82,7 +82,7 @@ fn lines(file: &str) -> usize {
 
 #[test]
 fn a_plan_becomes_tasks() {
-    let ground = whole("import-plan");
+    let ground = start_with_all_packs("import-plan");
     let plan = fixture("plan.md");
     let bare = ["import", "--from", "plan", &plan, "--into", "build.task", "--dry-run"];
     let told = ground.ask(&bare);
@@ -144,7 +144,7 @@ fn a_plan_becomes_tasks() {
 
 #[test]
 fn symbols_without_a_legend_get_the_meaning_of_the_pack() {
-    let ground = whole("import-symbols");
+    let ground = start_with_all_packs("import-symbols");
     let plan = ground.root.join("symbols.md");
     let symbols = [" ", "x", "X", "~", "?", "#", "@"];
     let tasks: Vec<String> =
@@ -189,7 +189,7 @@ fn symbols_without_a_legend_get_the_meaning_of_the_pack() {
         .says(0, &["looked at is quality_review: 1", "gone is abandoned: 1"]);
     import(&["--state", "[+]=abandoned", "--dry-run"]).says(0, &["gone is abandoned: 1"]);
     let light = LIGHT.replace("OFF: { initial: true,", "OFF: { initial: true, known_as: ['[#]', gone],");
-    let own = Ground::start(scratch("import-known"), &small(&scratch("import-known-pack"), 1, &light));
+    let own = ClientServer::start(scratch("import-known"), &small(&scratch("import-known-pack"), 1, &light));
     let into = ["import", "--from", "plan", plan, "--into", "small.light", "--map", "title=place"];
     own.ask(&into).says(0, &["gone is OFF: 1", "looked at is OFF: 1"]);
     // The same without a server.
@@ -200,7 +200,7 @@ fn symbols_without_a_legend_get_the_meaning_of_the_pack() {
 
 #[test]
 fn issues_of_beads_become_tasks() {
-    let ground = whole("import-beads");
+    let ground = start_with_all_packs("import-beads");
     let issues = fixture("issues.jsonl");
     let args = |more: &[&'static str]| {
         let mut args = vec!["import".to_owned(), "--from".to_owned(), "beads".to_owned(), issues.clone()];
@@ -302,7 +302,7 @@ fn issues_of_beads_become_tasks() {
 
 #[test]
 fn tasks_of_vibe_kanban_become_tasks_of_a_custom_pack() {
-    let ground = Ground::small("import-vibe-kanban");
+    let ground = ClientServer::small("import-vibe-kanban");
     let path = ground.root.join("db.v2.sqlite");
     let sql = std::fs::read_to_string(fixture("vibe-kanban.sql")).unwrap();
     rusqlite::Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
@@ -360,7 +360,7 @@ fn tasks_of_vibe_kanban_become_tasks_of_a_custom_pack() {
 
 #[test]
 fn wrong_arguments_are_reported() {
-    let ground = Ground::small("import-usage");
+    let ground = ClientServer::small("import-usage");
     let plan = fixture("plan.md");
     ground.ask(&["import", "--from", "plan", &plan]).says(2, &["--into"]);
     ground.ask(&["import", &plan, "--map", "a=b"]).says(2, &["--from"]);
@@ -377,7 +377,7 @@ fn wrong_arguments_are_reported() {
     ground.ask(&[&into[..], &["--value", "title=x"]].concat()).says(2, &["--value KEY:THEIRS=OURS"]);
     ground.ask(&[&into[..], &["--map", "title=plaec"]].concat()).says(2, &["did you mean place?"]);
     let nowhere = scratch("import-nowhere").join("none");
-    told(binary(&[
+    run_command(binary(&[
         "import",
         "--from",
         "plan",

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::program::{Told, binary, told};
+use crate::program::{CliOutput, binary, run_command};
 
 /// A small lifecycle with a deadline, a lease and an invariant.
 pub(crate) const LIGHT: &str = "\
@@ -52,14 +52,14 @@ pub(crate) fn small(root: &Path, version: u32, lifecycle: &str) -> String {
 
 /// A server that ends with the test in any case: it lives as long as this pipe is open.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct ClientServer {
     pub root: PathBuf,
     data: PathBuf,
     shell: Child,
     pipe: Option<ChildStdin>,
 }
 
-impl Ground {
+impl ClientServer {
     /// A server with the small pack alone.
     pub fn small(name: &str) -> Self {
         let root = scratch(name);
@@ -109,9 +109,9 @@ impl Ground {
     }
 
     /// The shared server with all built-in packs, for tests that do not move its clock.
-    pub fn whole() -> &'static Self {
-        static WHOLE: OnceLock<Ground> = OnceLock::new();
-        WHOLE.get_or_init(|| Self::start(scratch("whole"), "build,coding,mission,research,turns"))
+    pub fn with_all_packs() -> &'static Self {
+        static SHARED: OnceLock<ClientServer> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start(scratch("whole"), "build,coding,mission,research,turns"))
     }
 
     pub fn data(&self) -> String {
@@ -119,15 +119,15 @@ impl Ground {
     }
 
     /// Runs a command as the owner.
-    pub fn ask(&self, args: &[&str]) -> Told {
-        told(self.command(args))
+    pub fn ask(&self, args: &[&str]) -> CliOutput {
+        run_command(self.command(args))
     }
 
     /// Sends a command as another actor.
-    pub fn ask_as(&self, token: &str, args: &[&str]) -> Told {
+    pub fn ask_as(&self, token: &str, args: &[&str]) -> CliOutput {
         let mut command = self.command(args);
         command.env("TRACKSIDE_TOKEN", token);
-        told(command)
+        run_command(command)
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
@@ -150,7 +150,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for ClientServer {
     fn drop(&mut self) {
         self.stop();
     }

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::ground::scratch;
-use crate::terminal::{Seen, Terminal, Typed};
+use crate::terminal::{Terminal, TerminalOutput, TypedCommands};
 
 /// The expected result of the commands of a fence, or of one line of it.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn steps(page: &str) -> Vec<(Typed, Expected)> {
+fn steps(page: &str) -> Vec<(TypedCommands, Expected)> {
     let mut steps = Vec::new();
     let mut lines = page.lines();
     let (mut skipped, mut fails) = (false, false);
@@ -36,7 +36,7 @@ fn steps(page: &str) -> Vec<(Typed, Expected)> {
                 skipped = line.starts_with("<!-- not run: ");
                 fails = line.starts_with("<!-- fails: ");
                 if line == "<!-- setup: server -->" {
-                    steps.push((Typed::new(SERVER), Expected::Success));
+                    steps.push((TypedCommands::new(SERVER), Expected::Success));
                 }
             }
             continue;
@@ -46,7 +46,7 @@ fn steps(page: &str) -> Vec<(Typed, Expected)> {
             _ if skipped => {}
             "sh" => {
                 let expected = if fails { Expected::Failure } else { Expected::Success };
-                steps.push((Typed::new(block.join("\n")), expected));
+                steps.push((TypedCommands::new(block.join("\n")), expected));
             }
             "" => steps.extend(transcript(&block)),
             _ => {}
@@ -56,11 +56,11 @@ fn steps(page: &str) -> Vec<(Typed, Expected)> {
     steps
 }
 
-fn transcript(block: &[&str]) -> Vec<(Typed, Expected)> {
-    let mut steps: Vec<(Typed, Expected)> = Vec::new();
+fn transcript(block: &[&str]) -> Vec<(TypedCommands, Expected)> {
+    let mut steps: Vec<(TypedCommands, Expected)> = Vec::new();
     for line in block {
         if let Some(command) = line.strip_prefix("$ ") {
-            steps.push((Typed::new(command), Expected::Output(0, Vec::new())));
+            steps.push((TypedCommands::new(command), Expected::Output(0, Vec::new())));
         } else if let Some((_, Expected::Output(code, says))) = steps.last_mut() {
             match line.strip_prefix("[exit ").and_then(|it| it.strip_suffix(']')) {
                 Some(number) => *code = number.parse().unwrap(),
@@ -97,7 +97,7 @@ fn normal(text: &str) -> String {
     normal
 }
 
-fn problem(seen: &Seen, expected: &Expected) -> Option<String> {
+fn problem(seen: &TerminalOutput, expected: &Expected) -> Option<String> {
     match expected {
         Expected::Success if seen.failed.is_empty() => None,
         Expected::Success => Some(format!("failed: {}", seen.failed.join(", "))),
@@ -121,7 +121,7 @@ fn check(name: &str, setup: &str) {
     let terminal = Terminal::new(&scratch(&format!("guide-{}", name.replace('/', "-"))));
     let repository = std::fs::canonicalize(root()).unwrap();
     let setup = setup.replace("REPOSITORY", repository.to_str().unwrap());
-    let mut typed = vec![Typed::new(format!("{setup}\ntrue"))];
+    let mut typed = vec![TypedCommands::new(format!("{setup}\ntrue"))];
     typed.extend(steps.iter().map(|(it, _)| it.clone()));
     let seen = terminal.run(&typed);
     // Paths inside the project are written as on the page.

@@ -1,6 +1,6 @@
 //! The help of every command.
 
-use crate::program::{binary, told};
+use crate::program::{binary, run_command};
 
 #[test]
 fn misspelled_commands_get_a_suggestion() {
@@ -13,7 +13,7 @@ fn misspelled_commands_get_a_suggestion() {
             "Built-in packs: build, coding, mission, research, turns",
         ),
     ] {
-        told(binary(args)).says(2, &[says]);
+        run_command(binary(args)).says(2, &[says]);
     }
 }
 
@@ -51,7 +51,7 @@ fn help_matches_the_reviewed_snapshots() {
         "completions",
         "man",
     ] {
-        insta::assert_snapshot!(format!("help-{command}"), told(binary(&[command, "--help"])).data);
+        insta::assert_snapshot!(format!("help-{command}"), run_command(binary(&[command, "--help"])).data);
     }
     for (group, command) in [
         ("token", "create"),
@@ -70,26 +70,27 @@ fn help_matches_the_reviewed_snapshots() {
         ("pack", "list"),
         ("pack", "add"),
     ] {
-        let help = told(binary(&[group, command, "--help"])).data;
+        let help = run_command(binary(&[group, command, "--help"])).data;
         insta::assert_snapshot!(format!("help-{group}-{command}"), help);
     }
 }
 
 #[test]
 fn misspelled_words_get_the_nearest_word() {
-    told(binary(&["shwo", "a.b/1"])).says(2, &["'show'"]);
-    told(binary(&["list", "a.b", "--stat", "X"])).says(2, &["--state"]);
-    told(binary(&["token", "create", "ada", "--kind", "robot"])).says(2, &["human", "agent", "system"]);
+    run_command(binary(&["shwo", "a.b/1"])).says(2, &["'show'"]);
+    run_command(binary(&["list", "a.b", "--stat", "X"])).says(2, &["--state"]);
+    run_command(binary(&["token", "create", "ada", "--kind", "robot"]))
+        .says(2, &["human", "agent", "system"]);
 }
 
 #[test]
 fn completions_and_manual_pages_are_made() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        told(binary(&["completions", shell])).says(0, &["trackside", "explain"]);
+        run_command(binary(&["completions", shell])).says(0, &["trackside", "explain"]);
     }
-    told(binary(&["man"])).says(0, &[".TH trackside 1", "explain"]);
+    run_command(binary(&["man"])).says(0, &[".TH trackside 1", "explain"]);
     let folder = crate::ground::scratch("man");
-    told(binary(&["man", "--output", folder.to_str().unwrap()])).says(0, &["man -l"]);
+    run_command(binary(&["man", "--output", folder.to_str().unwrap()])).says(0, &["man -l"]);
     for page in ["trackside.1", "trackside-fire.1", "trackside-token-create.1"] {
         assert!(folder.join(page).is_file(), "{page}");
     }

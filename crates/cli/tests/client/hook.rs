@@ -5,11 +5,11 @@ use std::process::Stdio;
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, scratch};
-use crate::program::{Told, binary};
+use crate::ground::{ClientServer, scratch};
+use crate::program::{CliOutput, binary};
 
 /// The hook's answer to an agent.
-fn hook(ground: &Ground, token: &str, more: &[&str], sent: &str) -> Told {
+fn hook(ground: &ClientServer, token: &str, more: &[&str], sent: &str) -> CliOutput {
     let data = ground.data();
     let mut args = vec!["hook", "--data", &data];
     args.extend(more);
@@ -19,7 +19,7 @@ fn hook(ground: &Ground, token: &str, more: &[&str], sent: &str) -> Told {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(sent.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    Told {
+    CliOutput {
         code: output.status.code().unwrap(),
         data: String::from_utf8(output.stdout).unwrap(),
         messages: String::from_utf8(output.stderr).unwrap(),
@@ -33,11 +33,12 @@ fn tool(name: &str, input: Json) -> String {
 
 #[test]
 fn the_hook_answers_by_the_risk_policy() {
-    let ground = Ground::start(scratch("hook"), "mission");
+    let ground = ClientServer::start(scratch("hook"), "mission");
     let sam = ground.token("sam", "agent", &["mission:specialist"]);
     let ivy = ground.token("ivy", "agent", &["mission:intern"]);
-    let said =
-        |told: &Told, member: &str| told.json()["hookSpecificOutput"][member].as_str().unwrap().to_owned();
+    let said = |told: &CliOutput, member: &str| {
+        told.json()["hookSpecificOutput"][member].as_str().unwrap().to_owned()
+    };
 
     let test = tool("Bash", json!({ "command": "cargo test -q" }));
     let told = hook(&ground, &sam, &[], &test);

@@ -1,10 +1,10 @@
 //! Tokens and sign-in.
 
-use crate::ground::Ground;
+use crate::ground::ClientServer;
 
 #[test]
 fn tokens_are_made_used_listed_and_revoked() {
-    let ground = Ground::small("tokens");
+    let ground = ClientServer::small("tokens");
     let made = ground.ask(&[
         "token",
         "create",
@@ -38,7 +38,7 @@ fn tokens_are_made_used_listed_and_revoked() {
 
 #[test]
 fn a_token_ends_when_its_time_is_over() {
-    let ground = Ground::small("lifetime");
+    let ground = ClientServer::small("lifetime");
     let made = ground.ask(&["token", "create", "ada", "--kind", "agent", "--lifetime", "1h"]);
     let token = made.data.trim();
     ground.ask_as(token, &["whoami"]).says(0, &[]);
@@ -48,7 +48,7 @@ fn a_token_ends_when_its_time_is_over() {
 
 #[test]
 fn a_supervisor_acts_only_for_its_agents() {
-    let ground = Ground::small("supervisor");
+    let ground = ClientServer::small("supervisor");
     let made = ground.ask(&["token", "create", "boss", "--kind", "agent", "--for", "coder-*"]);
     let boss = made.says(0, &[]).data.trim().to_owned();
     ground.ask_as(&boss, &["whoami"]).says(0, &["can act for coder-*"]);
@@ -62,7 +62,7 @@ fn a_supervisor_acts_only_for_its_agents() {
 
 #[test]
 fn a_link_signs_a_person_in() {
-    let ground = Ground::small("link");
+    let ground = ClientServer::small("link");
     let link = ground.ask(&["sign-in"]);
     link.says(0, &["/sign-in?link=", "works once, until 2026-01-01 00:15:00Z"]);
     assert_eq!(link.data.lines().count(), 1);

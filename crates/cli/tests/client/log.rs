@@ -5,13 +5,13 @@ use std::net::TcpStream;
 
 use serde_json::Value as Json;
 
-use crate::ground::{Ground, LIGHT, scratch, small};
+use crate::ground::{ClientServer, LIGHT, scratch, small};
 
 /// Runs a server with this log format and some work. Returns the log after its end, and its secrets.
-fn logged(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
+fn log_lines(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
     let root = scratch(name);
     let pack = small(&root, 1, LIGHT);
-    let mut ground = Ground::start_with(root.clone(), &pack, &["--log", form, "--log-level", level]);
+    let mut ground = ClientServer::start_with(root.clone(), &pack, &["--log", form, "--log-level", level]);
     let mut secrets = vec![std::fs::read_to_string(root.join("data/token")).unwrap().trim().to_owned()];
     secrets.push(ground.token("ada", "agent", &[]));
     let link = ground.ask(&["sign-in"]).says(0, &[]).data.clone();
@@ -35,7 +35,7 @@ fn logged(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
 
 #[test]
 fn json_log_lines_are_objects_and_no_line_contains_a_secret() {
-    let (log, secrets) = logged("log-json", "json", "info");
+    let (log, secrets) = log_lines("log-json", "json", "info");
     let lines: Vec<Json> =
         log.lines().map(|it| serde_json::from_str(it).unwrap_or_else(|why| panic!("{why}: {it}"))).collect();
     let said: Vec<&str> = lines.iter().map(|it| it["message"].as_str().unwrap()).collect();
@@ -55,13 +55,13 @@ fn json_log_lines_are_objects_and_no_line_contains_a_secret() {
 
 #[test]
 fn a_healthy_server_only_logs_that_it_is_up() {
-    let (log, secrets) = logged("log-text", "text", "warn");
+    let (log, secrets) = log_lines("log-text", "text", "warn");
     assert_eq!(log.lines().count(), 5, "{log}");
     assert!(log.contains("/sign-in?link="), "the link is for who started it: {log}");
     for secret in secrets {
         assert!(!log.contains(&secret), "{secret} is in\n{log}");
     }
-    let (log, _) = logged("log-info", "text", "info");
+    let (log, _) = log_lines("log-info", "text", "info");
     let line = log
         .lines()
         .find(|it| it.contains("answered") && it.contains("status=422"))

@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, scratch};
-use crate::program::{binary, told};
+use crate::ground::{ClientServer, scratch};
+use crate::program::{binary, run_command};
 
 /// An agent host: it starts the program and exchanges messages with it.
 struct Host {
@@ -24,7 +24,7 @@ impl Host {
         Self { child, input, output, next: 1 }
     }
 
-    fn as_agent(ground: &Ground, token: &str) -> Self {
+    fn as_agent(ground: &ClientServer, token: &str) -> Self {
         let mut command = ground.command(&["mcp"]);
         command.env("TRACKSIDE_TOKEN", token);
         Self::of(command)
@@ -62,7 +62,7 @@ impl Host {
     }
 
     /// Closes the input: the bridge must end by itself with exit code 0.
-    fn ended(mut self) -> Vec<Json> {
+    fn close(mut self) -> Vec<Json> {
         drop(self.input);
         let rest = self.output.lines().map(|it| serde_json::from_str(&it.unwrap()).unwrap()).collect();
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
@@ -72,7 +72,7 @@ impl Host {
 
 #[test]
 fn an_agent_host_speaks_to_the_server_through_the_program() {
-    let ground = Ground::small("mcp");
+    let ground = ClientServer::small("mcp");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let token = ground.token("ada", "agent", &[]);
     let mut ada = Host::as_agent(&ground, &token);
@@ -92,12 +92,12 @@ fn an_agent_host_speaks_to_the_server_through_the_program() {
     let claimed = ada.call("claim", json!({ "lifecycle": "small.light" }));
     assert_eq!(claimed["structuredContent"]["entity"]["state"], "FIXING", "{claimed}");
     assert_eq!(ada.call("show", one)["structuredContent"]["fields"]["fitter"], "ada");
-    assert_eq!(ada.ended(), Vec::<Json>::new());
+    assert_eq!(ada.close(), Vec::<Json>::new());
 }
 
 #[test]
 fn the_newest_protocol_goes_through_as_well_with_progress_and_tasks() {
-    let ground = Ground::small("mcp-newest");
+    let ground = ClientServer::small("mcp-newest");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let token = ground.token("ada", "agent", &[]);
     let mut ada = Host::as_agent(&ground, &token);
@@ -140,7 +140,7 @@ fn the_newest_protocol_goes_through_as_well_with_progress_and_tasks() {
 
 #[test]
 fn cancelled_requests_are_not_answered_and_the_others_are() {
-    let ground = Ground::small("mcp-given-up");
+    let ground = ClientServer::small("mcp-given-up");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let mut host = Host::of(ground.command(&["mcp"]));
     host.shake_hands();
@@ -157,12 +157,12 @@ fn cancelled_requests_are_not_answered_and_the_others_are() {
     assert_eq!(host.hear()["error"]["code"], -32600);
     host.say("");
     assert_eq!(host.ask("ping", json!({}))["result"], json!({}));
-    assert_eq!(host.ended(), Vec::<Json>::new(), "a cancelled request has no answer");
+    assert_eq!(host.close(), Vec::<Json>::new(), "a cancelled request has no answer");
 }
 
 #[test]
 fn while_the_server_is_away_every_request_gets_advice() {
-    let mut ground = Ground::small("mcp-away");
+    let mut ground = ClientServer::small("mcp-away");
     // No server has ever run there.
     let none = scratch("mcp-none");
     let mut command = binary(&["mcp", "--data"]);
@@ -170,13 +170,13 @@ fn while_the_server_is_away_every_request_gets_advice() {
     let mut host = Host::of(command);
     let refused = host.shake_hands();
     assert!(refused["error"]["message"].as_str().unwrap().contains("trackside up --data"), "{refused}");
-    host.ended();
+    host.close();
     // A token that is not good.
     let mut host = Host::as_agent(&ground, "ts_000000000000_00");
     let refused = host.shake_hands();
     assert!(refused["error"]["message"].as_str().unwrap().contains("trackside token create"), "{refused}");
     assert_eq!(refused["error"]["data"]["code"], "unauthorized");
-    host.ended();
+    host.close();
     // The server stops, and comes back on another port.
     let mut host = Host::of(ground.command(&["mcp"]));
     host.shake_hands();
@@ -186,17 +186,17 @@ fn while_the_server_is_away_every_request_gets_advice() {
     assert!(refused["error"]["message"].as_str().unwrap().contains(&next), "{refused}");
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
-    let again = Ground::start(ground.root.clone(), &pack);
+    let again = ClientServer::start(ground.root.clone(), &pack);
     assert_eq!(host.ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 10);
-    host.ended();
+    host.close();
     drop(again);
 }
 
 #[test]
 fn nothing_but_messages_goes_to_standard_output() {
-    let ground = Ground::small("mcp-quiet");
+    let ground = ClientServer::small("mcp-quiet");
     let mut command = ground.command(&["mcp"]);
     command.env("TRACKSIDE_URL", "http://127.0.0.1:9").env("TRACKSIDE_TOKEN", "x");
-    let heard = told(command);
+    let heard = run_command(command);
     assert_eq!((heard.code, heard.data.as_str()), (0, ""));
 }

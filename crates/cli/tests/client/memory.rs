@@ -8,9 +8,9 @@ use crate::ground::{LIGHT, scratch, small};
 use crate::program::binary;
 
 /// A server that ends with the test, however that ends.
-struct Ends(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Ends {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -22,7 +22,7 @@ fn a_server_uses_no_huge_pages() {
     let root = scratch("memory");
     let pack = small(&root, 1, LIGHT);
     let mut up = binary(&["up", "--listen", "127.0.0.1:0", "--packs", &pack]);
-    let child = Ends(up.arg("--data").arg(root.join("data")).stderr(Stdio::null()).spawn().unwrap());
+    let child = KillOnDrop(up.arg("--data").arg(root.join("data")).stderr(Stdio::null()).spawn().unwrap());
     let begun = Instant::now();
     while !root.join("data/address").is_file() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it does not come up");

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::ground::Ground;
+use crate::ground::ClientServer;
 
 #[test]
 fn an_entity_is_made_moved_and_refused() {
-    let ground = Ground::small("moves");
+    let ground = ClientServer::small("moves");
     let made = ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]);
     made.says(0, &["small.light/A created, OFF", "you can move it to: ON, BROKEN"]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &["small.light/A OFF → ON on switch_on"]);
@@ -64,7 +64,7 @@ fn an_entity_is_made_moved_and_refused() {
 
 #[test]
 fn refusals_match_the_reviewed_snapshot() {
-    let ground = Ground::small("refusals");
+    let ground = ClientServer::small("refusals");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     let ada = ground.token("ada", "agent", &[]);
     let mut text = String::new();
@@ -107,7 +107,7 @@ fn refusals_match_the_reviewed_snapshot() {
 
 #[test]
 fn a_refusal_says_the_same_as_over_http() {
-    let ground = Ground::small("same");
+    let ground = ClientServer::small("same");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     let refused = ground.ask(&["fire", "small.light/A", "switch_on", "--json"]);
     let json = refused.says(1, &[]).json();
@@ -125,7 +125,7 @@ fn a_refusal_says_the_same_as_over_http() {
 
 #[test]
 fn a_claimed_entity_is_held_until_its_lease_expires() {
-    let ground = Ground::small("claims");
+    let ground = ClientServer::small("claims");
     let ada = ground.token("ada", "agent", &[]);
     ground.ask_as(&ada, &["claim", "small.light"]).says(1, &["you cannot claim any small.light now"]);
     ground.ask(&["new", "small.light", "--id", "A", "watts:=60"]).says(0, &[]);

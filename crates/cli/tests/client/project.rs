@@ -1,7 +1,7 @@
 //! A project of one's own: a starter pack, packs on a running server, settings.
 
-use crate::ground::{Ground, LIGHT, scratch, small};
-use crate::program::{binary, told};
+use crate::ground::{ClientServer, LIGHT, scratch, small};
+use crate::program::{binary, run_command};
 
 #[test]
 fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {
@@ -9,7 +9,7 @@ fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {
     let run = |args: &[&str]| {
         let mut command = binary(args);
         command.current_dir(&root);
-        told(command)
+        run_command(command)
     };
     run(&["init", "shop"]).says(0, &["shop/packs/shop", "trackside test"]);
     let readme = std::fs::read_to_string(root.join("shop/README.md")).unwrap();
@@ -26,7 +26,7 @@ fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {
 }
 
 /// The files that `git add -A` stages in a folder.
-fn staged(root: &std::path::Path) -> Vec<String> {
+fn staged_files(root: &std::path::Path) -> Vec<String> {
     let git = |args: &[&str]| {
         let mut git = std::process::Command::new("git");
         git.args(["-c", "init.defaultBranch=main", "-c", "core.excludesFile="]).args(args).current_dir(root);
@@ -52,40 +52,40 @@ fn git_never_stages_tokens_or_databases() {
     let root = scratch("git");
     let mut init = binary(&["init", "."]);
     init.current_dir(&root);
-    told(init).says(0, &[]);
+    run_command(init).says(0, &[]);
     let mut expected: Vec<String> = SCHEMAS.map(str::to_owned).to_vec();
     expected.push("README.md".to_owned());
     expected.extend(
         ["lifecycles/task.yaml", "pack.yaml", "scenarios/task.yaml"].map(|it| format!("packs/git/{it}")),
     );
-    assert_eq!(staged(&root), expected);
+    assert_eq!(staged_files(&root), expected);
     // A running server has a token, databases, a lock and logs of SQLite.
-    let mut ground = Ground::start_in(root.clone(), ".trackside", "packs/git");
+    let mut ground = ClientServer::start_in(root.clone(), ".trackside", "packs/git");
     assert!(root.join(".trackside/token").is_file() && root.join(".trackside/journal.db").is_file());
     std::fs::remove_file(root.join("up.log")).unwrap();
-    assert_eq!(staged(&root), expected);
+    assert_eq!(staged_files(&root), expected);
     // So does a backup.
     ground.ask(&["backup", "copy"]).says(0, &[]);
     expected.push("copy/.gitignore".to_owned());
     expected.sort();
-    assert_eq!(staged(&root), expected);
+    assert_eq!(staged_files(&root), expected);
     ground.stop();
 }
 
 #[test]
 fn a_project_folder_from_an_older_release_gets_a_gitignore() {
     let root = scratch("git-older");
-    let mut ground = Ground::start_in(root.clone(), ".trackside", "mission");
+    let mut ground = ClientServer::start_in(root.clone(), ".trackside", "mission");
     ground.stop();
     std::fs::remove_file(root.join(".trackside/.gitignore")).unwrap();
     std::fs::remove_dir_all(root.join(".trackside/schema")).unwrap();
-    let mut ground = Ground::start_in(root.clone(), ".trackside", "mission");
+    let mut ground = ClientServer::start_in(root.clone(), ".trackside", "mission");
     ground.stop();
     std::fs::remove_file(root.join("up.log")).unwrap();
-    assert_eq!(staged(&root), SCHEMAS);
+    assert_eq!(staged_files(&root), SCHEMAS);
     // A changed file is left alone.
     std::fs::write(root.join(".trackside/.gitignore"), "*\n").unwrap();
-    Ground::start_in(root.clone(), ".trackside", "mission").stop();
+    ClientServer::start_in(root.clone(), ".trackside", "mission").stop();
     assert_eq!(std::fs::read_to_string(root.join(".trackside/.gitignore")).unwrap(), "*\n");
 }
 
@@ -95,7 +95,7 @@ fn the_starter_pack_refers_to_local_schemas_that_are_current() {
     let run = |args: &[&str]| {
         let mut command = binary(args);
         command.current_dir(&root);
-        told(command)
+        run_command(command)
     };
     run(&["init", "shop"]).says(0, &[]);
     let pack = root.join("shop/packs/shop");
@@ -112,7 +112,7 @@ fn the_starter_pack_refers_to_local_schemas_that_are_current() {
         assert_eq!(written, run(&["schema", kind]).data, "{file}");
     }
     // A schema of another release is replaced when a pack is added.
-    let ground = Ground::start_in(root.join("shop"), ".trackside", "packs/shop");
+    let ground = ClientServer::start_in(root.join("shop"), ".trackside", "packs/shop");
     let schema = root.join("shop/.trackside/schema/pack.json");
     std::fs::write(&schema, "{}").unwrap();
     ground.ask(&["pack", "add", "packs/shop"]).says(0, &[]);
@@ -121,7 +121,7 @@ fn the_starter_pack_refers_to_local_schemas_that_are_current() {
 
 #[test]
 fn a_project_can_be_restored_and_imported_into_a_folder_that_init_prepared() {
-    let ground = Ground::small("prepared");
+    let ground = ClientServer::small("prepared");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     ground.ask(&["backup", "copy"]).says(0, &[]);
     ground.ask(&["export", "--to", "all.jsonl"]).says(0, &[]);
@@ -129,7 +129,7 @@ fn a_project_can_be_restored_and_imported_into_a_folder_that_init_prepared() {
         let run = |folder: &std::path::Path, args: &[&str]| {
             let mut command = binary(args);
             command.current_dir(folder);
-            told(command)
+            run_command(command)
         };
         run(&ground.root, &["init", name]).says(0, &[]);
         let project = ground.root.join(name);
@@ -143,11 +143,11 @@ fn a_project_can_be_restored_and_imported_into_a_folder_that_init_prepared() {
 
 #[test]
 fn the_starter_pack_is_added_to_a_running_server_and_used() {
-    let ground = Ground::small("starter");
+    let ground = ClientServer::small("starter");
     ground.command(&[]).output().unwrap();
     let mut init = binary(&["init", "shop"]);
     init.current_dir(&ground.root);
-    told(init).says(0, &[]);
+    run_command(init).says(0, &[]);
     ground.ask(&["pack", "add", "shop/packs/shop"]).says(0, &["shop 1 is installed: shop.task"]);
     ground.ask(&["pack", "add", "shop/packs/shop"]).says(0, &["shop 1 is already installed"]);
     ground
@@ -159,7 +159,7 @@ fn the_starter_pack_is_added_to_a_running_server_and_used() {
 
 #[test]
 fn a_pack_is_refused_with_its_errors_or_installed_beside_the_running_one() {
-    let ground = Ground::small("packs");
+    let ground = ClientServer::small("packs");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     ground.ask(&["pack", "list"]).says(0, &["small", "small.light"]);
     let second = ground.root.join("second");
@@ -181,7 +181,7 @@ fn a_pack_is_refused_with_its_errors_or_installed_beside_the_running_one() {
 
 #[test]
 fn settings_are_shown_with_their_origin_and_changed() {
-    let ground = Ground::whole();
+    let ground = ClientServer::with_all_packs();
     ground.ask(&["settings", "mission"]).says(0, &["maxReviewCycles", "default"]);
     let changed = ground.ask(&["settings", "mission", "maxReviewCycles:=5"]);
     changed.says(0, &["maxReviewCycles", "project"]);

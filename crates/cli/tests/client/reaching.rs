@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::ground::{Ground, LIGHT, scratch, small};
-use crate::program::{Told, binary, told};
+use crate::ground::{ClientServer, LIGHT, scratch, small};
+use crate::program::{CliOutput, binary, run_command};
 
 #[test]
 fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
-    let mut ground = Ground::small("reaching");
+    let mut ground = ClientServer::small("reaching");
     let read = |name: &str| std::fs::read_to_string(ground.root.join("data").join(name)).unwrap();
     let (address, token) = (read("address"), read("token"));
     // By the folder.
@@ -16,16 +16,16 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     let mut command = binary(&["whoami"]);
     let url = format!("http://{}", address.trim());
     command.env("TRACKSIDE_URL", &url).env("TRACKSIDE_TOKEN", token.trim()).current_dir(scratch("elsewhere"));
-    told(command).says(0, &["owner (human), admin"]);
+    run_command(command).says(0, &["owner (human), admin"]);
     // The environment overrides the folder, and the output says so.
     let mut command = ground.command(&["whoami"]);
     command.env("TRACKSIDE_URL", "http://127.0.0.1:9").env("TRACKSIDE_TOKEN", "x");
-    told(command)
+    run_command(command)
         .says(3, &["takes precedence over --data", "cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
     // An address without a token is no way in, and the token of a folder is not sent to it.
     let mut command = ground.command(&["whoami"]);
     command.env("TRACKSIDE_URL", &url);
-    told(command).says(3, &["TRACKSIDE_TOKEN is not"]);
+    run_command(command).says(3, &["TRACKSIDE_TOKEN is not"]);
     // From a folder below the one with `.trackside` in it.
     let home = scratch("above");
     std::fs::create_dir_all(home.join("a/b")).unwrap();
@@ -35,7 +35,7 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     for below in ["", "a", "a/b"] {
         let mut command = binary(&["whoami"]);
         command.current_dir(home.join(below));
-        told(command).says(0, &["owner (human), admin"]);
+        run_command(command).says(0, &["owner (human), admin"]);
     }
     // A token that is not good here.
     ground
@@ -54,10 +54,11 @@ fn without_a_server_the_message_names_the_next_step() {
     let mut command = binary(&["list", "mission.task"]);
     // Folders above those of the tests do not count.
     command.current_dir("/");
-    told(command).says(3, &["no .trackside in this folder or above it", "trackside up", "TRACKSIDE_URL"]);
+    run_command(command)
+        .says(3, &["no .trackside in this folder or above it", "trackside up", "TRACKSIDE_URL"]);
     let data = empty.join("none");
     let data = data.to_str().unwrap();
-    told(binary(&["list", "mission.task", "--data", data]))
+    run_command(binary(&["list", "mission.task", "--data", data]))
         .says(3, &["no server has run", "trackside up --data"]);
 }
 
@@ -71,7 +72,7 @@ fn journal(root: &Path) -> (String, String) {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("light.yaml"), scenarios).unwrap();
     let file = root.join("journal.jsonl").to_str().unwrap().to_owned();
-    told(binary(&["test", &pack, "--only", "One light", "--journal", &file])).says(0, &["1 passed"]);
+    run_command(binary(&["test", &pack, "--only", "One light", "--journal", &file])).says(0, &["1 passed"]);
     (file, pack)
 }
 
@@ -89,15 +90,15 @@ const OF_A_PROJECT: [&[&str]; 9] = [
 ];
 
 /// Runs a command in a folder, with the environment naming this server.
-fn asked(args: &[&str], here: &Path, url: &str, token: &str) -> Told {
+fn run_at(args: &[&str], here: &Path, url: &str, token: &str) -> CliOutput {
     let mut command = binary(args);
     command.current_dir(here).env("TRACKSIDE_URL", url).env("TRACKSIDE_TOKEN", token);
-    told(command)
+    run_command(command)
 }
 
 #[test]
 fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
-    let ground = Ground::small("reaching-whole");
+    let ground = ClientServer::small("reaching-whole");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let read = |name: &str| std::fs::read_to_string(ground.root.join("data").join(name)).unwrap();
     let (url, token) = (format!("http://{}", read("address").trim()), read("token").trim().to_owned());
@@ -106,7 +107,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     let (journal, pack) = journal(&home);
     let mut made = binary(&["import", &journal, "--packs", &pack]);
     made.current_dir(&home);
-    told(made).says(0, &[]);
+    run_command(made).says(0, &[]);
     let before = std::fs::read(home.join(".trackside/journal.db")).unwrap();
     let meant = format!("Using the project of {url}");
     let copy = home.join("copy");
@@ -115,28 +116,28 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
         if args == ["backup"] {
             args.push("copy");
         }
-        let told = asked(&args, &home, &url, &token);
+        let told = run_at(&args, &home, &url, &token);
         assert!(told.messages.contains(&meant), "{args:?}: {told:#?}");
         told.says(0, &[]);
     }
     assert_eq!(std::fs::read(home.join(".trackside/journal.db")).unwrap(), before);
     let of_server = ground.ask(&["audit", "verify", "--json"]).json();
-    let copied = told(binary(&["audit", "verify", "--json", "--data", copy.to_str().unwrap()])).json();
+    let copied = run_command(binary(&["audit", "verify", "--json", "--data", copy.to_str().unwrap()])).json();
     assert_eq!(copied["to"], of_server["to"], "the copy is of the server's project");
     // Commands that need the files of a folder say so, and accept a named folder.
-    asked(&["doctor"], &home, &url, &token).says(3, &["TRACKSIDE_URL names a server", "--data DIR"]);
-    asked(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["none: the folder is free"]);
-    asked(&["validate", "--deep"], &home, &url, &token).says(0, &[&meant, "compared with the journal"]);
-    asked(&["migrate", "plan", "small.light", "--to", "2", "--pack", &pack], &home, &url, &token)
+    run_at(&["doctor"], &home, &url, &token).says(3, &["TRACKSIDE_URL names a server", "--data DIR"]);
+    run_at(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["none: the folder is free"]);
+    run_at(&["validate", "--deep"], &home, &url, &token).says(0, &[&meant, "compared with the journal"]);
+    run_at(&["migrate", "plan", "small.light", "--to", "2", "--pack", &pack], &home, &url, &token)
         .says(3, &["TRACKSIDE_URL names a server", "without TRACKSIDE_URL"]);
     // An archive file is named as the server has it, not as if it were in a folder of ours.
     ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
-    let archived = asked(&["archive", "--older-than", "1d", "--json"], &home, &url, &token).json();
+    let archived = run_at(&["archive", "--older-than", "1d", "--json"], &home, &url, &token).json();
     let path = archived["files"][0]["path"].as_str().unwrap();
     assert!(path.starts_with("archive/journal-"), "{archived:#}");
     assert!(ground.root.join("data").join(path).is_file() && !home.join(".trackside/archive").exists());
     // An unreachable server gives the same message as for every client.
-    let gone = asked(&["audit", "verify"], &home, "http://127.0.0.1:9", "x");
+    let gone = run_at(&["audit", "verify"], &home, "http://127.0.0.1:9", "x");
     gone.says(3, &["cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
 }
 
@@ -148,7 +149,7 @@ fn a_whole_project_is_found_from_a_folder_below() {
     let below = |args: &[&str]| {
         let mut command = binary(args);
         command.current_dir(home.join("a/b"));
-        told(command)
+        run_command(command)
     };
     std::fs::create_dir(home.join(".trackside")).unwrap();
     below(&["import", &journal, "--packs", &pack]).says(0, &["in ", ".trackside"]);
@@ -174,16 +175,16 @@ fn a_whole_project_is_found_from_a_folder_below() {
     // In the project's own folder, the output names no folder.
     let mut here = binary(&["audit", "verify"]);
     here.current_dir(&home);
-    let here = told(here);
+    let here = run_command(here);
     assert!(here.says(0, &["intact"]).messages.is_empty(), "{here:#?}");
     let mut nowhere = binary(&["audit", "verify"]);
     nowhere.current_dir("/");
-    told(nowhere).says(3, &["no .trackside in this folder or above it"]);
+    run_command(nowhere).says(3, &["no .trackside in this folder or above it"]);
 }
 
 #[test]
 fn a_running_server_performs_the_audit() {
-    let ground = Ground::small("reaching-audit");
+    let ground = ClientServer::small("reaching-audit");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let end = ground.ask(&["audit", "verify", "--json"]).json();
     let known = format!("{}:{}", end["to"]["seq"], end["to"]["hash"].as_str().unwrap());

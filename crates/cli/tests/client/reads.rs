@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::ground::Ground;
+use crate::ground::ClientServer;
 
 #[test]
 fn reads_match_the_reviewed_snapshot() {
-    let ground = Ground::small("reads");
+    let ground = ClientServer::small("reads");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on", "--reason", "it is dark"]).says(0, &[]);
@@ -39,7 +39,7 @@ fn reads_match_the_reviewed_snapshot() {
 
 #[test]
 fn every_read_supports_json() {
-    let ground = Ground::small("json");
+    let ground = ClientServer::small("json");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     for args in [
         &["show", "small.light/A"][..],
@@ -76,7 +76,7 @@ fn every_read_supports_json() {
 
 #[test]
 fn long_lists_are_read_page_by_page() {
-    let ground = Ground::small("pages");
+    let ground = ClientServer::small("pages");
     for at in 0..12 {
         ground.ask(&["new", "small.light", "--id", &format!("L-{at:02}")]).says(0, &[]);
     }
@@ -102,7 +102,7 @@ fn long_lists_are_read_page_by_page() {
 
 #[test]
 fn overdue_entities_are_listed() {
-    let ground = Ground::small("overdue");
+    let ground = ClientServer::small("overdue");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B", "place=hall"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
@@ -114,7 +114,7 @@ fn overdue_entities_are_listed() {
 
 #[test]
 fn a_supervisor_reads_as_its_agent() {
-    let ground = Ground::small("reads-for");
+    let ground = ClientServer::small("reads-for");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let boss = ["token", "create", "boss", "--kind", "agent", "--for", "ada"];
     let boss = ground.ask(&boss).says(0, &[]).data.trim().to_owned();

@@ -16,12 +16,12 @@ const LONG: Duration = Duration::from_secs(60);
 const GO_ON: [u8; 25] = *b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// A server that is ours alone; killed if the test does not end it.
-struct Up {
+struct OwnServer {
     root: PathBuf,
     child: Child,
 }
 
-impl Up {
+impl OwnServer {
     fn new(name: &str, more: &[&str], environment: &[(&str, &str)]) -> Self {
         let root = scratch(name);
         let pack = small(&root, 1, LIGHT);
@@ -42,7 +42,7 @@ impl Up {
     }
 
     /// A request whose body is not complete, with the missing rest.
-    fn begun(&self) -> (TcpStream, &'static [u8]) {
+    fn begin_request(&self) -> (TcpStream, &'static [u8]) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let body: &[u8] = br#"{"id":"A","fields":{"place":"hall"}}"#;
@@ -67,12 +67,12 @@ impl Up {
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     }
 
-    fn ended(&mut self) -> i32 {
+    fn exit_code(&mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap()
     }
 }
 
-impl Drop for Up {
+impl Drop for OwnServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -95,23 +95,23 @@ fn all_of(mut stream: TcpStream) -> String {
 
 #[test]
 fn open_requests_are_answered_before_the_server_ends() {
-    let mut up = Up::new("stopping-well", &["--stop-within", "60"], &[]);
-    let (mut stream, left) = up.begun();
+    let mut up = OwnServer::new("stopping-well", &["--stop-within", "60"], &[]);
+    let (mut stream, left) = up.begin_request();
     up.terminate();
     // It accepts no new connections, and still answers the open request.
     until(|| TcpStream::connect(up.address()).is_err());
     stream.write_all(left).unwrap();
     let answer = all_of(stream);
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-    assert_eq!(up.ended(), 0);
+    assert_eq!(up.exit_code(), 0);
 }
 
 #[test]
 fn the_server_ends_after_its_grace_period() {
-    let mut up = Up::new("stopping-late", &["--stop-within", "1"], &[]);
-    let (stream, _) = up.begun();
+    let mut up = OwnServer::new("stopping-late", &["--stop-within", "1"], &[]);
+    let (stream, _) = up.begin_request();
     up.terminate();
-    assert_eq!(up.ended(), 0);
+    assert_eq!(up.exit_code(), 0);
     // It ended while the request was under way: had it waited, the request would have been answered as a
     // timeout.
     assert_eq!(all_of(stream), "");
@@ -124,7 +124,7 @@ mod told {
 
     use super::*;
 
-    fn heard(socket: &UnixDatagram) -> String {
+    fn next_datagram(socket: &UnixDatagram) -> String {
         let mut room = [0; 256];
         let length = socket.recv(&mut room).unwrap();
         String::from_utf8_lossy(&room[..length]).into_owned()
@@ -132,18 +132,18 @@ mod told {
 
     fn lives(socket: &UnixDatagram, name: &str, said: &str) {
         socket.set_read_timeout(Some(LONG)).unwrap();
-        let mut up = Up::new(name, &[], &[("NOTIFY_SOCKET", said), ("WATCHDOG_USEC", "100000")]);
-        assert_eq!(heard(socket), "READY=1");
+        let mut up = OwnServer::new(name, &[], &[("NOTIFY_SOCKET", said), ("WATCHDOG_USEC", "100000")]);
+        assert_eq!(next_datagram(socket), "READY=1");
         for _ in 0..3 {
-            assert_eq!(heard(socket), "WATCHDOG=1");
+            assert_eq!(next_datagram(socket), "WATCHDOG=1");
         }
         // A request is under way, so the server does not end at once.
-        let (mut stream, left) = up.begun();
+        let (mut stream, left) = up.begin_request();
         up.terminate();
         // Watchdog messages that were under way come first.
-        let mut last = heard(socket);
+        let mut last = next_datagram(socket);
         while last == "WATCHDOG=1" {
-            last = heard(socket);
+            last = next_datagram(socket);
         }
         assert_eq!(last, "STOPPING=1");
         // Ten times the interval of watchdog messages.
@@ -151,7 +151,7 @@ mod told {
         assert!(socket.recv(&mut [0; 8]).is_err(), "a sign of life while it stops");
         stream.write_all(left).unwrap();
         assert!(all_of(stream).starts_with("HTTP/1.1 201"));
-        assert_eq!(up.ended(), 0);
+        assert_eq!(up.exit_code(), 0);
         socket.set_nonblocking(true).unwrap();
         assert!(socket.recv(&mut [0; 8]).is_err(), "a sign of life after the end");
     }
@@ -174,11 +174,15 @@ mod told {
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
         socket.set_read_timeout(Some(LONG)).unwrap();
         let said = format!("@{name}");
-        let up = Up::new("stopping-sick", &[], &[("NOTIFY_SOCKET", &said), ("WATCHDOG_USEC", "100000")]);
-        assert_eq!((heard(&socket), heard(&socket)), ("READY=1".to_owned(), "WATCHDOG=1".to_owned()));
+        let up =
+            OwnServer::new("stopping-sick", &[], &[("NOTIFY_SOCKET", &said), ("WATCHDOG_USEC", "100000")]);
+        assert_eq!(
+            (next_datagram(&socket), next_datagram(&socket)),
+            ("READY=1".to_owned(), "WATCHDOG=1".to_owned())
+        );
         let (journal, away) = (up.root.join("data/journal.db"), up.root.join("data/away.db"));
         std::fs::rename(&journal, &away).unwrap();
-        let (mut stream, left) = up.begun();
+        let (mut stream, left) = up.begin_request();
         stream.write_all(left).unwrap();
         let answer = all_of(stream);
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
@@ -192,6 +196,6 @@ mod told {
         }
         std::fs::rename(&away, &journal).unwrap();
         socket.set_read_timeout(Some(LONG)).unwrap();
-        assert_eq!(heard(&socket), "WATCHDOG=1", "it is well again");
+        assert_eq!(next_datagram(&socket), "WATCHDOG=1", "it is well again");
     }
 }

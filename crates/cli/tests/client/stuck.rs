@@ -1,10 +1,10 @@
 //! Explanations of stuck entities: typical situations, each in a built-in pack, asked by an observer. Every
 //! answer contains since when, why, who must act, and what comes next.
 
-use crate::ground::Ground;
+use crate::ground::ClientServer;
 
 /// The commands that lead there and their actors; then the question, and words that the answer must have.
-struct Case {
+struct StuckCase {
     steps: &'static [(&'static str, &'static [&'static str])],
     asks: (&'static str, &'static str),
     told: &'static [&'static str],
@@ -27,16 +27,16 @@ const ACTORS: [(&str, &str, &[&str]); 9] = [
     ("sue", "human", &[]),
 ];
 
-const CASES: &[Case] = &[
+const CASES: &[StuckCase] = &[
     // It has no assignee (multica#7024).
-    Case {
+    StuckCase {
         steps: &[("owner", &["new", "mission.task", "--id", "new", "title=t"])],
         asks: ("nobody", "mission.task/new"),
         told: &["INBOX: New task", "waits for another actor", "human or (agent and lead): assign", "nothing"],
         never: &[],
     },
     // A required field is missing, and the actor that must send it is named.
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "given", "title=t"]),
             ("owner", &["fire", "mission.task/given", "assign", "assigneeIds:=[\"ada\"]"]),
@@ -46,7 +46,7 @@ const CASES: &[Case] = &[
         never: &[],
     },
     // Blocked: who can unblock it (paperclip#11117).
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "blocked", "title=t"]),
             ("owner", &["fire", "mission.task/blocked", "block", "blockReason=no access"]),
@@ -56,7 +56,7 @@ const CASES: &[Case] = &[
         never: &[],
     },
     // It waits for an approval, and the request ends by itself (paperclip#2718).
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "asked", "title=t"]),
             ("owner", &["fire", "mission.task/asked", "escalate", "justification=costly"]),
@@ -69,7 +69,7 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    Case {
+    StuckCase {
         steps: &[],
         asks: ("owner", "mission.task/asked"),
         told: &[
@@ -84,7 +84,7 @@ const CASES: &[Case] = &[
         ],
         never: &["You can move it now"],
     },
-    Case {
+    StuckCase {
         steps: &[],
         asks: ("sue", "mission.task/asked"),
         told: &["human and not requester and not approver (you): approve mission.approval/asked.A1"],
@@ -92,7 +92,7 @@ const CASES: &[Case] = &[
     },
     // A loop stopped it: how, after what, and the proposal of the Loop Summary. Its former assignee cannot
     // help.
-    Case {
+    StuckCase {
         steps: &[
             ("ada", &["new", "mission.agent", "--id", "ada"]),
             ("owner", &["new", "mission.task", "--id", "looped", "title=t"]),
@@ -116,7 +116,7 @@ const CASES: &[Case] = &[
         never: &["ada: assigned to it"],
     },
     // It waits for another task (vibe-kanban#154).
-    Case {
+    StuckCase {
         steps: &[
             ("plan", &["new", "coding.task", "--id", "first", SPEC[0], SPEC[1], SPEC[2], SPEC[3]]),
             (
@@ -146,7 +146,7 @@ const CASES: &[Case] = &[
     },
     // A live worker has it, until when (hatchet#322), and what follows if the worker stops responding
     // (gascity#4387).
-    Case {
+    StuckCase {
         steps: &[
             ("coder-1", &["new", "coding.agent", "--id", "coder-1", "role=coder"]),
             ("coder-1", &["fire", "coding.task/first", "claim"]),
@@ -162,7 +162,7 @@ const CASES: &[Case] = &[
         never: &[],
     },
     // A person has paused its parent (temporal#3006).
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "coding.sprint", "--id", "S1"]),
             (
@@ -179,27 +179,27 @@ const CASES: &[Case] = &[
         ],
         never: &["you: claim", "breaker", "Every move"],
     },
-    Case {
+    StuckCase {
         steps: &[],
         asks: ("owner", "coding.task/third"),
         told: &["human (you): resume coding.sprint/S1"],
         never: &[],
     },
-    Case {
+    StuckCase {
         steps: &[],
         asks: ("plan", "coding.sprint/S1"),
         told: &["what others can do without moving it", "human: resume"],
         never: &[],
     },
     // A draft that the planner has forgotten.
-    Case {
+    StuckCase {
         steps: &[("plan", &["new", "coding.task", "--id", "draft", SPEC[0]])],
         asks: ("coder-1", "coding.task/draft"),
         told: &["DRAFT", "planner: finalize", "in 30m, 2026-01-01 00:30:00Z: the deadline in DRAFT passes"],
         never: &[],
     },
     // A role is missing in the team, and the clock runs (kandev#3712).
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "build.task", "--id", "rot", "title=t"]),
             ("owner", &["correct", "build.task/rot", "--to", "planning", "--reason", "a test"]),
@@ -214,7 +214,7 @@ const CASES: &[Case] = &[
         never: &[],
     },
     // Every attempt failed: a person must decide (OpenHands#2067).
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "build.task", "--id", "stuck", "title=t"]),
             ("owner", &["correct", "build.task/stuck", "--to", "human_escalation", "--reason", "a test"]),
@@ -223,14 +223,14 @@ const CASES: &[Case] = &[
         told: &["human_escalation: A person must decide", "human: complete, resume, abandon"],
         never: &[],
     },
-    Case {
+    StuckCase {
         steps: &[],
         asks: ("owner", "build.task/stuck"),
         told: &["to: Say where to: one of planning", "nothing: you can do it now"],
         never: &[],
     },
     // It has ended already.
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "build.task", "--id", "over", "title=t"]),
             ("owner", &["correct", "build.task/over", "--to", "abandoned", "--reason", "a test"]),
@@ -240,7 +240,7 @@ const CASES: &[Case] = &[
         never: &[],
     },
     // It is not its turn: the engine gives it (gastown#930).
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "turns.channel", "--id", "c1"]),
             ("a1", &["new", "turns.agent", "--id", "a1"]),
@@ -255,7 +255,7 @@ const CASES: &[Case] = &[
         never: &[],
     },
     // A check by a machine has no result yet, and it fails by itself (temper#384).
-    Case {
+    StuckCase {
         steps: &[("owner", &["new", "research.session", "--id", "rs", "goal=a cure"])],
         asks: ("nobody", "research.session/rs"),
         told: &[
@@ -268,7 +268,7 @@ const CASES: &[Case] = &[
         never: &[],
     },
     // A task that is ready waits for those who may claim it, for every observer.
-    Case {
+    StuckCase {
         steps: &[
             ("plan", &["new", "coding.task", "--id", "ready", SPEC[0], SPEC[1], SPEC[2], SPEC[3]]),
             ("plan", &["fire", "coding.task/ready", "finalize"]),
@@ -281,14 +281,14 @@ const CASES: &[Case] = &[
         ],
         never: &["You can move it now", "owner is not registered"],
     },
-    Case {
+    StuckCase {
         steps: &[],
         asks: ("coder-1", "coding.task/ready"),
         told: &["coder or supervisor (you): claim"],
         never: &[],
     },
     // A paused entity names the actors that can resume it.
-    Case {
+    StuckCase {
         steps: &[
             ("owner", &["new", "coding.goal", "--id", "G1", "description=d"]),
             ("owner", &["fire", "coding.goal/G1", "pause"]),
@@ -298,7 +298,7 @@ const CASES: &[Case] = &[
         never: &["human: pause"],
     },
     // A gate refuses an agent whose own record is quarantined: closed moves are not shown as open.
-    Case {
+    StuckCase {
         steps: &[
             ("quin", &["new", "mission.agent", "--id", "quin", "role=specialist"]),
             ("owner", &["new", "mission.task", "--id", "quins", "title=t"]),
@@ -313,14 +313,14 @@ const CASES: &[Case] = &[
         ],
         never: &["you: ", "quin: assigned to it", "(you)"],
     },
-    Case {
+    StuckCase {
         steps: &[("owner", &["fire", "mission.agent/quin", "resume"])],
         asks: ("quin", "mission.task/quins"),
         told: &["you: ", "quin: assigned to it"],
         never: &["mission.agent/quin"],
     },
     // A worker stopped responding: the actors that may take over are named.
-    Case {
+    StuckCase {
         steps: &[("owner", &["clock", "advance", "1h"])],
         asks: ("owner", "coding.task/first"),
         told: &[
@@ -334,7 +334,7 @@ const CASES: &[Case] = &[
 
 #[test]
 fn explain_says_why_who_since_when_and_what_next() {
-    let ground = Ground::whole();
+    let ground = ClientServer::with_all_packs();
     let tokens: Vec<(&str, String)> =
         ACTORS.iter().map(|(name, kind, roles)| (*name, ground.token(name, kind, roles))).collect();
     let ask = |who: &str, args: &[&str]| match tokens.iter().find(|(name, _)| *name == who) {

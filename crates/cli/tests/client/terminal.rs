@@ -9,13 +9,13 @@ const INHERITED: [&str; 2] = ["PATH", "TMPDIR"];
 
 /// Commands that are typed together, and keys that are pressed while they run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Typed {
+pub(crate) struct TypedCommands {
     pub text: String,
     /// Keys, such as `q` or `\x03` for Ctrl-C, and the seconds after which they are pressed.
     pub keys: Option<(&'static str, f32)>,
 }
 
-impl Typed {
+impl TypedCommands {
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), keys: None }
     }
@@ -23,7 +23,7 @@ impl Typed {
 
 /// The result of commands that were typed together.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct TerminalOutput {
     /// The text on the terminal, without control sequences.
     pub output: String,
     /// The exit code of the last command.
@@ -77,7 +77,7 @@ impl Terminal {
     }
 
     /// Runs all commands in one shell, in order.
-    pub fn run(&self, typed: &[Typed]) -> Vec<Seen> {
+    pub fn run(&self, typed: &[TypedCommands]) -> Vec<TerminalOutput> {
         let mut script = "set -m\ntrap : INT\ntrap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n".to_owned();
         script.push_str("trap 'printf \"\\036fail:%s: %s\\n\" \"$?\" \"$BASH_COMMAND\"' ERR\n");
         for (nth, it) in typed.iter().enumerate() {
@@ -108,11 +108,14 @@ impl Terminal {
 }
 
 /// Splits the terminal's output at the marks.
-fn read(shown: &str) -> Vec<Seen> {
+fn read(shown: &str) -> Vec<TerminalOutput> {
     let mut all = Vec::new();
     for part in shown.split("\u{1e}begin:").skip(1) {
         let Some((inside, after)) = part.split_once("\u{1e}end:") else { continue };
-        let mut seen = Seen { code: after.lines().next().unwrap().parse().unwrap(), ..Seen::default() };
+        let mut seen = TerminalOutput {
+            code: after.lines().next().unwrap().parse().unwrap(),
+            ..TerminalOutput::default()
+        };
         for line in inside.lines().skip(1) {
             match line.split_once("\u{1e}fail:") {
                 Some((before, why)) => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
-use crate::ground::{Ground, scratch};
+use crate::ground::{ClientServer, scratch};
 
 /// An authority, and a server's certificate and key that it signed; all as files.
 fn certificates(root: &Path, name: &str) {
@@ -24,14 +24,15 @@ fn certificates(root: &Path, name: &str) {
 fn commands_trust_only_the_given_certificate() {
     let root = scratch("tls");
     certificates(&root, "127.0.0.1");
-    let ground = Ground::start_with(root, "mission", &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+    let ground =
+        ClientServer::start_with(root, "mission", &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
     let address = std::fs::read_to_string(ground.root.join("data/address")).unwrap();
     assert!(address.starts_with("https://127.0.0.1:"), "{address}");
     ground.ask(&["whoami"]).says(3, &["cannot reach https://127.0.0.1"]);
     let trusting = |authority: &str| {
         let mut command = ground.command(&["whoami"]);
         command.env("TRACKSIDE_CA", authority);
-        crate::program::told(command)
+        crate::program::run_command(command)
     };
     trusting("ca.pem").says(0, &["owner (human)"]);
     trusting("none.pem").says(3, &["TRACKSIDE_CA, none.pem"]);

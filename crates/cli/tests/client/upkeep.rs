@@ -1,11 +1,11 @@
 //! Commands for the folder of a project, while a server has it.
 
-use crate::ground::{Ground, LIGHT, small};
-use crate::program::{binary, told};
+use crate::ground::{ClientServer, LIGHT, small};
+use crate::program::{binary, run_command};
 
 #[test]
 fn commands_on_a_folder_go_to_the_server_that_owns_it() {
-    let ground = Ground::small("upkeep");
+    let ground = ClientServer::small("upkeep");
     ground.ask(&["new", "small.light", "--id", "A", "place=the secret place"]).says(0, &[]);
     ground.ask(&["validate"]).says(0, &["checked", "0 open, 0 of them errors"]);
     ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
@@ -21,7 +21,7 @@ fn commands_on_a_folder_go_to_the_server_that_owns_it() {
     ground.ask(&["doctor"]).says(0, &["trackside up"]);
     let copy = ground.root.join("copy");
     ground.ask(&["backup", copy.to_str().unwrap()]).says(0, &["copy"]);
-    told(binary(&["audit", "verify", "--data", copy.to_str().unwrap()])).says(0, &["intact"]);
+    run_command(binary(&["audit", "verify", "--data", copy.to_str().unwrap()])).says(0, &["intact"]);
     ground.ask(&["backup", copy.to_str().unwrap()]).says(2, &["Name another folder"]);
     let odd = ["redact", "small.light/A", "--set", "size=big", "--reason", "it was secret"];
     ground.ask(&odd).says(1, &["refused: cannot-redact", "next: set the new value of a field with --set"]);
@@ -55,7 +55,7 @@ fn commands_on_a_folder_go_to_the_server_that_owns_it() {
 
 #[test]
 fn every_entity_of_a_large_migration_is_moved_and_reported() {
-    let ground = Ground::small("migrate-many");
+    let ground = ClientServer::small("migrate-many");
     let tasks: String = (1..=1_001).map(|n| format!("- [ ] TASK-{n:04}: A light\n")).collect();
     let plan = ground.root.join("plan.md");
     std::fs::write(
@@ -90,7 +90,7 @@ fn every_entity_of_a_large_migration_is_moved_and_reported() {
 
 #[test]
 fn entities_are_moved_to_another_version_while_the_server_runs() {
-    let ground = Ground::small("migrate");
+    let ground = ClientServer::small("migrate");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     let better = small(&ground.root.join("second"), 2, &LIGHT.replace("default: 40", "default: 50"));
     let plan = ["migrate", "plan", "small.light", "--to", "2"];
@@ -115,7 +115,7 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
 
 #[test]
 fn a_manual_clock_becomes_the_system_clock_only_on_request() {
-    let mut ground = Ground::small("upkeep-jump");
+    let mut ground = ClientServer::small("upkeep-jump");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
     ground.ask(&["clock", "advance", "1h"]).says(0, &[]);
@@ -134,11 +134,11 @@ fn a_manual_clock_becomes_the_system_clock_only_on_request() {
     let copy = ground.root.join("copy");
     assert!(copy.join("clock").is_file());
     let back = ground.root.join("back").to_str().unwrap().to_owned();
-    told(binary(&["restore", copy.to_str().unwrap(), "--data", &back])).says(0, &[]);
-    told(binary(&["up", "--listen", "127.0.0.1:0", "--data", &back])).says(2, &ways);
+    run_command(binary(&["restore", copy.to_str().unwrap(), "--data", &back])).says(0, &[]);
+    run_command(binary(&["up", "--listen", "127.0.0.1:0", "--data", &back])).says(2, &ways);
     // The refused starts changed nothing; `--clock system` permits the jump.
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
-    let mut ground = Ground::start_by(ground.root.clone(), &pack, "system", &[]);
+    let mut ground = ClientServer::start_by(ground.root.clone(), &pack, "system", &[]);
     assert_eq!(
         ground.ask(&["show", "small.light/A", "--json"]).json()["state"],
         "OFF",
@@ -150,7 +150,7 @@ fn a_manual_clock_becomes_the_system_clock_only_on_request() {
 
 #[test]
 fn a_manual_clock_resumes_at_its_time_without_entries() {
-    let mut ground = Ground::small("upkeep-moved");
+    let mut ground = ClientServer::small("upkeep-moved");
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
     ground.ask(&["clock", "advance", "3d"]).says(0, &[]);
     ground.ask(&["backup", "copy"]).says(0, &[]);
@@ -159,15 +159,15 @@ fn a_manual_clock_resumes_at_its_time_without_entries() {
     assert_eq!(noted(&copy), "manual 2026-01-04T00:00:00Z\n");
     ground.stop();
     let back = ground.root.join("back");
-    told(binary(&["restore", copy.to_str().unwrap(), "--data", back.to_str().unwrap()])).says(0, &[]);
+    run_command(binary(&["restore", copy.to_str().unwrap(), "--data", back.to_str().unwrap()])).says(0, &[]);
     assert_eq!(noted(&back), noted(&copy));
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
-    let mut ground = Ground::start(ground.root.clone(), &pack);
+    let mut ground = ClientServer::start(ground.root.clone(), &pack);
     assert_eq!(ground.ask(&["clock", "--json"]).json()["now"], "2026-01-04T00:00:00Z");
     ground.stop();
     // A time ahead of the system clock: no timer would fire.
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
-    let mut ground = Ground::start_with(ground.root.clone(), &pack, &["--now", "2113-05-01T00:00:00Z"]);
+    let mut ground = ClientServer::start_with(ground.root.clone(), &pack, &["--now", "2113-05-01T00:00:00Z"]);
     ground.stop();
     let up = ["up", "--listen", "127.0.0.1:0", "--packs", &pack];
     let ahead = ground.ask(&up);
@@ -177,13 +177,13 @@ fn a_manual_clock_resumes_at_its_time_without_entries() {
 
 #[test]
 fn an_ignored_start_time_is_reported() {
-    let mut ground = Ground::small("upkeep-now");
+    let mut ground = ClientServer::small("upkeep-now");
     ground.ask(&["clock", "advance", "1h"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.stop();
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
-    let ground = Ground::start_with(ground.root.clone(), &pack, &["--now", "2026-01-01T00:30:00Z"]);
+    let ground = ClientServer::start_with(ground.root.clone(), &pack, &["--now", "2026-01-01T00:30:00Z"]);
     let log = std::fs::read_to_string(ground.root.join("up.log")).unwrap();
     assert!(
         log.contains("--now 2026-01-01T00:30:00Z is ignored: the project is already at 2026-01-01T01:00"),
@@ -193,7 +193,7 @@ fn an_ignored_start_time_is_reported() {
 
 #[test]
 fn a_manual_clock_stands_still_while_no_server_runs() {
-    let mut ground = Ground::small("upkeep-clock");
+    let mut ground = ClientServer::small("upkeep-clock");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     // A deadline of eight hours, which the clock of this machine has long passed.
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
@@ -203,7 +203,7 @@ fn a_manual_clock_stands_still_while_no_server_runs() {
     ground.ask(&["validate"]).says(0, &["0 open"]);
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
-    let mut ground = Ground::start(ground.root.clone(), &pack);
+    let mut ground = ClientServer::start(ground.root.clone(), &pack);
     assert_eq!(ground.ask(&["show", "small.light/A", "--json"]).json()["state"], "ON");
     ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
     ground.stop();

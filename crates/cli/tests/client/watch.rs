@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use crate::ground::Ground;
+use crate::ground::ClientServer;
 
 /// The longest wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn without_a_terminal_events_are_lines() {
-    let ground = Ground::small("lines");
+    let ground = ClientServer::small("lines");
     for (args, expected) in [
         (vec!["watch", "small.light"], "small.light/A1  CREATED OFF  create  by owner (human)"),
         (vec!["journal", "--follow", "--after", "0"], "PACK_INSTALLED"),
@@ -44,7 +44,7 @@ fn without_a_terminal_events_are_lines() {
 }
 
 /// A pseudo-terminal of 100 columns, by the program that every Debian has.
-fn terminal(ground: &Ground, line: &str) -> Command {
+fn terminal(ground: &ClientServer, line: &str) -> Command {
     let mut command = Command::new("script");
     let line =
         format!("stty rows 30 cols 100; {} {line} --data {}", env!("CARGO_BIN_EXE_trackside"), ground.data());
@@ -59,7 +59,7 @@ fn terminal(ground: &Ground, line: &str) -> Command {
 }
 
 /// Waits until the screen has shown this.
-fn shown(screen: &Receiver<Vec<u8>>, seen: &mut String, words: &str) {
+fn wait_for_words(screen: &Receiver<Vec<u8>>, seen: &mut String, words: &str) {
     let begun = Instant::now();
     while !seen.contains(words) {
         assert!(begun.elapsed() < PATIENCE, "never shown: {words}\n{seen}");
@@ -71,7 +71,7 @@ fn shown(screen: &Receiver<Vec<u8>>, seen: &mut String, words: &str) {
 
 #[test]
 fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
-    let ground = Ground::small("view");
+    let ground = ClientServer::small("view");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let mut child =
         terminal(&ground, "watch small.light").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -88,10 +88,10 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
     // Blanks are not drawn, so the test searches for single words.
     let mut seen = String::new();
     for words in ["small.light", "things", "overdue", "latest", "FIXING", "quits"] {
-        shown(&screen, &mut seen, words);
+        wait_for_words(&screen, &mut seen, words);
     }
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
-    shown(&screen, &mut seen, "switch_on");
+    wait_for_words(&screen, &mut seen, "switch_on");
     child.stdin.take().unwrap().write_all(b"q").unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
     // The screen is given back.

@@ -1,10 +1,10 @@
 //! `trackside audit verify`.
 
-use crate::ground::Ground;
+use crate::ground::CliProject;
 
 #[test]
 fn an_intact_journal_is_reported_with_its_end() {
-    let ground = Ground::filled("audit-intact", "Lights go on");
+    let ground = CliProject::with_scenario("audit-intact", "Lights go on");
     let told = ground.ask(&["audit", "verify", "--json"]);
     let json = told.says(0, &[]).json();
     assert_eq!((&json["intact"], &json["entries"]), (&true.into(), &8.into()), "{json:#}");
@@ -54,7 +54,7 @@ fn every_change_of_an_entry_is_reported() {
             "inserted",
         ),
     ] {
-        let ground = Ground::filled(&format!("audit-{name}"), "Lights go on");
+        let ground = CliProject::with_scenario(&format!("audit-{name}"), "Lights go on");
         ground.tamper("journal.db", sql);
         ground.ask(&["audit", "verify"]).says(1, &[words, "BROKEN", "docs/operating/recovery.md"]);
         let told = ground.ask(&["audit", "verify", "--json"]);
@@ -69,7 +69,7 @@ fn every_change_of_an_entry_is_reported() {
 #[test]
 fn an_entry_with_invalid_text_is_reported() {
     for (name, seq) in [("first", 1), ("last", 8)] {
-        let ground = Ground::filled(&format!("audit-garbled-{name}"), "Lights go on");
+        let ground = CliProject::with_scenario(&format!("audit-garbled-{name}"), "Lights go on");
         ground.tamper("journal.db", &format!("UPDATE journal SET header = 'nothing' WHERE seq = {seq}"));
         ground.ask(&["audit", "verify"]).says(1, &[&format!("entry {seq} was changed")]);
         ground.tamper("journal.db", &format!("UPDATE journal SET hash = 'x' WHERE seq = {seq}"));
@@ -80,7 +80,7 @@ fn an_entry_with_invalid_text_is_reported() {
 
 #[test]
 fn a_journal_that_cannot_be_opened_is_neither_intact_nor_broken() {
-    let ground = Ground::new("audit-nowhere");
+    let ground = CliProject::new("audit-nowhere");
     ground.ask(&["audit", "verify"]).says(3, &["does not exist", "--data"]);
     std::fs::create_dir_all(ground.data()).unwrap();
     ground.ask(&["audit", "verify"]).says(3, &["has no project yet"]);
@@ -91,14 +91,14 @@ fn a_journal_that_cannot_be_opened_is_neither_intact_nor_broken() {
 
 #[test]
 fn the_audit_works_beside_the_owner_of_the_folder() {
-    let ground = Ground::filled("audit-beside", "Lights go on");
-    let _lock = ground.taken();
+    let ground = CliProject::with_scenario("audit-beside", "Lights go on");
+    let _lock = ground.lock_file();
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 }
 
 #[test]
 fn altered_rules_are_reported_by_every_command_and_nothing_starts() {
-    let ground = Ground::filled("audit-rules", "Lights go on");
+    let ground = CliProject::with_scenario("audit-rules", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
     // A direct edit of the file: ten times as many watts.

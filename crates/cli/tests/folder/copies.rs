@@ -1,10 +1,10 @@
 //! `trackside backup`, `restore` and `archive`.
 
-use crate::ground::{Ground, trackside};
+use crate::ground::{CliProject, trackside};
 
 #[test]
 fn a_backup_is_a_project_and_can_be_restored() {
-    let ground = Ground::filled("backup", "Lights go on");
+    let ground = CliProject::with_scenario("backup", "Lights go on");
     let (copy, back) = (ground.path("copy"), ground.path("back"));
     let told = ground.ask(&["backup", &copy, "--json"]);
     assert_eq!(told.says(0, &[]).json()["end"]["seq"], 8);
@@ -16,7 +16,7 @@ fn a_backup_is_a_project_and_can_be_restored() {
 
 #[test]
 fn artifacts_in_a_backup_are_checked_against_their_hash() {
-    let ground = Ground::filled("backup-artifacts", "Lights go on");
+    let ground = CliProject::with_scenario("backup-artifacts", "Lights go on");
     // An arbitrary hash, and the hash of empty content.
     let ids = [
         "d9cbd6c6a1a0d0e9c7b2f1d1e0d3a0f3a9d0a1b2c3d4e5f60718293a4b5c6d7e",
@@ -48,7 +48,7 @@ fn artifacts_in_a_backup_are_checked_against_their_hash() {
 
 #[test]
 fn restore_overwrites_nothing_and_refuses_a_damaged_backup() {
-    let ground = Ground::filled("backup-refused", "Lights go on");
+    let ground = CliProject::with_scenario("backup-refused", "Lights go on");
     let copy = ground.path("copy");
     ground.ask(&["backup", &copy]).says(0, &["ends at 8:"]);
     ground.ask(&["backup", &copy]).says(2, &["is not empty", "Name another folder"]);
@@ -68,8 +68,8 @@ fn restore_overwrites_nothing_and_refuses_a_damaged_backup() {
 
 #[test]
 fn a_folder_with_an_owner_is_left_alone() {
-    let ground = Ground::filled("backup-taken", "Lights go on");
-    let _lock = ground.taken();
+    let ground = CliProject::with_scenario("backup-taken", "Lights go on");
+    let _lock = ground.lock_file();
     let copy = ground.path("copy");
     let words = ["is in use by a server (process 1)", "Stop that process first"];
     for args in [
@@ -87,7 +87,7 @@ fn a_folder_with_an_owner_is_left_alone() {
 
 #[test]
 fn archived_entries_are_still_verified_and_backed_up() {
-    let ground = Ground::filled("archive", "Lights go on");
+    let ground = CliProject::with_scenario("archive", "Lights go on");
     ground.ask(&["archive", "--older-than", "soon"]).says(2, &["write a span such as 30d"]);
     ground.ask(&["archive", "--older-than", "36500d"]).says(0, &["nothing to archive"]);
     let told = ground.ask(&["archive", "--older-than", "0s", "--json"]);
@@ -112,7 +112,7 @@ fn archived_entries_are_still_verified_and_backed_up() {
 
 #[test]
 fn projections_are_rebuilt_from_archive_and_journal() {
-    let ground = Ground::filled("archive-rebuild", "Lights go on");
+    let ground = CliProject::with_scenario("archive-rebuild", "Lights go on");
     // Two archive files, and a journal that continues after them.
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     ground.ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "why not"]).says(0, &[]);
@@ -143,7 +143,7 @@ fn projections_are_rebuilt_from_archive_and_journal() {
 
 #[test]
 fn projections_that_cannot_be_rebuilt_are_kept() {
-    let ground = Ground::filled("archive-rebuild-refused", "Lights go on");
+    let ground = CliProject::with_scenario("archive-rebuild-refused", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     let file = ground.data().join("archive/journal-000000000001-000000000007.jsonl");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -176,7 +176,7 @@ fn projections_that_cannot_be_rebuilt_are_kept() {
 
 #[test]
 fn a_missing_archive_is_reported() {
-    let ground = Ground::filled("archive-elsewhere", "Lights go on");
+    let ground = CliProject::with_scenario("archive-elsewhere", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     std::fs::rename(ground.data().join("archive"), ground.path("elsewhere")).unwrap();
     ground.ask(&["audit", "verify"]).says(0, &["entries up to 7 are archived", "not verified"]);

@@ -1,10 +1,10 @@
 //! `trackside doctor`.
 
-use crate::ground::Ground;
+use crate::ground::CliProject;
 
 #[test]
 fn the_doctor_reports_and_changes_nothing() {
-    let ground = Ground::filled("doctor", "Lights go on");
+    let ground = CliProject::with_scenario("doctor", "Lights go on");
     let told = ground.ask(&["doctor"]);
     told.says(
         0,
@@ -13,13 +13,13 @@ fn the_doctor_reports_and_changes_nothing() {
     told.says(0, &["written up to 0, 8 behind", "catches up when the project starts"]);
     let json = ground.ask(&["doctor", "--json"]).json();
     assert_eq!((&json["well"], &json["projections"]["lag"]), (&true.into(), &8.into()), "{json:#}");
-    let _lock = ground.taken();
+    let _lock = ground.lock_file();
     ground.ask(&["doctor"]).says(0, &["a server (process 1)"]);
 }
 
 #[test]
 fn projections_are_rebuilt_from_the_journal() {
-    let ground = Ground::filled("doctor-rebuild", "Lights go on");
+    let ground = CliProject::with_scenario("doctor-rebuild", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &["written up to 8, 0 behind", "do next     nothing"]);
     ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
     let hall = "SELECT count(*) FROM entity WHERE body LIKE '%hall%'";
@@ -31,7 +31,7 @@ fn projections_are_rebuilt_from_the_journal() {
 
 #[test]
 fn damage_is_reported_with_the_next_step() {
-    let ground = Ground::filled("doctor-damaged", "Lights go on");
+    let ground = CliProject::with_scenario("doctor-damaged", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     // A page of a table, far behind the pages that are needed to open the file.
     let path = ground.data().join("state.db");
@@ -48,7 +48,7 @@ fn damage_is_reported_with_the_next_step() {
 
 #[test]
 fn a_truncated_journal_is_reported_by_every_command_and_nothing_is_deleted() {
-    let ground = Ground::filled("doctor-cut", "Lights go on");
+    let ground = CliProject::with_scenario("doctor-cut", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     ground.tamper("journal.db", "DELETE FROM journal WHERE seq > 7");
     let words = "it ends at 7, but state.db was built from 8 entries";

@@ -12,14 +12,14 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::{View, apply};
 use trackside_store::{Sqlite, SqliteOptions};
 
-use crate::ground::{Ground, trackside};
+use crate::ground::{CliProject, trackside};
 
 const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs");
 
 const NAMES: [&str; 5] = ["build", "coding", "mission", "research", "turns"];
 
 /// A project made of a scenario, and its export.
-struct Made {
+struct ExportedProject {
     name: String,
     pack: &'static str,
     data: String,
@@ -27,11 +27,11 @@ struct Made {
 }
 
 /// Projects in which every lifecycle of every pack occurs: made once, and shared by the tests.
-fn made() -> &'static [Made] {
-    static MADE: OnceLock<Vec<Made>> = OnceLock::new();
+fn exported_projects() -> &'static [ExportedProject] {
+    static MADE: OnceLock<Vec<ExportedProject>> = OnceLock::new();
     MADE.get_or_init(|| {
-        let ground = Ground::new("export-made");
-        let all: Vec<Vec<Made>> = std::thread::scope(|scope| {
+        let ground = CliProject::new("export-made");
+        let all: Vec<Vec<ExportedProject>> = std::thread::scope(|scope| {
             let each = NAMES.map(|pack| {
                 let ground = &ground;
                 scope.spawn(move || made_of(ground, pack))
@@ -43,7 +43,7 @@ fn made() -> &'static [Made] {
 }
 
 /// Projects of a pack: scenarios until every lifecycle of it has occurred.
-fn made_of(ground: &Ground, pack: &'static str) -> Vec<Made> {
+fn made_of(ground: &CliProject, pack: &'static str) -> Vec<ExportedProject> {
     let folder = ground.root.join(format!("journals-{pack}"));
     std::fs::create_dir_all(&folder).unwrap();
     let (file, packs) = (folder.join("j.jsonl"), format!("{PACKS}/{pack}"));
@@ -62,7 +62,7 @@ fn made_of(ground: &Ground, pack: &'static str) -> Vec<Made> {
         let (data, export) = (ground.path(&name), ground.path(&format!("{name}.1")));
         trackside(&["import", path.to_str().unwrap(), "--packs", &packs, "--data", &data]).says(0, &[]);
         trackside(&["export", "--to", &export, "--data", &data]).says(0, &["lines in"]);
-        made.push(Made { name, pack, data, export });
+        made.push(ExportedProject { name, pack, data, export });
     }
     let lifecycles = std::fs::read_dir(format!("{packs}/lifecycles")).unwrap().count();
     assert!(known.len() >= lifecycles, "{pack}: {known:?}");
@@ -82,8 +82,8 @@ fn entities(data: &Path) -> BTreeMap<EntityKey, Entity> {
 
 #[test]
 fn every_lifecycle_survives_an_export_and_import() {
-    let ground = Ground::new("export-round");
-    for Made { name, data, export: first, .. } in made() {
+    let ground = CliProject::new("export-round");
+    for ExportedProject { name, data, export: first, .. } in exported_projects() {
         let (back, second) = (ground.path(&format!("{name}-back")), ground.path(&format!("{name}.2")));
         let dry = trackside(&["import", first, "--data", &back, "--dry-run"]);
         dry.says(0, &["would be in", "nothing was changed"]);
@@ -106,7 +106,7 @@ fn every_lifecycle_survives_an_export_and_import() {
 
 #[test]
 fn an_export_with_altered_rules_is_refused() {
-    let ground = Ground::filled("export-rules", "Lights go on");
+    let ground = CliProject::with_scenario("export-rules", "Lights go on");
     let (export, back) = (ground.path("export.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &export]).says(0, &[]);
     // With a matching digest, so that only the journal reveals the change.
@@ -127,7 +127,7 @@ fn an_export_with_altered_rules_is_refused() {
 
 #[test]
 fn entities_are_imported_in_the_state_they_had_at_the_end_of_the_export() {
-    let ground = Ground::new("export-merge");
+    let ground = CliProject::new("export-merge");
     ground.journal("Lights go on");
     let (journal, small) = (ground.path("journal.jsonl"), ground.path("pack"));
     for pack in NAMES {
@@ -136,7 +136,7 @@ fn entities_are_imported_in_the_state_they_had_at_the_end_of_the_export() {
         trackside(&["import", &journal, "--packs", &small, &packs, "--data", &base]).says(0, &[]);
     }
     let (mut came, mut refused) = (0, Vec::new());
-    for Made { name, pack, data: source, export: file } in made() {
+    for ExportedProject { name, pack, data: source, export: file } in exported_projects() {
         let into = ground.path(&format!("{name}-into"));
         trackside(&["backup", &into, "--data", &ground.path(&format!("{pack}-base"))]).says(0, &[]);
         let told = trackside(&["import", file, "--data", &into, "--json"]);
@@ -146,7 +146,7 @@ fn entities_are_imported_in_the_state_they_had_at_the_end_of_the_export() {
             continue;
         }
         told.says(0, &[]);
-        let brought = imported(Path::new(&into));
+        let brought = import_entities(Path::new(&into));
         assert_eq!(told.json()["imported"], brought.len(), "{told:?}");
         let there = entities(Path::new(source));
         for (key, (state, fields)) in &brought {
@@ -168,7 +168,7 @@ fn entities_are_imported_in_the_state_they_had_at_the_end_of_the_export() {
 }
 
 /// Imported entities, according to their entries.
-fn imported(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name, Fields)> {
+fn import_entities(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name, Fields)> {
     let mut reader = Sqlite::open_to_read(data, SqliteOptions::default()).unwrap();
     let mut all = BTreeMap::new();
     for record in reader.records(0, 100_000).unwrap() {
@@ -188,7 +188,7 @@ fn imported(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name
 
 #[test]
 fn an_altered_export_is_reported_by_line_and_nothing_is_created() {
-    let ground = Ground::filled("export-broken", "Lights go on");
+    let ground = CliProject::with_scenario("export-broken", "Lights go on");
     let (file, back) = (ground.path("out.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &file]).says(0, &[]);
     ground.ask(&["export", "--to", &file]).says(2, &["already exists"]);
@@ -229,7 +229,7 @@ fn an_altered_export_is_reported_by_line_and_nothing_is_created() {
 
 #[test]
 fn an_export_keeps_redactions_and_the_archive() {
-    let ground = Ground::filled("export-redacted", "Lights go on");
+    let ground = CliProject::with_scenario("export-redacted", "Lights go on");
     let redact = [
         "redact",
         "small.light/A",

@@ -1,11 +1,11 @@
 //! Files that cannot be read or written: the message says what to do next, not the name of the system
 //! error.
 
-use crate::ground::{Ground, trackside};
+use crate::ground::{CliProject, trackside};
 
 #[test]
 fn a_wrong_file_is_reported_with_the_next_step() {
-    let ground = Ground::filled("files", "Lights go on");
+    let ground = CliProject::with_scenario("files", "Lights go on");
     let (pack, nowhere, data) = (ground.path("pack"), ground.path("nowhere.jsonl"), ground.path("data"));
     let (deep, file) = (ground.path("no/such/out"), ground.path("journal.jsonl"));
     let (new, note) = (ground.path("new"), format!("note=@{nowhere}"));

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::program::{Told, binary, told};
+use crate::program::{CliOutput, binary, run_command};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -38,17 +38,17 @@ scenarios:
       - { as: hank, create: small.light/A }
 ";
 
-pub(crate) fn trackside(args: &[&str]) -> Told {
-    told(binary(args))
+pub(crate) fn trackside(args: &[&str]) -> CliOutput {
+    run_command(binary(args))
 }
 
 /// A place for one test.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct CliProject {
     pub root: PathBuf,
 }
 
-impl Ground {
+impl CliProject {
     pub fn new(name: &str) -> Self {
         let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("folder").join(name);
         let _ = std::fs::remove_dir_all(&root);
@@ -59,7 +59,7 @@ impl Ground {
     }
 
     /// A folder with a project in `data`, made of a scenario.
-    pub fn filled(name: &str, scenario: &str) -> Self {
+    pub fn with_scenario(name: &str, scenario: &str) -> Self {
         let ground = Self::new(name);
         ground.journal(scenario);
         ground.ask(&["import", &ground.path("journal.jsonl"), "--packs", &ground.path("pack")]).says(0, &[]);
@@ -75,7 +75,7 @@ impl Ground {
     }
 
     /// Runs a command on the project in `data`.
-    pub fn ask(&self, args: &[&str]) -> Told {
+    pub fn ask(&self, args: &[&str]) -> CliOutput {
         let data = self.path("data");
         let mut args = args.to_vec();
         args.extend(["--data", &data]);
@@ -132,7 +132,7 @@ impl Ground {
     }
 
     /// Has the folder, as another process would, until it is dropped.
-    pub fn taken(&self) -> File {
+    pub fn lock_file(&self) -> File {
         let path = self.data().join("lock");
         std::fs::write(&path, "a server (process 1)\n").unwrap();
         let file = File::options().read(true).write(true).open(path).unwrap();

@@ -5,11 +5,11 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::{View, apply};
 use trackside_store::{Sqlite, SqliteOptions};
 
-use crate::ground::{Ground, trackside};
+use crate::ground::{CliProject, trackside};
 
 #[test]
 fn an_imported_journal_replays_to_the_same_state() {
-    let ground = Ground::filled("import", "Lights go on");
+    let ground = CliProject::with_scenario("import", "Lights go on");
     let text = std::fs::read_to_string(ground.path("journal.jsonl")).unwrap();
     let written = Journal::read(&text).unwrap().entries;
     let mut reader = Sqlite::open_to_read(&ground.data(), SqliteOptions::default()).unwrap();
@@ -31,7 +31,7 @@ fn an_imported_journal_replays_to_the_same_state() {
 
 #[test]
 fn a_journal_of_a_built_in_pack_needs_no_pack() {
-    let ground = Ground::new("import-builtin");
+    let ground = CliProject::new("import-builtin");
     let (pack, file) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs/build"), ground.path("b.jsonl"));
     trackside(&["test", pack, "--journal", &file]).says(0, &[]);
     let first = if ground.root.join("b.jsonl").exists() { file } else { ground.path("b-1.jsonl") };
@@ -47,11 +47,11 @@ fn a_journal_of_a_built_in_pack_needs_no_pack() {
 
 #[test]
 fn a_refused_import_writes_nothing() {
-    let ground = Ground::filled("import-refused", "Lights go on");
+    let ground = CliProject::with_scenario("import-refused", "Lights go on");
     let (journal, pack) = (ground.path("journal.jsonl"), ground.path("pack"));
     ground.ask(&["import", &journal, "--packs", &pack]).says(2, &["is not empty"]);
 
-    let other = Ground::new("import-refused-other");
+    let other = CliProject::new("import-refused-other");
     other.ask(&["import", &journal]).says(1, &["which none of the packs has: name its pack with --packs"]);
     other.ask(&["import", &other.path("pack/pack.yaml")]).says(1, &["this is no journal entry"]);
     other.ask(&["import", &other.path("nowhere.jsonl")]).says(2, &["nowhere.jsonl"]);

@@ -1,14 +1,14 @@
 //! `trackside migrate`.
 
-use crate::ground::{Ground, LIGHT};
+use crate::ground::{CliProject, LIGHT};
 
 /// A second version: `ON` is called `SHINING`, and `watts` is needed to be a text.
 fn newer() -> String {
     LIGHT.replace("ON: {", "SHINING: {").replace("to: ON", "to: SHINING").replace("from: ON", "from: SHINING")
 }
 
-fn ground(name: &str) -> Ground {
-    let ground = Ground::filled(name, "Lights go on");
+fn ground(name: &str) -> CliProject {
+    let ground = CliProject::with_scenario(name, "Lights go on");
     ground.pack("pack2", 2, &newer());
     ground
 }

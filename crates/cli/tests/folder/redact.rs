@@ -1,10 +1,10 @@
 //! `trackside redact`.
 
-use crate::ground::{Ground, LIGHT, holds};
+use crate::ground::{CliProject, LIGHT, holds};
 
 #[test]
 fn a_dropped_payload_is_gone_from_every_file_and_the_chain_records_it() {
-    let ground = Ground::filled("redact", "Lights go on");
+    let ground = CliProject::with_scenario("redact", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     assert!(holds(&ground.data(), "secret place"));
     ground
@@ -20,7 +20,7 @@ fn a_dropped_payload_is_gone_from_every_file_and_the_chain_records_it() {
 
 #[test]
 fn a_redacted_field_can_get_a_new_value_and_a_required_one_must() {
-    let ground = Ground::filled("redact-needed", "Lights go on");
+    let ground = CliProject::with_scenario("redact-needed", "Lights go on");
     let told = ground.ask(&["redact", "small.light/B", "--entry", "2", "--reason", "private", "--json"]);
     told.says(1, &["refused: cannot-redact", "ON needs note"]);
     assert_eq!(told.json()["code"], "cannot-redact");
@@ -49,7 +49,7 @@ fn a_redacted_field_can_get_a_new_value_and_a_required_one_must() {
 
 #[test]
 fn archived_payloads_are_dropped_too() {
-    let ground = Ground::filled("redact-archived", "Lights go on");
+    let ground = CliProject::with_scenario("redact-archived", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     assert!(holds(&ground.data().join("archive"), "secret place"));
     ground
@@ -61,7 +61,7 @@ fn archived_payloads_are_dropped_too() {
 
 #[test]
 fn unknown_entries_and_wrong_arguments_are_reported() {
-    let ground = Ground::filled("redact-wrong", "Lights go on");
+    let ground = CliProject::with_scenario("redact-wrong", "Lights go on");
     ground.ask(&["redact", "small.light/Z", "--reason", "x"]).says(1, &["refused: unknown-entity"]);
     ground.ask(&["redact", "small.light", "--reason", "x"]).says(2, &["LIFECYCLE/ID"]);
     ground.ask(&["redact", "small.light/A"]).says(2, &["--reason"]);
@@ -75,7 +75,7 @@ fn unknown_entries_and_wrong_arguments_are_reported() {
 
 #[test]
 fn a_rule_that_needs_a_cleared_field_is_reported_with_the_field_and_its_entry() {
-    let ground = Ground::new("redact-rule");
+    let ground = CliProject::new("redact-rule");
     // A field without a default.
     let bare = LIGHT.replace("type: integer, default: 40", "type: integer").replace(
         "takes: [note, watts] }",
@@ -103,7 +103,7 @@ fn a_rule_that_needs_a_cleared_field_is_reported_with_the_field_and_its_entry() 
 
 #[test]
 fn a_redacted_field_returns_to_its_default() {
-    let ground = Ground::filled("redact-default", "Lights go on");
+    let ground = CliProject::with_scenario("redact-default", "Lights go on");
     let redact = ["redact", "small.light/A", "--reason", "it was said in confidence"];
     ground.ask(&redact).says(0, &["note is cleared", "watts is now 40"]);
     assert!(!holds(&ground.data(), "secret place"));

@@ -1,16 +1,16 @@
 //! `trackside validate`.
 
-use crate::ground::{Ground, LIGHT};
+use crate::ground::{CliProject, LIGHT};
 
 #[test]
 fn a_valid_project_is_reported_as_valid() {
-    let ground = Ground::filled("validate-sound", "Lights go on");
+    let ground = CliProject::with_scenario("validate-sound", "Lights go on");
     ground.ask(&["validate"]).says(0, &["3 entities checked: 0 violations new", "0 open"]);
 }
 
 #[test]
 fn a_violation_is_reported_until_it_is_cleared() {
-    let ground = Ground::filled("validate-broken", "One is too bright");
+    let ground = CliProject::with_scenario("validate-broken", "One is too bright");
     let told = ground.ask(&["validate"]);
     told.says(
         1,
@@ -34,7 +34,7 @@ fn every_repair_of_the_sweep_is_reported() {
         ),
         ("fields", "dim: { from: [OFF, ON], by: engine, set: { watts: 40 } }", "small.light/BIG by dim"),
     ] {
-        let ground = Ground::new(&format!("validate-repair-{name}"));
+        let ground = CliProject::new(&format!("validate-repair-{name}"));
         let dimmed = LIGHT
             .replace("invariants:", &format!("  {repair}\ninvariants:"))
             .replace("'{watts} watts are too many' }", "'{watts} watts are too many', repair: dim }");
@@ -48,8 +48,8 @@ fn every_repair_of_the_sweep_is_reported() {
 }
 
 /// A tampered row is found and rebuilt, and a second sweep finds nothing.
-fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
-    let ground = Ground::filled(name, "Lights go on");
+fn is_mended(name: &str, sql: &str, mended: u64) -> CliProject {
+    let ground = CliProject::with_scenario(name, "Lights go on");
     ground.ask(&["validate"]).says(0, &["3 records compared with the journal, 0 differed"]);
     let before = state_of_all(&ground);
     ground.tamper("state.db", sql);
@@ -66,7 +66,7 @@ fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
 }
 
 /// The counts per state, the clocks and the fields in the tables, and whether each light is on.
-fn state_of_all(ground: &Ground) -> Vec<String> {
+fn state_of_all(ground: &CliProject) -> Vec<String> {
     let is_state = |it: &String| ["state_count ", "timer ", "field "].iter().any(|name| it.starts_with(name));
     let mut all: Vec<String> = ground.rows("state.db").into_iter().filter(is_state).collect();
     for id in ["A", "B", "C"] {
@@ -92,7 +92,7 @@ fn an_unreadable_row_is_rebuilt_and_blocks_nothing() {
 fn a_deleted_row_is_rebuilt() {
     is_mended("validate-deleted", "DELETE FROM entity WHERE id = 'B'", 1);
     // If the counts were changed as well, only the journal reveals it.
-    let ground = Ground::filled("validate-deleted-counted", "Lights go on");
+    let ground = CliProject::with_scenario("validate-deleted-counted", "Lights go on");
     ground.ask(&["validate"]).says(0, &[]);
     ground.tamper("state.db", "DELETE FROM entity WHERE id = 'C'; DELETE FROM state_count;");
     ground.tamper(
@@ -119,7 +119,7 @@ fn wrong_counts_are_recounted() {
 fn a_state_that_only_the_row_has_is_not_taken_over() {
     let state = "UPDATE name SET text = 'OM' WHERE text = 'ON'";
     let body = "UPDATE entity SET body = replace(body, '\"ON\"', '\"OM\"')";
-    let ground = Ground::filled("validate-om", "Lights go on");
+    let ground = CliProject::with_scenario("validate-om", "Lights go on");
     ground.ask(&["validate"]).says(0, &[]);
     ground.tamper("state.db", &format!("{state}; {body}"));
     ground.ask(&["validate"]).says(0, &["2 differed and were rebuilt", "0 open"]);
@@ -130,7 +130,7 @@ fn a_state_that_only_the_row_has_is_not_taken_over() {
 
 #[test]
 fn a_lost_timer_row_is_rebuilt() {
-    let ground = Ground::new("validate-clock");
+    let ground = CliProject::new("validate-clock");
     let yearly = LIGHT
         .replace("ON: { require", "ON: { deadline: { after: 36500d, then: switch_off }, require")
         .replace("to: OFF, by: human", "to: OFF, by: human || engine");
@@ -150,7 +150,7 @@ fn a_lost_timer_row_is_rebuilt() {
 
 #[test]
 fn archived_entries_are_checked_and_missing_ones_are_reported_as_unchecked() {
-    let ground = Ground::filled("validate-archived", "Lights go on");
+    let ground = CliProject::with_scenario("validate-archived", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
     let (here, away) = (ground.data().join("archive"), ground.root.join("away"));
@@ -164,7 +164,7 @@ fn archived_entries_are_checked_and_missing_ones_are_reported_as_unchecked() {
 
 #[test]
 fn due_timers_fire_at_the_start_and_not_during_validation() {
-    let ground = Ground::new("validate-due");
+    let ground = CliProject::new("validate-due");
     let hourly = LIGHT
         .replace("ON: { require", "ON: { deadline: { after: 1h, then: switch_off }, require")
         .replace("to: OFF, by: human", "to: OFF, by: human || engine");

@@ -6,13 +6,13 @@ use serde_json::Value as Json;
 
 /// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct CliOutput {
     pub code: i32,
     pub data: String,
     pub messages: String,
 }
 
-impl Told {
+impl CliOutput {
     pub fn json(&self) -> Json {
         serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
     }
@@ -36,9 +36,9 @@ pub(crate) fn binary(args: &[&str]) -> Command {
     command
 }
 
-pub(crate) fn told(mut command: Command) -> Told {
+pub(crate) fn run_command(mut command: Command) -> CliOutput {
     let output = command.output().unwrap();
-    Told {
+    CliOutput {
         code: output.status.code().unwrap(),
         data: String::from_utf8(output.stdout).unwrap(),
         messages: String::from_utf8(output.stderr).unwrap(),

@@ -9,22 +9,22 @@ use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::Sources;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Definition {
+pub(crate) struct RandomDefinition {
     pub(crate) states: usize,
     pub(crate) last_is_final: bool,
-    pub(crate) arms: Vec<Arm>,
+    pub(crate) arms: Vec<RandomArm>,
     pub(crate) limit: i64,
     pub(crate) ceiling: i64,
     pub(crate) deadlines: Vec<(usize, u32, Option<usize>)>,
     pub(crate) reaction: Option<(i64, usize)>,
-    pub(crate) counter: Counter,
+    pub(crate) counter: CounterForm,
     pub(crate) always: Option<(usize, usize)>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Arm {
+pub(crate) struct RandomArm {
     pub(crate) from: Vec<usize>,
-    pub(crate) to: To,
+    pub(crate) to: RandomTarget,
     pub(crate) by: usize,
     pub(crate) sets: Vec<usize>,
     pub(crate) counts: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Arm {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum To {
+pub(crate) enum RandomTarget {
     Stay,
     State(usize),
     Choice(i64, usize, usize),
@@ -46,7 +46,7 @@ pub(crate) enum To {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Counter {
+pub(crate) enum CounterForm {
     Plain,
     PerState,
     ByActor,
@@ -82,19 +82,19 @@ pub(crate) fn verb(n: usize) -> String {
     format!("t{n}")
 }
 
-impl Definition {
+impl RandomDefinition {
     /// Every move that the text of the definition allows: verb, from, to.
     pub(crate) fn edges(&self) -> BTreeSet<(String, String, String)> {
         let mut edges = BTreeSet::new();
         for (n, arm) in self.arms.iter().enumerate() {
             for from in self.leaves(arm) {
                 let targets: Vec<usize> = match &arm.to {
-                    To::Stay => Vec::new(),
-                    To::State(to) => vec![*to],
-                    To::Choice(_, a, b) => vec![*a, *b],
-                    To::Back => (0..self.states).collect(),
-                    To::Ask(among) => among.clone(),
-                    To::Next => vec![from + 1],
+                    RandomTarget::Stay => Vec::new(),
+                    RandomTarget::State(to) => vec![*to],
+                    RandomTarget::Choice(_, a, b) => vec![*a, *b],
+                    RandomTarget::Back => (0..self.states).collect(),
+                    RandomTarget::Ask(among) => among.clone(),
+                    RandomTarget::Next => vec![from + 1],
                 };
                 for to in targets {
                     edges.insert((verb(n), state(from), state(to)));
@@ -108,7 +108,7 @@ impl Definition {
     }
 
     /// The states an arm leaves: never the final one.
-    fn leaves(&self, arm: &Arm) -> Vec<usize> {
+    fn leaves(&self, arm: &RandomArm) -> Vec<usize> {
         let live = |it: &usize| !(self.last_is_final && *it == self.states - 1);
         let from: Vec<usize> = arm.from.iter().copied().filter(live).collect();
         if from.is_empty() { vec![0] } else { from }
@@ -135,11 +135,11 @@ impl Definition {
         let _ = writeln!(y, "path: [{}]", names(&(0..self.states).collect::<Vec<_>>()));
         let _ = writeln!(y, "slots: {{ work: {{ for: 10m, grace: 1m, holder: holder }} }}");
         let kind = match self.counter {
-            Counter::Plain => "",
-            Counter::PerState => "per: state, reset: forward, ",
-            Counter::ByActor => "key: [actor.id], reset: [t0], ",
-            Counter::Window => "within: 30m, ",
-            Counter::Last => "last: 3, if: n % 2 == 0, ",
+            CounterForm::Plain => "",
+            CounterForm::PerState => "per: state, reset: forward, ",
+            CounterForm::ByActor => "key: [actor.id], reset: [t0], ",
+            CounterForm::Window => "within: 30m, ",
+            CounterForm::Last => "last: 3, if: n % 2 == 0, ",
         };
         let _ =
             writeln!(y, "counters: {{ c: {{ {kind}failure: true, limit: {}, warn: [50%] }} }}", self.limit);
@@ -174,9 +174,9 @@ impl Definition {
             let from = names(&self.leaves(arm));
             let _ = writeln!(y, "  {}:\n    from: [{from}]\n    by: {}", verb(n), BY[arm.by % BY.len()]);
             match &arm.to {
-                To::Stay => {}
-                To::State(to) => drop(writeln!(y, "    to: {}", state(*to))),
-                To::Choice(k, a, b) => {
+                RandomTarget::Stay => {}
+                RandomTarget::State(to) => drop(writeln!(y, "    to: {}", state(*to))),
+                RandomTarget::Choice(k, a, b) => {
                     let _ = writeln!(
                         y,
                         "    to: [ {{ when: n > {k}, state: {} }}, {{ state: {} }} ]",
@@ -184,9 +184,9 @@ impl Definition {
                         state(*b)
                     );
                 }
-                To::Back => drop(writeln!(y, "    to: {{ field: back }}")),
-                To::Ask(among) => drop(writeln!(y, "    to: {{ ask: [{}] }}", names(among))),
-                To::Next => drop(writeln!(y, "    to: {{ next: true }}")),
+                RandomTarget::Back => drop(writeln!(y, "    to: {{ field: back }}")),
+                RandomTarget::Ask(among) => drop(writeln!(y, "    to: {{ ask: [{}] }}", names(among))),
+                RandomTarget::Next => drop(writeln!(y, "    to: {{ next: true }}")),
             }
             if arm.takes_note {
                 let _ = writeln!(y, "    takes: {{ note: Say something }}");
@@ -247,16 +247,16 @@ impl Definition {
     }
 }
 
-pub(crate) fn definitions() -> impl Strategy<Value = Definition> {
+pub(crate) fn definitions() -> impl Strategy<Value = RandomDefinition> {
     (2..6_usize).prop_flat_map(|states| {
         let some_states = prop::collection::vec(0..states, 1..=states);
         let to = prop_oneof![
-            2 => Just(To::Stay),
-            5 => (0..states).prop_map(To::State),
-            2 => (0..4_i64, 0..states, 0..states).prop_map(|(k, a, b)| To::Choice(k, a, b)),
-            1 => Just(To::Back),
-            1 => prop::collection::vec(0..states, 1..=states).prop_map(To::Ask),
-            1 => Just(To::Next),
+            2 => Just(RandomTarget::Stay),
+            5 => (0..states).prop_map(RandomTarget::State),
+            2 => (0..4_i64, 0..states, 0..states).prop_map(|(k, a, b)| RandomTarget::Choice(k, a, b)),
+            1 => Just(RandomTarget::Back),
+            1 => prop::collection::vec(0..states, 1..=states).prop_map(RandomTarget::Ask),
+            1 => Just(RandomTarget::Next),
         ];
         let arm = (
             some_states,
@@ -271,7 +271,7 @@ pub(crate) fn definitions() -> impl Strategy<Value = Definition> {
             prop::option::weighted(0.2, 0..8_usize),
         )
             .prop_map(
-                |(from, to, by, sets, counts, takes_note, leases, moves_kids, births, then)| Arm {
+                |(from, to, by, sets, counts, takes_note, leases, moves_kids, births, then)| RandomArm {
                     from,
                     to,
                     by,
@@ -285,11 +285,11 @@ pub(crate) fn definitions() -> impl Strategy<Value = Definition> {
                 },
             );
         let counter = prop_oneof![
-            Just(Counter::Plain),
-            Just(Counter::PerState),
-            Just(Counter::ByActor),
-            Just(Counter::Window),
-            Just(Counter::Last)
+            Just(CounterForm::Plain),
+            Just(CounterForm::PerState),
+            Just(CounterForm::ByActor),
+            Just(CounterForm::Window),
+            Just(CounterForm::Last)
         ];
         prop::collection::vec(arm, 1..7).prop_flat_map(move |arms| {
             let verbs = arms.len();
@@ -305,7 +305,7 @@ pub(crate) fn definitions() -> impl Strategy<Value = Definition> {
             )
                 .prop_map(
                     move |(arms, last_is_final, limit, ceiling, deadlines, reaction, counter, always)| {
-                        Definition {
+                        RandomDefinition {
                             states,
                             last_is_final,
                             arms,

@@ -12,8 +12,8 @@ use trackside_engine::{Decision, Law, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use crate::definition::{Definition, definitions};
-use crate::walk::{Step, command, span, steps};
+use crate::definition::{RandomDefinition, definitions};
+use crate::walk::{PropertyStep, command, span, steps};
 
 const LIFECYCLE: &str = "made.thing";
 
@@ -22,10 +22,10 @@ fn start(law: Arc<Law>) -> World {
 }
 
 /// Takes a step; a refused command must leave everything as it was.
-fn take(world: &mut World, step: &Step) {
+fn take(world: &mut World, step: &PropertyStep) {
     match step {
-        Step::Advance(seconds) => world.advance(span(*seconds)),
-        Step::Sweep => world.sweep(),
+        PropertyStep::Advance(seconds) => world.advance(span(*seconds)),
+        PropertyStep::Sweep => world.sweep(),
         _ => {
             let command = command(step, world, LIFECYCLE).expect("a command");
             let once = decide(&world.law, &world.view, &command, world.now);
@@ -46,7 +46,7 @@ fn take(world: &mut World, step: &Step) {
     }
 }
 
-fn replayed(journal: &[Entry]) -> View {
+fn replay(journal: &[Entry]) -> View {
     let mut view = View::default();
     for entry in journal {
         apply(&mut view, entry);
@@ -57,7 +57,7 @@ fn replayed(journal: &[Entry]) -> View {
 type Members = BTreeMap<Name, BTreeSet<EntityKey>>;
 
 /// Recounts the groups from the entities themselves.
-fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> {
+fn recount(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> {
     let mut groups: BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> = BTreeMap::new();
     for entity in view.entities() {
         for id in entity.ids("parent_id") {
@@ -70,9 +70,9 @@ fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> 
     groups
 }
 
-fn promises(definition: &Definition, world: &World) {
+fn promises(definition: &RandomDefinition, world: &World) {
     // Replaying the events gives the same state, also when they were stored as text in between.
-    let view = replayed(&world.journal);
+    let view = replay(&world.journal);
     assert_eq!(view, world.view, "replay equals live");
     let text: Vec<String> = world.journal.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let stored: Vec<Entry> = text.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
@@ -97,7 +97,7 @@ fn promises(definition: &Definition, world: &World) {
     }
 
     // Counts equal a recount.
-    let groups = recounted(&world.view);
+    let groups = recount(&world.view);
     for (key, (counts, members)) in &groups {
         let group = world.view.group(key).here().expect("the group");
         assert_eq!((&group.counts, &group.members), (counts, members), "{key:?}");

@@ -12,7 +12,7 @@ use trackside_lifecycle::value::Value;
 
 /// One step of a walk. Indexes are taken modulo the number of items.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum PropertyStep {
     Create {
         actor: usize,
         id: usize,
@@ -44,18 +44,18 @@ pub(crate) enum Step {
     Sweep,
 }
 
-pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<PropertyStep>> {
     let step = prop_oneof![
         3 => (0..4_usize, 0..4_usize, prop::option::of(0..4_usize))
-            .prop_map(|(actor, id, parent)| Step::Create { actor, id, parent }),
+            .prop_map(|(actor, id, parent)| PropertyStep::Create { actor, id, parent }),
         12 => (0..4_usize, 0..4_usize, 0..7_usize, any::<bool>(), prop::option::of(0..6_usize),
                prop::option::weighted(0.2, 0..3_u8), prop::option::weighted(0.2, 0..3_u8))
-            .prop_map(|(actor, id, verb, note, to, key, fence)| Step::Fire { actor, id, verb, note, to, key, fence }),
-        4 => (0..4_usize, 0..4_usize, 0..6_usize).prop_map(|(actor, id, to)| Step::Move { actor, id, to }),
-        1 => (0..4_usize, 0..4_usize).prop_map(|(actor, id)| Step::Heartbeat { actor, id }),
-        3 => (0..4_000_u32).prop_map(Step::Advance),
-        1 => (0..4_usize, 0..6_usize).prop_map(|(id, to)| Step::Correct { id, to }),
-        1 => Just(Step::Sweep),
+            .prop_map(|(actor, id, verb, note, to, key, fence)| PropertyStep::Fire { actor, id, verb, note, to, key, fence }),
+        4 => (0..4_usize, 0..4_usize, 0..6_usize).prop_map(|(actor, id, to)| PropertyStep::Move { actor, id, to }),
+        1 => (0..4_usize, 0..4_usize).prop_map(|(actor, id)| PropertyStep::Heartbeat { actor, id }),
+        3 => (0..4_000_u32).prop_map(PropertyStep::Advance),
+        1 => (0..4_usize, 0..6_usize).prop_map(|(id, to)| PropertyStep::Correct { id, to }),
+        1 => Just(PropertyStep::Sweep),
     ];
     prop::collection::vec(step, 1..40)
 }
@@ -70,21 +70,21 @@ pub(crate) fn actors() -> [Actor; 4] {
 }
 
 /// The command of a step, if it is one.
-pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Command> {
+pub(crate) fn command(step: &PropertyStep, world: &World, lifecycle: &str) -> Option<Command> {
     let law = &world.law;
     let life = law.newest(&Name::new(lifecycle)).expect("the lifecycle");
     let key = |id: usize| EntityKey::new(lifecycle, format!("e{id}"));
     let who = |actor: usize| actors()[actor % 4].clone();
     let state = |n: usize| life.states[n % life.states.len()].name.clone();
     match step {
-        Step::Create { actor, id, parent } => {
+        PropertyStep::Create { actor, id, parent } => {
             let mut fields = Fields::default();
             if let Some(parent) = parent {
                 fields.put(&Name::new("parent_id"), Value::text(&format!("e{parent}")));
             }
             Some(Command::new(who(*actor), Ask::Create { entity: key(*id), fields }))
         }
-        Step::Fire { actor, id, verb, note, to, key: idempotency, fence } => {
+        PropertyStep::Fire { actor, id, verb, note, to, key: idempotency, fence } => {
             let verb = &life.transitions[verb % life.transitions.len()].name;
             let mut fields = Fields::default();
             if *note {
@@ -104,7 +104,7 @@ pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Com
             command.idempotency_key = idempotency.map(|it| Name::from(format!("k{it}")));
             Some(command)
         }
-        Step::Move { actor, id, to } => {
+        PropertyStep::Move { actor, id, to } => {
             let fire = Fire {
                 entity: key(*id),
                 what: TransitionRef::To(state(*to)),
@@ -114,15 +114,15 @@ pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Com
             };
             Some(Command::new(who(*actor), Ask::Fire(fire)))
         }
-        Step::Heartbeat { actor, id } => Some(Command::new(
+        PropertyStep::Heartbeat { actor, id } => Some(Command::new(
             who(*actor),
             Ask::Heartbeat { entity: key(*id), slot: Name::new("work"), fence: None },
         )),
-        Step::Correct { id, to } => {
+        PropertyStep::Correct { id, to } => {
             let ask = Ask::Correct { entity: key(*id), to: Some(state(*to)), fields: Fields::default() };
             Some(Command::new(who(0), ask).with_reason("it was wrong"))
         }
-        Step::Advance(_) | Step::Sweep => None,
+        PropertyStep::Advance(_) | PropertyStep::Sweep => None,
     }
 }
 

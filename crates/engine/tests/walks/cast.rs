@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_lifecycle::name::Name;
 
-use crate::packs::Ground;
+use crate::packs::WalkPack;
 
 /// Agents per role, unless the hints say more.
 const TROUPE: usize = 2;
@@ -13,14 +13,14 @@ const TROUPE: usize = 2;
 const PLAIN: usize = 3;
 
 #[derive(Debug)]
-pub(crate) struct Cast {
+pub(crate) struct WalkActors {
     actors: Vec<Actor>,
     /// Crashed or absent actors: they send nothing until they are back.
     away: BTreeSet<Name>,
 }
 
-impl Cast {
-    pub(crate) fn of(ground: &Ground) -> Self {
+impl WalkActors {
+    pub(crate) fn of(ground: &WalkPack) -> Self {
         let mut actors = vec![
             Actor::new("ada", ActorKind::Human).with_roles(["admin"]),
             Actor::new("hank", ActorKind::Human),

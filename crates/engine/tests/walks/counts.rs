@@ -6,22 +6,22 @@ use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::view::View;
 use trackside_lifecycle::name::Name;
 
-use crate::broken::Broken;
-use crate::packs::Ground;
+use crate::broken::BrokenPromise;
+use crate::packs::WalkPack;
 
 /// Members of a group by state.
 type Members = BTreeMap<Name, BTreeSet<EntityKey>>;
 
 /// Every group that ever had a member.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct GroupCounts {
     known: BTreeSet<GroupKey>,
 }
 
-impl Counts {
-    pub(crate) fn agree(&mut self, ground: &Ground, view: &View) -> Result<(), Broken> {
-        let broken = |what| Err(Broken::new("counts are what a recount gives", what));
-        let recounted = recounted(ground, view);
+impl GroupCounts {
+    pub(crate) fn agree(&mut self, ground: &WalkPack, view: &View) -> Result<(), BrokenPromise> {
+        let broken = |what| Err(BrokenPromise::new("counts are what a recount gives", what));
+        let recounted = recount(ground, view);
         self.known.extend(recounted.keys().cloned());
         for key in &self.known {
             let none = Members::new();
@@ -46,7 +46,7 @@ impl Counts {
     }
 }
 
-fn recounted(ground: &Ground, view: &View) -> BTreeMap<GroupKey, Members> {
+fn recount(ground: &WalkPack, view: &View) -> BTreeMap<GroupKey, Members> {
     let mut groups: BTreeMap<GroupKey, Members> = BTreeMap::new();
     for entity in view.entities() {
         let Some(life) = ground.life(&entity.key.lifecycle) else { continue };

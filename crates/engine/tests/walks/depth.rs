@@ -6,11 +6,11 @@ use trackside_engine::coverage::points_of;
 use trackside_engine::trace::{Point, PointKind, Trace};
 
 use crate::findings::Findings;
-use crate::packs::Ground;
-use crate::walk::Walked;
+use crate::packs::WalkPack;
+use crate::walk::WalkResult;
 
 #[derive(Debug, Default)]
-pub(crate) struct Depth {
+pub(crate) struct WalkDepth {
     walks: usize,
     asked: usize,
     accepted: usize,
@@ -22,8 +22,8 @@ pub(crate) struct Depth {
     reached: (usize, usize),
 }
 
-impl Depth {
-    pub(crate) fn add(&mut self, walked: Walked) {
+impl WalkDepth {
+    pub(crate) fn add(&mut self, walked: WalkResult) {
         self.walks += 1;
         self.asked += walked.asked;
         self.accepted += walked.accepted;
@@ -46,7 +46,7 @@ impl Depth {
     }
 
     /// Counts the points that were reached, and prints all.
-    pub(crate) fn finish(&mut self, name: &str, ground: &Ground, trace: &Trace) {
+    pub(crate) fn finish(&mut self, name: &str, ground: &WalkPack, trace: &Trace) {
         let edges: BTreeSet<Point> =
             points_of(&ground.pack).into_iter().filter(|it| it.kind == PointKind::Transition).collect();
         let hit = trace.points();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 
-use crate::broken::Broken;
+use crate::broken::BrokenPromise;
 
 /// Effects that are not answered yet, according to the journal.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    pub(crate) fn follow(&mut self, entry: &Entry) -> Result<(), Broken> {
+    pub(crate) fn follow(&mut self, entry: &Entry) -> Result<(), BrokenPromise> {
         let fine = match &entry.event {
             Event::EffectRequested { id, .. } => self.open.insert((entry.entity.clone(), *id)),
             Event::EffectSettled { id, .. } => self.open.remove(&(entry.entity.clone(), *id)),
@@ -24,6 +24,10 @@ impl Effects {
             }
             _ => true,
         };
-        if fine { Ok(()) } else { Err(Broken::new("an effect is answered once", format!("{entry:?}"))) }
+        if fine {
+            Ok(())
+        } else {
+            Err(BrokenPromise::new("an effect is answered once", format!("{entry:?}")))
+        }
     }
 }

@@ -6,8 +6,8 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::refusal::{Refusal, Stage};
 use trackside_lifecycle::name::Name;
 
-use crate::broken::Broken;
-use crate::packs::Ground;
+use crate::broken::BrokenPromise;
+use crate::packs::WalkPack;
 
 /// The promise that walks check for every pack.
 pub(crate) const RULES: &str = "the rules of a pack have an answer and keep its invariants";
@@ -23,7 +23,7 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Checks an alert about a dropped move.
-    pub(crate) fn look(&mut self, ground: &Ground, entry: &Entry) {
+    pub(crate) fn look(&mut self, ground: &WalkPack, entry: &Entry) {
         let Event::AlertRaised { kind, message, .. } = &entry.event else { return };
         if kind != "dropped-move" {
             return;
@@ -32,36 +32,36 @@ impl Findings {
         let condition = entry.condition.as_deref().unwrap_or_default();
         let line = format!("{} {condition} dropped: {}", entry.entity.lifecycle, plain(why));
         if unanswered(why) || breaks_invariant(ground, why) {
-            self.mistaken(ground, line);
+            self.add_mistake(ground, line);
         } else {
             *self.others.entry(line).or_default() += 1;
         }
     }
 
     /// Checks a refusal.
-    pub(crate) fn refused(&mut self, ground: &Ground, refusal: &Refusal) {
+    pub(crate) fn refused(&mut self, ground: &WalkPack, refusal: &Refusal) {
         if is_mistake(refusal) {
             let unanswered = refusal.errors.iter().find(|it| it.code.as_str() == "evaluation-failed");
             let why = unanswered.map_or(&refusal.detail, |it| &it.message);
-            self.mistaken(ground, format!("refused, {}: {}", refusal.code.as_str(), plain(why)));
+            self.add_mistake(ground, format!("refused, {}: {}", refusal.code.as_str(), plain(why)));
         }
     }
 
     /// A question of the pack that has no answer.
-    pub(crate) fn asked(&mut self, ground: &Ground, query: &Name, why: &str) {
-        self.mistaken(ground, format!("query {query}: {}", plain(why)));
+    pub(crate) fn describe_command(&mut self, ground: &WalkPack, query: &Name, why: &str) {
+        self.add_mistake(ground, format!("query {query}: {}", plain(why)));
     }
 
-    fn mistaken(&mut self, ground: &Ground, line: String) {
+    fn add_mistake(&mut self, ground: &WalkPack, line: String) {
         let known = ground.hints.known.iter().any(|(it, _)| line.contains(it));
         let found = if known { &mut self.others } else { &mut self.mistakes };
         *found.entry(line).or_default() += 1;
     }
 
     /// The first mistake, if there is one.
-    pub(crate) fn mistake(&self) -> Result<(), Broken> {
+    pub(crate) fn mistake(&self) -> Result<(), BrokenPromise> {
         match self.mistakes.keys().next() {
-            Some(what) => Err(Broken::new(RULES, what)),
+            Some(what) => Err(BrokenPromise::new(RULES, what)),
             None => Ok(()),
         }
     }
@@ -107,7 +107,7 @@ fn unanswered(why: &str) -> bool {
 }
 
 /// Whether a text is the message of a broken invariant.
-fn breaks_invariant(ground: &Ground, why: &str) -> bool {
+fn breaks_invariant(ground: &WalkPack, why: &str) -> bool {
     let rules = ground.pack.lifecycles.iter().flat_map(|it| &it.invariants);
     rules.map(|it| it.says.source()).any(|says| !says.is_empty() && is_rendered(says, why))
 }

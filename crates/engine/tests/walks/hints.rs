@@ -2,7 +2,7 @@
 
 /// The hints for one pack.
 #[derive(Debug)]
-pub(crate) struct Hints {
+pub(crate) struct PackHints {
     pub(crate) pack: &'static str,
     /// Roles of which more than two agents are needed.
     pub(crate) troupes: &'static [(&'static str, usize)],
@@ -15,7 +15,7 @@ pub(crate) struct Hints {
     /// Roles whose agents act on behalf of others.
     pub(crate) deputies: &'static [&'static str],
     /// The meaning of fields, by name.
-    pub(crate) meanings: &'static [(&'static str, Meaning)],
+    pub(crate) meanings: &'static [(&'static str, TextMeaning)],
     /// Settings that some walks have, so that limits are reached: name and JSON.
     pub(crate) settings: &'static [(&'static str, &'static str)],
     /// Known faults, by a part of their text, and why they may stay.
@@ -24,7 +24,7 @@ pub(crate) struct Hints {
 
 /// The meaning of a field whose type only says that it is text.
 #[derive(Debug)]
-pub(crate) enum Meaning {
+pub(crate) enum TextMeaning {
     /// The id of an actor.
     Actor,
     /// The id of an agent.
@@ -37,9 +37,9 @@ pub(crate) enum Meaning {
     Shuffled(&'static str),
 }
 
-use Meaning::{Actor, Agent, Of, One, Shuffled};
+use TextMeaning::{Actor, Agent, Of, One, Shuffled};
 
-const NONE: Hints = Hints {
+const NONE: PackHints = PackHints {
     pack: "",
     troupes: &[],
     selves: &[],
@@ -51,8 +51,8 @@ const NONE: Hints = Hints {
     known: &[],
 };
 
-const ALL: &[Hints] = &[
-    Hints {
+const ALL: &[PackHints] = &[
+    PackHints {
         pack: "mission",
         selves: &[("mission.agent", &[])],
         meanings: &[
@@ -107,7 +107,7 @@ const ALL: &[Hints] = &[
         ],
         ..NONE
     },
-    Hints {
+    PackHints {
         pack: "build",
         meanings: &[
             ("assignedAgent", Agent),
@@ -134,7 +134,7 @@ const ALL: &[Hints] = &[
         )],
         ..NONE
     },
-    Hints {
+    PackHints {
         pack: "coding",
         troupes: &[("coder", 3), ("code_reviewer", 3)],
         selves: &[("coding.agent", &["coder", "code_reviewer", "planner"])],
@@ -184,7 +184,7 @@ const ALL: &[Hints] = &[
         ],
         ..NONE
     },
-    Hints {
+    PackHints {
         pack: "turns",
         selves: &[("turns.agent", &[])],
         pairs: &[("turns.member", "turns.channel", "turns.agent")],
@@ -209,7 +209,7 @@ const ALL: &[Hints] = &[
         known: &[("size(room.allowedRoles) == # ||", "a default that is sent as null is null for good")],
         ..NONE
     },
-    Hints {
+    PackHints {
         pack: "research",
         troupes: &[("worker", 6)],
         selves: &[
@@ -285,6 +285,6 @@ const ALL: &[Hints] = &[
     },
 ];
 
-pub(crate) fn of(pack: &str) -> &'static Hints {
+pub(crate) fn of(pack: &str) -> &'static PackHints {
     ALL.iter().find(|it| it.pack == pack).unwrap_or(const { &NONE })
 }

@@ -11,17 +11,17 @@ use trackside_engine::{Decision, decide};
 use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
 
-use crate::broken::Broken;
-use crate::packs::Ground;
+use crate::broken::BrokenPromise;
+use crate::packs::WalkPack;
 
 /// No entity breaks an invariant: the sweep would find nothing, and no violation is recorded.
-pub(crate) fn invariants(ground: &Ground, world: &World) -> Result<(), Broken> {
+pub(crate) fn invariants(ground: &WalkPack, world: &World) -> Result<(), BrokenPromise> {
     world.view.entities().into_iter().try_for_each(|it| invariants_of(ground, world, it))
 }
 
 /// The same for one entity.
-pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> Result<(), Broken> {
-    let broken = |what| Err(Broken::new("every invariant holds", what));
+pub(crate) fn invariants_of(ground: &WalkPack, world: &World, entity: &Entity) -> Result<(), BrokenPromise> {
+    let broken = |what| Err(BrokenPromise::new("every invariant holds", what));
     let Some(life) = ground.life(&entity.key.lifecycle) else { return Ok(()) };
     let strict = |name: &Name| {
         let rule = life.invariants.iter().find(|it| it.name == *name);
@@ -51,8 +51,8 @@ pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> 
 }
 
 /// Once time has passed, every due timer has fired.
-pub(crate) fn nothing_lies(world: &World) -> Result<(), Broken> {
-    let broken = |what| Err(Broken::new("what is due is done", what));
+pub(crate) fn nothing_lies(world: &World) -> Result<(), BrokenPromise> {
+    let broken = |what| Err(BrokenPromise::new("what is due is done", what));
     for entity in world.view.entities() {
         for (name, timer) in &entity.timers {
             if timer.due.is_some_and(|it| it <= world.now) {
@@ -67,8 +67,8 @@ pub(crate) fn nothing_lies(world: &World) -> Result<(), Broken> {
 }
 
 /// No two open entities of a lifecycle have the same unique value.
-pub(crate) fn only_ones(ground: &Ground, world: &World) -> Result<(), Broken> {
-    let broken = |what| Err(Broken::new("no two open entities are the same", what));
+pub(crate) fn only_ones(ground: &WalkPack, world: &World) -> Result<(), BrokenPromise> {
+    let broken = |what| Err(BrokenPromise::new("no two open entities are the same", what));
     let mut seen = BTreeMap::new();
     for entity in world.view.entities() {
         let Some(same) = &entity.same else { continue };

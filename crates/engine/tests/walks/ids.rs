@@ -6,14 +6,20 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_random::Random;
 
-use crate::cast::Cast;
-use crate::packs::Ground;
+use crate::cast::WalkActors;
+use crate::packs::WalkPack;
 
 /// Entities of a lifecycle that are created in one walk, without those that rules create.
 const MOST: usize = 12;
 
 /// An id of this lifecycle: mostly of an existing entity that is not in a final state.
-pub(crate) fn likely(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str, dice: &mut Random) -> Name {
+pub(crate) fn likely_actor(
+    ground: &WalkPack,
+    view: &View,
+    cast: &WalkActors,
+    lifecycle: &str,
+    dice: &mut Random,
+) -> Name {
     let open: Vec<Name> =
         of(view, lifecycle).filter(|it| goes_on(ground, it)).map(|it| it.key.id.clone()).collect();
     if dice.percent(88)
@@ -27,9 +33,9 @@ pub(crate) fn likely(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str,
 
 /// An id for a new entity; sometimes one that exists.
 pub(crate) fn fresh(
-    ground: &Ground,
+    ground: &WalkPack,
     view: &View,
-    cast: &Cast,
+    cast: &WalkActors,
     life: &Lifecycle,
     dice: &mut Random,
 ) -> Option<Name> {
@@ -40,7 +46,7 @@ pub(crate) fn fresh(
 }
 
 /// Every id that entities of this lifecycle may have.
-fn pool(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str) -> Vec<Name> {
+fn pool(ground: &WalkPack, view: &View, cast: &WalkActors, lifecycle: &str) -> Vec<Name> {
     let mut pool: Vec<Name> = Vec::new();
     let further = ground.hints.ids.iter().filter(|(it, _)| *it == lifecycle).flat_map(|(_, ids)| ids.iter());
     pool.extend(further.map(|it| Name::new(it)));
@@ -67,7 +73,7 @@ fn of<'v>(view: &'v View, lifecycle: &str) -> impl Iterator<Item = &'v Entity> {
 }
 
 /// Whether a transition leaves its state.
-pub(crate) fn goes_on(ground: &Ground, entity: &Entity) -> bool {
+pub(crate) fn goes_on(ground: &WalkPack, entity: &Entity) -> bool {
     let life = ground.life(&entity.key.lifecycle);
     life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)
 }

@@ -9,13 +9,13 @@ use trackside_engine::world::World;
 use trackside_engine::{Decision, apply, decide};
 use trackside_lifecycle::name::Name;
 
-use crate::broken::Broken;
-use crate::packs::Ground;
+use crate::broken::BrokenPromise;
+use crate::packs::WalkPack;
 use crate::runs::tolerant;
 
 /// Checks an entry against those before it.
-pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<(), Broken> {
-    let broken = |what| Err(Broken::new("the journal follows the definition", what));
+pub(crate) fn follows(ground: &WalkPack, world: &World, place: usize) -> Result<(), BrokenPromise> {
+    let broken = |what| Err(BrokenPromise::new("the journal follows the definition", what));
     let entry = &world.journal[place];
     if entry.seq != place as u64 + 1 {
         return broken(format!("entry {place} has the number {}", entry.seq));
@@ -44,7 +44,11 @@ pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<()
 }
 
 /// A partial view that starts empty and loads on demand gives the same decision and the same view.
-pub(crate) fn decides_in_part(world: &World, command: &Command, whole: &Decision) -> Result<(), Broken> {
+pub(crate) fn decides_in_part(
+    world: &World,
+    command: &Command,
+    whole: &Decision,
+) -> Result<(), BrokenPromise> {
     decides_in(View::partial(world.view.seq), world, command, whole, false)?;
     decides_in(View::partial(world.view.seq), world, command, whole, true)
 }
@@ -56,8 +60,8 @@ fn decides_in(
     command: &Command,
     whole: &Decision,
     grouped: bool,
-) -> Result<(), Broken> {
-    let broken = |what| Err(Broken::new("a partial view decides as the whole one does", what));
+) -> Result<(), BrokenPromise> {
+    let broken = |what| Err(BrokenPromise::new("a partial view decides as the whole one does", what));
     view.project = world.view.project.clone();
     for _ in 0..100 {
         let needs = match decide(&world.law, &view, command, world.now) {
@@ -96,8 +100,8 @@ fn groups_of(world: &World, of: &EntityKey) -> Vec<(Name, Group)> {
 }
 
 /// Replaying the journal gives the live view, also when it was stored as text in between.
-pub(crate) fn replays(ground: &Ground, world: &World) -> Result<(), Broken> {
-    let broken = |what| Broken::new("a replay of the stored journal gives the live view", what);
+pub(crate) fn replays(ground: &WalkPack, world: &World) -> Result<(), BrokenPromise> {
+    let broken = |what| BrokenPromise::new("a replay of the stored journal gives the live view", what);
     let mut view = View::default();
     view.project = world.view.project.clone();
     for entry in &world.journal {

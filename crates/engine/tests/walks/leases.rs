@@ -7,7 +7,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 
-use crate::broken::Broken;
+use crate::broken::BrokenPromise;
 
 /// The leases, according to the journal.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Leases {
 }
 
 impl Leases {
-    pub(crate) fn follow(&mut self, entry: &Entry) -> Result<(), Broken> {
+    pub(crate) fn follow(&mut self, entry: &Entry) -> Result<(), BrokenPromise> {
         let (slot, lease) = match &entry.event {
             Event::LeaseGranted { slot, lease, .. }
             | Event::LeaseRenewed { slot, lease, .. }
@@ -48,7 +48,7 @@ impl Leases {
         match wrong {
             Some(what) => {
                 let what = format!("{slot} of {} was {what}: {before:?}, then {lease:?}", entry.entity);
-                Err(Broken::new("a lease has one holder and fences grow", what))
+                Err(BrokenPromise::new("a lease has one holder and fences grow", what))
             }
             None => Ok(()),
         }

@@ -15,11 +15,12 @@
     reason = "a test stops at the first surprise, and tells how deep it went"
 )]
 
-mod asking;
+mod actor_choice;
 mod broken;
 mod cast;
 mod counts;
 mod depth;
+mod describe;
 mod effects;
 mod findings;
 #[path = "../folder/mod.rs"]
@@ -34,13 +35,12 @@ mod orders;
 mod packs;
 mod paths;
 mod questions;
+mod request_chooser;
 mod runs;
 mod setup;
 mod steps;
-mod telling;
 mod values;
 mod walk;
-mod who;
 
 /// Walks per pack.
 const WALKS: u64 = 50;
@@ -107,7 +107,7 @@ fn all_packs_keep_their_promises_for_long() {
 fn paths_for_foreign_tools() {
     let folder = std::env::var_os("TRACKSIDE_PATHS").expect("TRACKSIDE_PATHS names a folder");
     let written = |pack: &str| {
-        let mut lives = paths::Paths::walked(pack, PATH_WALKS);
+        let mut lives = paths::EntityPaths::from_walks(pack, PATH_WALKS);
         let walked = lives.count();
         lives.play(pack);
         lives.write(folder.as_ref());

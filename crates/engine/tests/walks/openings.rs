@@ -5,8 +5,8 @@ use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::value::Value;
 
-use crate::cast::Cast;
-use crate::packs::Ground;
+use crate::cast::WalkActors;
+use crate::packs::WalkPack;
 
 /// Actor, event, entity and fields (JSON).
 type Line = (&'static str, &'static str, &'static str, &'static str);
@@ -125,7 +125,7 @@ const RESEARCH: &[Line] = &[
 ];
 
 /// The commands of a pack's opening, in order.
-pub(crate) fn of(ground: &Ground, cast: &Cast) -> Vec<Command> {
+pub(crate) fn of(ground: &WalkPack, cast: &WalkActors) -> Vec<Command> {
     let lines = match ground.pack.name.as_str() {
         "mission" => MISSION,
         "coding" => CODING,
@@ -136,7 +136,7 @@ pub(crate) fn of(ground: &Ground, cast: &Cast) -> Vec<Command> {
     lines.iter().map(|line| command(cast, line)).collect()
 }
 
-fn command(cast: &Cast, (who, what, of, with): &Line) -> Command {
+fn command(cast: &WalkActors, (who, what, of, with): &Line) -> Command {
     let actor = cast.find(&(*who).into()).unwrap_or_else(|| panic!("no actor is called {who}")).clone();
     let entity = EntityKey::parse(of).unwrap_or_else(|| panic!("{of} is no entity"));
     let json: serde_json::Map<String, serde_json::Value> =

@@ -8,11 +8,11 @@ use trackside_engine::ranking::{RankPlace, RankingKey, Rankings, Reranked};
 use trackside_engine::world::World;
 use trackside_lifecycle::name::Name;
 
-use crate::broken::Broken;
-use crate::packs::Ground;
+use crate::broken::BrokenPromise;
+use crate::packs::WalkPack;
 
-pub(crate) fn agree(ground: &Ground, world: &World) -> Result<(), Broken> {
-    let broken = |what| Err(Broken::new("rankings are what a recount gives", what));
+pub(crate) fn agree(ground: &WalkPack, world: &World) -> Result<(), BrokenPromise> {
+    let broken = |what| Err(BrokenPromise::new("rankings are what a recount gives", what));
     if ground.pack.lifecycles.iter().all(|it| it.rankings.is_empty()) {
         return Ok(());
     }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use trackside_engine::Law;
 use trackside_lifecycle::model::{Lifecycle, Pack};
 
-use crate::hints::{self, Hints};
+use crate::hints::{self, PackHints};
 
 /// The pack of a walk, with its law and hints.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct WalkPack {
     pub(crate) law: Arc<Law>,
     pub(crate) pack: Arc<Pack>,
-    pub(crate) hints: &'static Hints,
+    pub(crate) hints: &'static PackHints,
 }
 
-impl Ground {
+impl WalkPack {
     /// The pack of this name.
     pub(crate) fn load(name: &str) -> Self {
         let pack = Arc::new(crate::folder::pack(&folder().join(name)).0);

@@ -19,16 +19,16 @@ use trackside_random::Random;
 use trackside_study::scenario;
 
 use crate::folder::{add, yaml_in};
-use crate::packs::{self, Ground};
-use crate::setup::Setup;
-use crate::walk::Walk;
+use crate::packs::{self, WalkPack};
+use crate::setup::WalkSetup;
+use crate::walk::RandomWalk;
 
 /// Steps of one walk.
 const STEPS: usize = 120;
 
 /// One life of an entity, from its start or from being created again, to its end or the end of the walk.
 #[derive(Debug)]
-struct Life {
+struct EntityLife {
     start: Name,
     /// It was put into its first state, not created.
     put: bool,
@@ -41,7 +41,7 @@ struct Life {
 
 /// One step as the engine took it.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct TakenStep {
     arm: usize,
     choice: usize,
     /// The caller or a field named the target.
@@ -50,30 +50,30 @@ struct Taken {
 
 /// Every life of every lifecycle of a pack.
 #[derive(Debug, Default)]
-pub(crate) struct Paths {
-    lives: BTreeMap<Name, Vec<Life>>,
+pub(crate) struct EntityPaths {
+    lives: BTreeMap<Name, Vec<EntityLife>>,
     /// The life that each entity is in.
-    under_way: BTreeMap<EntityKey, Life>,
+    under_way: BTreeMap<EntityKey, EntityLife>,
     /// Paths of scenarios, which often repeat each other: each is kept once.
     known: Option<BTreeSet<String>>,
     /// Moves that more than one of the rules taken in the same step explain.
     unsure: usize,
 }
 
-impl Paths {
+impl EntityPaths {
     /// The paths of this many walks over a pack.
-    pub(crate) fn walked(pack: &str, walks: u64) -> Self {
-        let ground = Ground::load(pack);
+    pub(crate) fn from_walks(pack: &str, walks: u64) -> Self {
+        let ground = WalkPack::load(pack);
         let mut paths = Self::default();
         for walk in 0..walks {
             let mut dice = Random::new(walk.wrapping_mul(7_919).wrapping_add(11));
-            let setup = Setup::drawn(&ground, &mut dice);
-            let mut walk = Walk::new(&ground, &Arc::default(), &setup);
+            let setup = WalkSetup::random(&ground, &mut dice);
+            let mut walk = RandomWalk::new(&ground, &Arc::default(), &setup);
             paths.follow(&ground, &walk.so_far(), &BTreeSet::new());
             let mut opening = walk.opening().into_iter();
             for _ in 0..STEPS {
                 let step = opening.next().unwrap_or_else(|| walk.think(&mut dice));
-                let (entries, points) = walk.watched(&step);
+                let (entries, points) = walk.step_with_coverage(&step);
                 paths.follow(&ground, &entries, &points);
             }
             paths.end();
@@ -83,7 +83,7 @@ impl Paths {
 
     /// Plays every scenario of a pack.
     pub(crate) fn play(&mut self, pack: &str) {
-        let ground = Ground::load(pack);
+        let ground = WalkPack::load(pack);
         self.known = Some(BTreeSet::new());
         let mut sources = Sources::default();
         let mut problems = Problems::default();
@@ -121,7 +121,7 @@ impl Paths {
         println!("{paths} paths, {steps} steps, {unsure} of them explained by more than one rule");
     }
 
-    fn follow(&mut self, ground: &Ground, entries: &[Entry], points: &BTreeSet<Point>) {
+    fn follow(&mut self, ground: &WalkPack, entries: &[Entry], points: &BTreeSet<Point>) {
         for entry in entries {
             let life = ground.life(&entry.entity.lifecycle).expect("a lifecycle of the pack");
             match &entry.event {
@@ -158,7 +158,7 @@ impl Paths {
 
     fn begin(&mut self, entry: &Entry, start: Name, put: bool, again: Option<Json>) {
         self.under_way
-            .insert(entry.entity.clone(), Life { start, put, again, steps: Vec::new(), ended: false });
+            .insert(entry.entity.clone(), EntityLife { start, put, again, steps: Vec::new(), ended: false });
     }
 
     fn close(&mut self, entity: &EntityKey, ended: bool) {
@@ -166,7 +166,7 @@ impl Paths {
         if life.steps.is_empty() {
             return;
         }
-        let life = Life { ended, ..life };
+        let life = EntityLife { ended, ..life };
         let told = format!("{} {life:?}", entity.lifecycle);
         if self.known.as_mut().is_some_and(|it| !it.insert(told)) {
             return;
@@ -188,13 +188,13 @@ impl Paths {
         from: &Name,
         to: Option<&Name>,
     ) -> Json {
-        let taken = explained(life, points, &entry.trigger, from, to);
+        let taken = explain_step(life, points, &entry.trigger, from, to);
         self.unsure += usize::from(taken.len() > 1);
-        let Some(Taken { arm, choice, named }) = taken.first() else {
+        let Some(TakenStep { arm, choice, named }) = taken.first() else {
             panic!("{}: no rule explains {} from {from} to {to:?}", life.name, entry.trigger)
         };
         json!({
-            "event": called(life, entry),
+            "event": step_name(life, entry),
             "arm": arm,
             "choice": choice,
             "from": from.as_str(),
@@ -205,7 +205,7 @@ impl Paths {
     }
 }
 
-impl Life {
+impl EntityLife {
     fn here(&self) -> Name {
         let last = self.steps.last().and_then(|it| it["to"].as_str());
         last.map_or_else(|| self.start.clone(), Name::new)
@@ -214,7 +214,7 @@ impl Life {
 
 /// The name of the event in an export: timers and lost leases by their own names, everything else by the
 /// transition.
-fn called(life: &Lifecycle, entry: &Entry) -> String {
+fn step_name(life: &Lifecycle, entry: &Entry) -> String {
     match &entry.condition {
         Some(condition) if entry.actor_kind == ActorKind::Timeout => {
             let fires = |name: &str| {
@@ -237,13 +237,13 @@ fn called(life: &Lifecycle, entry: &Entry) -> String {
 }
 
 /// The arms and choices that the engine took, as far as they lead from here to there.
-fn explained(
+fn explain_step(
     life: &Lifecycle,
     points: &BTreeSet<Point>,
     trigger: &Name,
     from: &Name,
     to: Option<&Name>,
-) -> Vec<Taken> {
+) -> Vec<TakenStep> {
     let was = |what: &str| points.iter().any(|it| it.lifecycle == life.name && it.what == what);
     if *trigger == "always" {
         let always = &life.state(from).expect("a declared state").always;
@@ -251,7 +251,7 @@ fn explained(
             .filter(|n| {
                 was(&format!("states.{from}.always.to[{n}]")) && leads(life, &always[*n].aim, from, to)
             })
-            .map(|n| Taken { arm: 0, choice: n, named: is_named(&always[n].aim) })
+            .map(|n| TakenStep { arm: 0, choice: n, named: is_named(&always[n].aim) })
             .collect();
     }
     let mut found = Vec::new();
@@ -265,13 +265,13 @@ fn explained(
         }
         match &arm.target {
             Target::One(aim) if leads(life, aim, from, to) => {
-                found.push(Taken { arm: arm.index, choice: 0, named: is_named(aim) });
+                found.push(TakenStep { arm: arm.index, choice: 0, named: is_named(aim) });
             }
             Target::One(_) => {}
             Target::Choices(choices) => found.extend(
                 (0..choices.len())
                     .filter(|n| was(&format!("{label}.to[{n}]")) && leads(life, &choices[*n].aim, from, to))
-                    .map(|n| Taken { arm: arm.index, choice: n, named: is_named(&choices[n].aim) }),
+                    .map(|n| TakenStep { arm: arm.index, choice: n, named: is_named(&choices[n].aim) }),
             ),
         }
     }

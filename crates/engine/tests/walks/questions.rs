@@ -6,12 +6,12 @@ use trackside_engine::world::World;
 use trackside_lifecycle::model::{FieldType, Fit};
 use trackside_lifecycle::value::Value;
 
-use crate::cast::Cast;
+use crate::cast::WalkActors;
 use crate::findings::Findings;
-use crate::packs::Ground;
+use crate::packs::WalkPack;
 
 /// Runs all queries, with the first entity and the first actor for name parameters.
-pub(crate) fn have_answers(ground: &Ground, world: &World, cast: &Cast, findings: &mut Findings) {
+pub(crate) fn have_answers(ground: &WalkPack, world: &World, cast: &WalkActors, findings: &mut Findings) {
     let (Some(actor), Some(entity)) =
         (cast.present().first().copied(), world.view.entities().first().copied())
     else {
@@ -26,7 +26,7 @@ pub(crate) fn have_answers(ground: &Ground, world: &World, cast: &Cast, findings
                 Ok(_) => {}
                 // No entity of this name has a history.
                 Err(QueryError(_)) if query.history.is_some() => {}
-                Err(QueryError(why)) => findings.asked(ground, &query.name, &why.join("; ")),
+                Err(QueryError(why)) => findings.describe_command(ground, &query.name, &why.join("; ")),
             }
         }
     }

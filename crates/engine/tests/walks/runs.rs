@@ -6,41 +6,41 @@ use std::sync::Arc;
 use trackside_engine::trace::Trace;
 use trackside_random::Random;
 
-use crate::broken::Broken;
-use crate::depth::Depth;
+use crate::broken::BrokenPromise;
+use crate::depth::WalkDepth;
 use crate::findings::RULES;
-use crate::packs::Ground;
-use crate::setup::Setup;
-use crate::steps::Step;
-use crate::walk::{Walk, Walked};
+use crate::packs::WalkPack;
+use crate::setup::WalkSetup;
+use crate::steps::WalkStep;
+use crate::walk::{RandomWalk, WalkResult};
 
 /// Steps of a walk: between the two.
 const STEPS: (usize, usize) = (40, 200);
 
 /// Walks over a pack. A walk that breaks a promise is shortened and printed.
-pub(crate) fn over(name: &str, walks: u64, seed: u64) -> Depth {
-    let ground = Ground::load(name);
+pub(crate) fn over(name: &str, walks: u64, seed: u64) -> WalkDepth {
+    let ground = WalkPack::load(name);
     let trace = Arc::new(Trace::default());
-    let mut depth = Depth::default();
+    let mut depth = WalkDepth::default();
     for walk in 0..walks {
         let mut dice = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(walk));
-        let setup = Setup::drawn(&ground, &mut dice);
+        let setup = WalkSetup::random(&ground, &mut dice);
         let many = STEPS.0 + dice.below(STEPS.1 - STEPS.0);
         let mut steps = Vec::new();
-        let outcome = guarded(|| {
-            let mut walk = Walk::new(&ground, &trace, &setup);
+        let outcome = catch_panic(|| {
+            let mut walk = RandomWalk::new(&ground, &trace, &setup);
             let opening = walk.opening();
             let rest = many.saturating_sub(opening.len());
             for step in opening {
                 steps.push(step.clone());
-                kept(&mut walk, &step)?;
+                check_step(&mut walk, &step)?;
             }
             for _ in 0..rest {
                 let step = walk.think(&mut dice);
                 steps.push(step.clone());
-                kept(&mut walk, &step)?;
+                check_step(&mut walk, &step)?;
             }
-            ended(walk)
+            finish_walk(walk)
         });
         match outcome {
             Ok(walked) => {
@@ -61,10 +61,10 @@ pub(crate) fn over(name: &str, walks: u64, seed: u64) -> Depth {
 
 /// Walks only the opening of a pack: all of it must be accepted.
 pub(crate) fn opens(name: &str) {
-    let ground = Ground::load(name);
-    let mut walk = Walk::new(&ground, &Arc::default(), &Setup::usual());
+    let ground = WalkPack::load(name);
+    let mut walk = RandomWalk::new(&ground, &Arc::default(), &WalkSetup::usual());
     for step in walk.opening() {
-        kept(&mut walk, &step).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+        check_step(&mut walk, &step).unwrap_or_else(|broken| panic!("{name}: {broken}"));
         assert_eq!(walk.walked.accepted, walk.walked.asked, "{name}: {:?}", walk.walked.story.last());
     }
 }
@@ -74,12 +74,12 @@ pub(crate) fn tolerant() -> bool {
     std::env::var_os("TRACKSIDE_WALKS_TOLERANT").is_some()
 }
 
-fn kept(walk: &mut Walk<'_>, step: &Step) -> Result<(), Broken> {
+fn check_step(walk: &mut RandomWalk<'_>, step: &WalkStep) -> Result<(), BrokenPromise> {
     walk.take(step)?;
     if tolerant() { Ok(()) } else { walk.walked.findings.mistake() }
 }
 
-fn ended(walk: Walk<'_>) -> Result<Walked, Broken> {
+fn finish_walk(walk: RandomWalk<'_>) -> Result<WalkResult, BrokenPromise> {
     let walked = walk.end()?;
     if !tolerant() {
         walked.findings.mistake()?;
@@ -88,18 +88,25 @@ fn ended(walk: Walk<'_>) -> Result<Walked, Broken> {
 }
 
 /// A panic of the engine is a broken promise too.
-fn guarded(work: impl FnOnce() -> Result<Walked, Broken>) -> Result<Walked, Broken> {
+fn catch_panic(
+    work: impl FnOnce() -> Result<WalkResult, BrokenPromise>,
+) -> Result<WalkResult, BrokenPromise> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned()));
-        Err(Broken::new("nothing panics", text.unwrap_or_default()))
+        Err(BrokenPromise::new("nothing panics", text.unwrap_or_default()))
     })
 }
 
 /// The story of a walk that breaks the same promise with as few steps as can be found.
-fn shortest(ground: &Ground, mut setup: Setup, mut steps: Vec<Step>, broken: &Broken) -> Vec<String> {
-    let breaks = |setup: &Setup, steps: &[Step]| {
-        let outcome = guarded(|| again(ground, setup, steps, &mut Vec::new()));
+fn shortest(
+    ground: &WalkPack,
+    mut setup: WalkSetup,
+    mut steps: Vec<WalkStep>,
+    broken: &BrokenPromise,
+) -> Vec<String> {
+    let breaks = |setup: &WalkSetup, steps: &[WalkStep]| {
+        let outcome = catch_panic(|| again(ground, setup, steps, &mut Vec::new()));
         // A pack has many faults; the shortened walk must show this one.
         outcome
             .is_err_and(|it| it.promise == broken.promise && (it.promise != RULES || it.what == broken.what))
@@ -130,18 +137,23 @@ fn shortest(ground: &Ground, mut setup: Setup, mut steps: Vec<Step>, broken: &Br
         part = part.div_ceil(2).max(1);
     }
     let mut story = Vec::new();
-    let last = guarded(|| again(ground, &setup, &steps, &mut story));
+    let last = catch_panic(|| again(ground, &setup, &steps, &mut story));
     story.extend(last.err().map(|it| it.to_string()));
     story
 }
 
 /// Repeats the steps.
-fn again(ground: &Ground, setup: &Setup, steps: &[Step], story: &mut Vec<String>) -> Result<Walked, Broken> {
-    let mut walk = Walk::new(ground, &Arc::default(), setup);
+fn again(
+    ground: &WalkPack,
+    setup: &WalkSetup,
+    steps: &[WalkStep],
+    story: &mut Vec<String>,
+) -> Result<WalkResult, BrokenPromise> {
+    let mut walk = RandomWalk::new(ground, &Arc::default(), setup);
     for step in steps {
-        let outcome = kept(&mut walk, step);
+        let outcome = check_step(&mut walk, step);
         story.clone_from(&walk.walked.story);
         outcome?;
     }
-    ended(walk)
+    finish_walk(walk)
 }

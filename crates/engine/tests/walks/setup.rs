@@ -7,10 +7,10 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_random::Random;
 
-use crate::packs::Ground;
+use crate::packs::WalkPack;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Setup {
+pub(crate) struct WalkSetup {
     pub(crate) settings: BTreeMap<Name, Value>,
     /// Whether there are corrections.
     pub(crate) corrections: bool,
@@ -20,13 +20,13 @@ pub(crate) struct Setup {
     pub(crate) opening: usize,
 }
 
-impl Setup {
+impl WalkSetup {
     /// The pack unchanged, with all of its opening.
     pub(crate) fn usual() -> Self {
         Self { settings: BTreeMap::new(), corrections: false, calm: true, opening: 100 }
     }
 
-    pub(crate) fn drawn(ground: &Ground, dice: &mut Random) -> Self {
+    pub(crate) fn random(ground: &WalkPack, dice: &mut Random) -> Self {
         let opening = if dice.percent(75) { 100 } else { dice.below(100) };
         Self {
             settings: settings(ground, dice),
@@ -38,7 +38,7 @@ impl Setup {
 }
 
 /// Settings that the project overrides, in some walks.
-fn settings(ground: &Ground, dice: &mut Random) -> BTreeMap<Name, Value> {
+fn settings(ground: &WalkPack, dice: &mut Random) -> BTreeMap<Name, Value> {
     let mut changed = BTreeMap::new();
     let usual = dice.percent(35);
     let declared: Vec<_> = ground

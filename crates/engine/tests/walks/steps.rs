@@ -5,12 +5,12 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_random::Random;
 
-use crate::asking::Asking;
 use crate::ids;
-use crate::setup::Setup;
+use crate::request_chooser::RequestChooser;
+use crate::setup::WalkSetup;
 
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum WalkStep {
     Ask(Box<Command>),
     /// Time passes. If attended, the present actors renew their leases.
     Pass {
@@ -31,11 +31,11 @@ const SPANS: &[i64] = &[
 /// The number of short spans at the start of `SPANS`.
 const CALM: usize = 9;
 
-impl Step {
+impl WalkStep {
     /// Chooses the next step.
     pub(crate) fn next(
-        asking: &Asking<'_>,
-        setup: &Setup,
+        asking: &RequestChooser<'_>,
+        setup: &WalkSetup,
         again: Option<&Command>,
         dice: &mut Random,
     ) -> Self {
@@ -56,13 +56,13 @@ impl Step {
             if again.is_some() { 3 } else { 0 },   // the same again
             5,                                     // attend to an alert
         ];
-        let command = match dice.weighed(&weights) {
-            0 => asking.guided(dice),
+        let command = match dice.pick_weighted(&weights) {
+            0 => asking.choose_guided(dice),
             1 => asking.create(dice),
             2 => asking.claim(dice),
             3 => asking.heartbeat(dice),
             4 => asking.settle(dice),
-            5 => asking.blind(dice),
+            5 => asking.choose_blind(dice),
             6 => return Self::pass(asking, setup, dice),
             7 => return Self::Sweep,
             8 => match dice.pick(&asking.cast.present()) {
@@ -77,7 +77,7 @@ impl Step {
             11 => again.cloned(),
             _ => asking.attend(dice),
         };
-        match command.or_else(|| asking.guided(dice)).or_else(|| asking.create(dice)) {
+        match command.or_else(|| asking.choose_guided(dice)).or_else(|| asking.create(dice)) {
             Some(mut command) => {
                 if command.idempotency_key.is_none() && dice.percent(5) {
                     command.idempotency_key = Some(Name::from(format!("k-{}", dice.below(4))));
@@ -89,7 +89,7 @@ impl Step {
     }
 
     /// Some time, or until a moment before or after the next timer.
-    fn pass(asking: &Asking<'_>, setup: &Setup, dice: &mut Random) -> Self {
+    fn pass(asking: &RequestChooser<'_>, setup: &WalkSetup, dice: &mut Random) -> Self {
         let world = asking.world;
         let entities = world.view.entities();
         let due = entities.iter().flat_map(|it| it.timers.iter().filter_map(|(_, timer)| timer.due)).min();

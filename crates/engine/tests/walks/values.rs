@@ -10,10 +10,10 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 use trackside_random::Random;
 
-use crate::cast::Cast;
-use crate::hints::Meaning;
+use crate::cast::WalkActors;
+use crate::hints::TextMeaning;
 use crate::ids;
-use crate::packs::Ground;
+use crate::packs::WalkPack;
 
 /// Texts, one of which matches a frequent pattern.
 const TEXTS: &[&str] =
@@ -21,21 +21,21 @@ const TEXTS: &[&str] =
 
 /// The source of values.
 #[derive(Debug)]
-pub(crate) struct Source<'a> {
-    pub(crate) ground: &'a Ground,
+pub(crate) struct ValueGenerator<'a> {
+    pub(crate) ground: &'a WalkPack,
     pub(crate) view: &'a View,
-    pub(crate) cast: &'a Cast,
+    pub(crate) cast: &'a WalkActors,
     pub(crate) now: Timestamp,
     pub(crate) life: &'a Lifecycle,
     /// The entity it is for; none before its creation.
     pub(crate) entity: Option<&'a Entity>,
 }
 
-impl Source<'_> {
+impl ValueGenerator<'_> {
     /// A value of a field that is sent.
     pub(crate) fn field(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Value {
-        let drawn = self.meant(name, fits, dice).or_else(|| self.referred(name, fits, dice));
-        match drawn.filter(|it| fits.accept(name, it).is_ok()) {
+        let random = self.meant(name, fits, dice).or_else(|| self.reference(name, fits, dice));
+        match random.filter(|it| fits.accept(name, it).is_ok()) {
             Some(value) => value,
             None => self.fitting(name, fits, dice),
         }
@@ -45,29 +45,29 @@ impl Source<'_> {
     fn meant(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Option<Value> {
         let (_, meaning) = self.ground.hints.meanings.iter().find(|(it, _)| name == it)?;
         match meaning {
-            Meaning::Actor => Some(one_or_many(fits, dice, |dice| text_of(dice, &self.cast.everybody()))),
-            Meaning::Agent => Some(one_or_many(fits, dice, |dice| text_of(dice, &self.cast.agents()))),
-            Meaning::Of(lifecycle) => Some(self.ids_of(lifecycle, fits, dice)),
-            Meaning::One(values) => {
+            TextMeaning::Actor => Some(one_or_many(fits, dice, |dice| text_of(dice, &self.cast.everybody()))),
+            TextMeaning::Agent => Some(one_or_many(fits, dice, |dice| text_of(dice, &self.cast.agents()))),
+            TextMeaning::Of(lifecycle) => Some(self.ids_of(lifecycle, fits, dice)),
+            TextMeaning::One(values) => {
                 let json = dice.pick(values)?;
                 Some(Value::from_json(&serde_json::from_str(json).expect("hints are JSON")))
             }
-            Meaning::Shuffled(field) => {
+            TextMeaning::Shuffled(field) => {
                 let listed = self.entity?.fields.value(field);
-                Some(Value::list(dice.shuffled(listed.as_list().unwrap_or_default().to_vec())))
+                Some(Value::list(dice.shuffle(listed.as_list().unwrap_or_default().to_vec())))
             }
         }
     }
 
     /// Ids of entities that a ref can name.
-    fn referred(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Option<Value> {
+    fn reference(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Option<Value> {
         let reference = self.life.refs.iter().find(|it| it.by.as_ref() == Some(name))?;
         Some(self.ids_of(&reference.to, fits, dice))
     }
 
     fn ids_of(&self, lifecycle: &str, fits: &FieldType, dice: &mut Random) -> Value {
         one_or_many(fits, dice, |dice| {
-            Value::from(ids::likely(self.ground, self.view, self.cast, lifecycle, dice))
+            Value::from(ids::likely_actor(self.ground, self.view, self.cast, lifecycle, dice))
         })
     }
 

@@ -13,10 +13,10 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_random::Random;
 
-use crate::asking::Asking;
-use crate::broken::Broken;
-use crate::cast::Cast;
-use crate::counts::Counts;
+use crate::broken::BrokenPromise;
+use crate::cast::WalkActors;
+use crate::counts::GroupCounts;
+use crate::describe;
 use crate::effects::Effects;
 use crate::findings::Findings;
 use crate::holds;
@@ -25,18 +25,18 @@ use crate::journal;
 use crate::leases::Leases;
 use crate::openings;
 use crate::orders;
-use crate::packs::Ground;
+use crate::packs::WalkPack;
 use crate::questions;
-use crate::setup::Setup;
-use crate::steps::Step;
-use crate::telling;
+use crate::request_chooser::RequestChooser;
+use crate::setup::WalkSetup;
+use crate::steps::WalkStep;
 
 /// Most slices in which holders renew their leases while time passes; after that they all stop.
 const SLICES: usize = 24;
 
 /// The result of a walk: its depth, and the faults it found in the pack.
 #[derive(Debug, Default)]
-pub(crate) struct Walked {
+pub(crate) struct WalkResult {
     pub(crate) asked: usize,
     pub(crate) accepted: usize,
     pub(crate) entries: usize,
@@ -50,30 +50,30 @@ pub(crate) struct Walked {
 
 /// A walk under way.
 #[derive(Debug)]
-pub(crate) struct Walk<'a> {
-    ground: &'a Ground,
+pub(crate) struct RandomWalk<'a> {
+    ground: &'a WalkPack,
     world: World,
-    cast: Cast,
-    setup: Setup,
+    cast: WalkActors,
+    setup: WalkSetup,
     /// After a correction, entities may be in combinations that no rule allows.
     corrected: bool,
     taken: BTreeMap<(Name, Name), usize>,
     /// The last command with a key, for asking it again.
     again: Option<Command>,
-    counts: Counts,
+    counts: GroupCounts,
     leases: Leases,
     effects: Effects,
-    pub(crate) walked: Walked,
+    pub(crate) walked: WalkResult,
 }
 
-impl<'a> Walk<'a> {
-    pub(crate) fn new(ground: &'a Ground, trace: &Arc<Trace>, setup: &Setup) -> Self {
-        let cast = Cast::of(ground);
+impl<'a> RandomWalk<'a> {
+    pub(crate) fn new(ground: &'a WalkPack, trace: &Arc<Trace>, setup: &WalkSetup) -> Self {
+        let cast = WalkActors::of(ground);
         let settings = BTreeMap::from([(ground.pack.name.clone(), setup.settings.clone())]);
         let project = Project { people: cast.people(), settings, ..Project::default() };
         let now = Timestamp::parse("2026-01-01T08:00:00Z").expect("a moment");
         let world = World::new(ground.law.clone(), project, now).traced(trace.clone());
-        let mut walked = Walked::default();
+        let mut walked = WalkResult::default();
         for (name, value) in &setup.settings {
             walked.story.push(format!("settings.{name} is {}", value.to_json()));
         }
@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
             corrected: false,
             taken: BTreeMap::new(),
             again: None,
-            counts: Counts::default(),
+            counts: GroupCounts::default(),
             leases: Leases::default(),
             effects: Effects::default(),
             walked,
@@ -93,19 +93,19 @@ impl<'a> Walk<'a> {
     }
 
     /// The next step.
-    pub(crate) fn think(&self, dice: &mut Random) -> Step {
-        Step::next(&self.asking(), &self.setup, self.again.as_ref(), dice)
+    pub(crate) fn think(&self, dice: &mut Random) -> WalkStep {
+        WalkStep::next(&self.asking(), &self.setup, self.again.as_ref(), dice)
     }
 
     /// The first steps.
-    pub(crate) fn opening(&self) -> Vec<Step> {
+    pub(crate) fn opening(&self) -> Vec<WalkStep> {
         let lines = openings::of(self.ground, &self.cast);
         let many = lines.len() * self.setup.opening / 100;
-        lines.into_iter().take(many).map(|it| Step::Ask(Box::new(it))).collect()
+        lines.into_iter().take(many).map(|it| WalkStep::Ask(Box::new(it))).collect()
     }
 
     /// Ends the walk: a replay of the journal must give the view.
-    pub(crate) fn end(mut self) -> Result<Walked, Broken> {
+    pub(crate) fn end(mut self) -> Result<WalkResult, BrokenPromise> {
         journal::replays(self.ground, &self.world)?;
         questions::have_answers(self.ground, &self.world, &self.cast, &mut self.walked.findings);
         self.walked.entries = self.world.journal.len();
@@ -113,33 +113,33 @@ impl<'a> Walk<'a> {
         Ok(self.walked)
     }
 
-    fn asking(&self) -> Asking<'_> {
-        Asking { ground: self.ground, world: &self.world, cast: &self.cast, taken: &self.taken }
+    fn asking(&self) -> RequestChooser<'_> {
+        RequestChooser { ground: self.ground, world: &self.world, cast: &self.cast, taken: &self.taken }
     }
 
     /// Takes a step and checks every promise.
-    pub(crate) fn take(&mut self, step: &Step) -> Result<(), Broken> {
+    pub(crate) fn take(&mut self, step: &WalkStep) -> Result<(), BrokenPromise> {
         let first = self.world.journal.len();
         match step {
-            Step::Ask(command) => self.ask(command)?,
-            Step::Pass { span, attended } => {
+            WalkStep::Ask(command) => self.ask(command)?,
+            WalkStep::Pass { span, attended } => {
                 self.tell(format!("{span} pass{}", if *attended { "" } else { ", and everybody is silent" }));
                 self.pass(*span, *attended)?;
             }
-            Step::Sweep => {
+            WalkStep::Sweep => {
                 self.tell("the sweep".to_owned());
                 self.world.sweep();
             }
-            Step::Crash(actor) => {
+            WalkStep::Crash(actor) => {
                 self.tell(format!("{actor} crashes"));
                 self.cast.crash(actor);
             }
-            Step::ComeBack(actor) => {
+            WalkStep::ComeBack(actor) => {
                 self.tell(format!("{actor} is back"));
                 self.cast.come_back(actor);
             }
         }
-        self.promises(first, matches!(step, Step::Pass { .. }))
+        self.promises(first, matches!(step, WalkStep::Pass { .. }))
     }
 
     /// The journal so far.
@@ -148,24 +148,24 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes a step and returns the entries it wrote and the rules it touched. Checks no promise.
-    pub(crate) fn watched(&mut self, step: &Step) -> (Vec<Entry>, BTreeSet<Point>) {
+    pub(crate) fn step_with_coverage(&mut self, step: &WalkStep) -> (Vec<Entry>, BTreeSet<Point>) {
         let trace = Arc::new(Trace::default());
         let nowhere = World::new(Arc::default(), Project::default(), self.world.now);
         self.world = std::mem::replace(&mut self.world, nowhere).traced(trace.clone());
         let first = self.world.journal.len();
         match step {
-            Step::Ask(command) => {
+            WalkStep::Ask(command) => {
                 let accepted = matches!(self.world.submit(command), Outcome::Accepted { .. });
                 if accepted && command.idempotency_key.is_some() {
                     self.again = Some(Command::clone(command));
                 }
             }
-            Step::Pass { span, attended } => {
+            WalkStep::Pass { span, attended } => {
                 self.pass(*span, *attended).unwrap_or_else(|broken| panic!("{broken}"));
             }
-            Step::Sweep => self.world.sweep(),
-            Step::Crash(actor) => self.cast.crash(actor),
-            Step::ComeBack(actor) => self.cast.come_back(actor),
+            WalkStep::Sweep => self.world.sweep(),
+            WalkStep::Crash(actor) => self.cast.crash(actor),
+            WalkStep::ComeBack(actor) => self.cast.come_back(actor),
         }
         let entries = self.world.journal[first..].to_vec();
         entries.iter().for_each(|it| self.note(it));
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
     }
 
     /// All promises about every step.
-    fn promises(&mut self, first: usize, passed: bool) -> Result<(), Broken> {
+    fn promises(&mut self, first: usize, passed: bool) -> Result<(), BrokenPromise> {
         for place in first..self.world.journal.len() {
             let entry = self.world.journal[place].clone();
             self.note(&entry);
@@ -202,7 +202,7 @@ impl<'a> Walk<'a> {
             let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
             *self.taken.entry(key).or_default() += 1;
         }
-        if let Some(line) = telling::happened(entry) {
+        if let Some(line) = describe::describe_entry(entry) {
             self.tell(format!("    {line}"));
         }
     }
@@ -212,15 +212,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Submits a command and checks its answer.
-    fn ask(&mut self, command: &Command) -> Result<(), Broken> {
+    fn ask(&mut self, command: &Command) -> Result<(), BrokenPromise> {
         let decided = || {
             decide(&self.world.law, &self.world.view, command, self.world.now)
-                .map_err(|needs| Broken::new("a whole view needs nothing", needs.to_string()))
+                .map_err(|needs| BrokenPromise::new("a whole view needs nothing", needs.to_string()))
         };
         let (once, twice) = (decided()?, decided()?);
         if !alike(&once, &twice) {
-            let what = format!("{}: {once:?}, then {twice:?}", telling::asked(command));
-            return Err(Broken::new("deciding twice gives the same", what));
+            let what = format!("{}: {once:?}, then {twice:?}", describe::describe_command(command));
+            return Err(BrokenPromise::new("deciding twice gives the same", what));
         }
         if self.walked.asked.is_multiple_of(4) {
             journal::decides_in_part(&self.world, command, &once)?;
@@ -243,17 +243,20 @@ impl<'a> Walk<'a> {
             }
             Outcome::Replayed { .. } => "the same as before".to_owned(),
         };
-        self.tell(format!("{}: {answer}", telling::asked(command)));
+        self.tell(format!("{}: {answer}", describe::describe_command(command)));
         match outcome {
             Outcome::Accepted { .. } => {
                 if !matches!(once, Decision::Accepted(_)) {
-                    return Err(Broken::new(
+                    return Err(BrokenPromise::new(
                         "deciding twice gives the same",
                         format!("accepted after {once:?}"),
                     ));
                 }
                 if ended {
-                    return Err(Broken::new("what has ended is not moved", telling::asked(command)));
+                    return Err(BrokenPromise::new(
+                        "what has ended is not moved",
+                        describe::describe_command(command),
+                    ));
                 }
                 if let Ask::Correct { entity, .. } = &command.ask {
                     // A correction must not break an invariant either; but one that was broken before does
@@ -269,7 +272,7 @@ impl<'a> Walk<'a> {
             }
             Outcome::Refused(refusal) => {
                 if refusal.errors.is_empty() {
-                    return Err(Broken::new("a refusal says why", format!("{refusal:?}")));
+                    return Err(BrokenPromise::new("a refusal says why", format!("{refusal:?}")));
                 }
                 if !self.corrected && !matches!(command.ask, Ask::Correct { .. }) {
                     self.walked.findings.refused(self.ground, &refusal);
@@ -278,7 +281,7 @@ impl<'a> Walk<'a> {
                 if let Some(kept) = &refusal.kept {
                     apply(&mut expected, kept);
                     if !matches!(kept.event, Event::EvidenceKept { .. }) {
-                        return Err(Broken::new(
+                        return Err(BrokenPromise::new(
                             "only evidence is kept of a refused command",
                             format!("{kept:?}"),
                         ));
@@ -287,14 +290,17 @@ impl<'a> Walk<'a> {
                 if self.world.journal.len() != before.1 + usize::from(refusal.kept.is_some())
                     || expected != self.world.view
                 {
-                    return Err(Broken::new("a refused command changes nothing", telling::asked(command)));
+                    return Err(BrokenPromise::new(
+                        "a refused command changes nothing",
+                        describe::describe_command(command),
+                    ));
                 }
             }
             Outcome::Replayed { .. } => {
                 if self.world.journal.len() != before.1 || before.0 != self.world.view {
-                    return Err(Broken::new(
+                    return Err(BrokenPromise::new(
                         "a command that comes again changes nothing",
-                        telling::asked(command),
+                        describe::describe_command(command),
                     ));
                 }
             }
@@ -303,7 +309,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Time passes. Present actors renew their leases before they expire.
-    fn pass(&mut self, span: Span, attended: bool) -> Result<(), Broken> {
+    fn pass(&mut self, span: Span, attended: bool) -> Result<(), BrokenPromise> {
         let target = self.world.now.plus(span);
         for _ in 0..if attended { SLICES } else { 0 } {
             let asking = self.asking();
@@ -331,8 +337,8 @@ impl<'a> Walk<'a> {
                 .collect();
             for command in beats {
                 if let Outcome::Refused(refusal) = self.world.submit(&command) {
-                    let what = format!("{}: {}", telling::asked(&command), refusal.detail);
-                    return Err(Broken::new("a heartbeat in time is accepted", what));
+                    let what = format!("{}: {}", describe::describe_command(&command), refusal.detail);
+                    return Err(BrokenPromise::new("a heartbeat in time is accepted", what));
                 }
             }
             if then == self.world.now && next.0 - 1_000 < then.0 {

@@ -39,15 +39,15 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/fixtures")
 }
 
-fn inside(folder: &Path) -> Vec<PathBuf> {
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut inside: Vec<_> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
     inside.sort();
     inside
 }
 
 /// Every fixture folder.
-fn kept() -> Vec<PathBuf> {
-    inside(&fixtures()).iter().flat_map(|it| inside(it)).collect()
+fn kept_stores() -> Vec<PathBuf> {
+    files(&fixtures()).iter().flat_map(|it| files(it)).collect()
 }
 
 /// A copy to work on, removed at the end of the test.
@@ -84,7 +84,7 @@ impl Drop for Copy {
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
-    for path in inside(from) {
+    for path in files(from) {
         let to = to.join(path.file_name().unwrap());
         if path.is_dir() {
             copy(&path, &to);
@@ -113,7 +113,7 @@ fn rows(reader: &mut dyn Reader) -> Vec<String> {
 #[test]
 fn every_kind_of_event_is_in_a_fixture_journal() {
     let mut kinds = BTreeSet::new();
-    for fixture in kept() {
+    for fixture in kept_stores() {
         let folder = Copy::of(&fixture);
         let store = Sqlite::open(&folder.0, SqliteOptions::default()).unwrap();
         kinds.extend(entries(&folder.0, &mut *store.reader().unwrap()).iter().map(|it| it.event.kind()));
@@ -128,7 +128,7 @@ fn every_kind_of_event_is_in_a_fixture_journal() {
 #[test]
 fn every_fixture_folder_starts_and_accepts_commands() {
     let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
-    for fixture in kept() {
+    for fixture in kept_stores() {
         let what = fixture.display();
         let folder = Copy::of(&fixture);
         let (store, runtime) = folder.open(&fixture);

@@ -163,7 +163,7 @@ fn first_half(folder: &Path) {
 }
 
 /// Moves all but the last entries into an archive file.
-fn archived(folder: &Path) {
+fn archive_entries(folder: &Path) {
     let store = Sqlite::open(folder, SqliteOptions::default()).unwrap();
     let last = store.reader().unwrap().head().unwrap().at.unwrap();
     let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
@@ -250,7 +250,7 @@ fn write_the_whole_one() {
     let folder = std::env::temp_dir().join(format!("trackside-kept-writing-{}", std::process::id()));
     std::fs::remove_dir_all(&folder).ok();
     first_half(&folder);
-    archived(&folder);
+    archive_entries(&folder);
     second_half(&folder);
     let store = Sqlite::open(&folder, SqliteOptions::default()).unwrap();
     let entities: String =

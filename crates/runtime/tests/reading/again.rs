@@ -9,19 +9,19 @@ use trackside_runtime::{CommandAnswer, Options, ProjectClock, Runtime};
 use trackside_store::archive::{folder_of, move_out};
 
 use crate::ground::*;
-use crate::stores::{StorePlace, Stores, on_every_store};
+use crate::stores::{StoreSite, Stores, on_every_store};
 
 on_every_store! {
     replayed_answers_are_read_from_the_archive_or_fail
 }
 
-fn said(task: &str, words: &str) -> Command {
+fn comment(task: &str, words: &str) -> Command {
     let comment = fire(ada(), &format!("mission.task/{task}"), "comment", json!({ "text": words }));
     keyed(comment, &format!("key-{task}"))
 }
 
 fn again(runtime: &Runtime, reads: &Reads, task: &str, words: &str) -> Result<Vec<Entry>, String> {
-    match runtime.gateway().unwrap().ask(said(task, words)).unwrap() {
+    match runtime.gateway().unwrap().ask(comment(task, words)).unwrap() {
         CommandAnswer::Replayed { first, entries, .. } => {
             let found = reads.written_by(first, entries).map_err(|it| it.code().to_owned())?;
             Ok(found.iter().map(|it| it.entry().unwrap()).collect())
@@ -37,17 +37,17 @@ fn replayed_answers_are_read_from_the_archive_or_fail(stores: Stores) {
     for task in ["T-1", "T-2", "T-3"] {
         assigned(&runtime, task);
     }
-    let first = accepted(&runtime, said("T-1", "For everybody")).entries.to_vec();
-    let second = accepted(&runtime, said("T-2", "A secret")).entries.to_vec();
+    let first = accepted(&runtime, comment("T-1", "For everybody")).entries.to_vec();
+    let second = accepted(&runtime, comment("T-2", "A secret")).entries.to_vec();
     let at = runtime.reads().unwrap().now().plus(Span(60_000));
     runtime.gateway().unwrap().advance(at).unwrap().wait().unwrap();
-    let third = accepted(&runtime, said("T-3", "Late")).entries.to_vec();
+    let third = accepted(&runtime, comment("T-3", "Late")).entries.to_vec();
     assert_eq!(again(&runtime, &runtime.reads().unwrap(), "T-1", "For everybody").unwrap(), first);
     runtime.stop();
 
     let archive = match &place {
-        StorePlace::Sqlite(folder) => folder_of(folder),
-        StorePlace::Memory(_) => std::env::temp_dir().join(format!("trackside-again-{}", std::process::id())),
+        StoreSite::Sqlite(folder) => folder_of(folder),
+        StoreSite::Memory(_) => std::env::temp_dir().join(format!("trackside-again-{}", std::process::id())),
     };
     {
         let store = place.open();
@@ -60,8 +60,8 @@ fn replayed_answers_are_read_from_the_archive_or_fail(stores: Stores) {
     let archived = || Err("archived".to_owned());
     // A store without files has no archive.
     let (one, two) = match &place {
-        StorePlace::Sqlite(_) => (Ok(first), Ok(second)),
-        StorePlace::Memory(_) => (archived(), archived()),
+        StoreSite::Sqlite(_) => (Ok(first), Ok(second)),
+        StoreSite::Memory(_) => (archived(), archived()),
     };
     assert_eq!(again(&runtime, &reads, "T-1", "For everybody"), one);
     assert_eq!(again(&runtime, &reads, "T-2", "A secret"), two);

@@ -7,7 +7,7 @@ use trackside_runtime::{Options, PackSource, Runtime};
 
 use crate::ground::*;
 use crate::lists::owner;
-use crate::stores::{StorePlace, Stores, on_every_store};
+use crate::stores::{StoreSite, Stores, on_every_store};
 
 on_every_store! {
     an_alert_is_listed_until_it_is_resolved
@@ -22,7 +22,7 @@ transitions:
   leak: { from: ON, by: human, alert: { kind: leak, severity: error, message: 'It leaks' } }
 ";
 
-fn pumps(place: &StorePlace) -> Runtime {
+fn pumps(place: &StoreSite) -> Runtime {
     let files = [("pack.yaml", "pack: small\nversion: 1\n"), ("lifecycles/pump.yaml", PUMP)];
     let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
     Runtime::start(place.open(), &[pack], Options { sweep_every: None, ..manual() }).unwrap()
@@ -37,7 +37,7 @@ fn attend(runtime: &Runtime, id: &str, alert: u64, action: AlertAction, note: &s
     runtime.gateway().unwrap().ask(Command::new(owner(), ask).with_reason(note)).unwrap();
 }
 
-fn listed(runtime: &Runtime, all: bool) -> Vec<Alert> {
+fn list_alerts(runtime: &Runtime, all: bool) -> Vec<Alert> {
     let (found, next) = runtime.reads().unwrap().alerts(0, 50, all).unwrap();
     assert_eq!(next, None);
     found
@@ -67,17 +67,17 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
         (alert.is_open, note(&alert.acknowledged), note(&alert.resolved))
     };
     let some = |it: &str| Some(it.to_owned());
-    let first = listed(&runtime, false);
+    let first = list_alerts(&runtime, false);
     assert_eq!(ids(&first), ["A", "B"]);
     assert_eq!(said(&first[0]), (true, None, None));
     let alert = first[0].raised.seq;
     attend(&runtime, "A", alert, AlertAction::Acknowledge, "mine");
     attend(&runtime, "A", alert, AlertAction::Acknowledge, "no, mine");
-    assert_eq!(said(&listed(&runtime, false)[0]), (true, some("mine"), None));
+    assert_eq!(said(&list_alerts(&runtime, false)[0]), (true, some("mine"), None));
     attend(&runtime, "A", alert, AlertAction::Resolve, "a new seal");
     let resolved = |runtime: &Runtime| {
-        assert_eq!(ids(&listed(runtime, false)), ["B"]);
-        let all = listed(runtime, true);
+        assert_eq!(ids(&list_alerts(runtime, false)), ["B"]);
+        let all = list_alerts(runtime, true);
         assert_eq!(ids(&all), ["A", "B"]);
         assert_eq!(said(&all[0]), (false, some("mine"), some("a new seal")));
         let one = runtime.reads().unwrap().alert(alert).unwrap();
@@ -94,8 +94,8 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
     resolved(&runtime);
     // An alert that is raised again is a new one.
     leak(&runtime, "A");
-    assert_eq!(ids(&listed(&runtime, false)), ["B", "A"]);
-    assert_eq!(ids(&listed(&runtime, true)), ["A", "B", "A"]);
+    assert_eq!(ids(&list_alerts(&runtime, false)), ["B", "A"]);
+    assert_eq!(ids(&list_alerts(&runtime, true)), ["A", "B", "A"]);
 }
 
 fn pages_of_open_alerts_leave_out_resolved_ones(stores: Stores) {
@@ -108,7 +108,7 @@ fn pages_of_open_alerts_leave_out_resolved_ones(stores: Stores) {
     for _ in 0..10 {
         leak(&runtime, "A");
     }
-    let all: Vec<u64> = listed(&runtime, false).iter().map(|it| it.raised.seq).collect();
+    let all: Vec<u64> = list_alerts(&runtime, false).iter().map(|it| it.raised.seq).collect();
     // The first eight, so that a page would be empty if they counted.
     for alert in &all[..8] {
         attend(&runtime, "A", *alert, AlertAction::Resolve, "so");

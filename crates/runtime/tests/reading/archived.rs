@@ -13,7 +13,7 @@ use trackside_runtime::{
 
 use crate::ground::*;
 use crate::lists::owner;
-use crate::stores::{Archived, StorePlace, Stores};
+use crate::stores::{ArchiveFolder, StoreSite, Stores};
 
 const PUMP: &str = "\
 lifecycle: small.pump
@@ -23,7 +23,7 @@ transitions:
   leak: { from: ON, by: human, alert: { kind: leak, severity: critical, message: 'It leaks' } }
 ";
 
-fn pumps(place: &StorePlace, version: u32) -> Runtime {
+fn pumps(place: &StoreSite, version: u32) -> Runtime {
     let files = [
         ("pack.yaml", format!("pack: small\nversion: {version}\n")),
         ("lifecycles/pump.yaml", PUMP.to_owned()),
@@ -48,7 +48,7 @@ fn leak(runtime: &Runtime, id: &str) -> u64 {
 }
 
 /// Archives everything but the newest entry; then a little more work.
-fn archived(place: &StorePlace, runtime: Runtime) -> (Archived, u64) {
+fn archive_entries(place: &StoreSite, runtime: Runtime) -> (ArchiveFolder, u64) {
     let later = runtime.reads().unwrap().now().plus(Span(60_000));
     let last = runtime.seq();
     runtime.stop();
@@ -68,7 +68,7 @@ fn the_arrival_of_an_entity_is_known_after_archiving() {
     create(&runtime, "B");
     let of = |runtime: &Runtime| runtime.reads().unwrap().arrival(&key("small.pump/A"));
     let before = of(&runtime).unwrap().unwrap();
-    let (files, _) = archived(&place, runtime);
+    let (files, _) = archive_entries(&place, runtime);
     let runtime = pumps(&place, 1);
     let after = of(&runtime).unwrap().expect("it is in a file");
     assert_eq!((after.entry, after.cause, after.changed), (before.entry, before.cause, before.changed));
@@ -83,7 +83,7 @@ fn an_open_alert_is_listed_after_archiving() {
     create(&runtime, "A");
     let alert = leak(&runtime, "A");
     create(&runtime, "B");
-    let (files, _) = archived(&place, runtime);
+    let (files, _) = archive_entries(&place, runtime);
     let runtime = pumps(&place, 1);
     let reads = runtime.reads().unwrap();
     let open = || {
@@ -117,7 +117,7 @@ fn a_follower_gets_every_entry_or_the_missing_range() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     (0..20).for_each(|n| create(&runtime, &format!("P-{n}")));
-    let (files, last) = archived(&place, runtime);
+    let (files, last) = archive_entries(&place, runtime);
     let runtime = pumps(&place, 1);
     create(&runtime, "late");
     let base = runtime.store().reader().unwrap().base().unwrap().seq;
@@ -166,7 +166,7 @@ fn an_undo_reports_entities_whose_archive_is_missing() {
     runtime.apply_migration(owner(), &migration, &MigrationRange::default(), &mut told).unwrap();
     assert_eq!(moved, 3);
     create(&runtime, "last");
-    let (files, _) = archived(&place, runtime);
+    let (files, _) = archive_entries(&place, runtime);
     let runtime = pumps(&place, 2);
     let undo = || {
         let mut told = Vec::new();

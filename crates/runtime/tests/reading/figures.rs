@@ -93,7 +93,7 @@ fn figures_equal_a_recount_flushed_or_not(stores: Stores) {
 }
 
 /// Transitions of a lifecycle: in the last 60 seconds, in the last 60 minutes, and in all after the entry `began`.
-fn moved(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
+fn throughput(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
     let mut counted = Throughput::default();
     let (mut after, now) = (0, reads.now().0);
     loop {
@@ -137,10 +137,10 @@ fn throughput_equals_a_recount_of_the_journal(stores: Stores) {
             let step = if n < 25 { 4_700 } else { 400_000 };
             let to = reads.now().plus(Span(step));
             let counted = reads.stats(&lifecycle).unwrap().throughput;
-            assert_eq!(counted, moved(&reads, &lifecycle, began), "{run} {n}");
+            assert_eq!(counted, throughput(&reads, &lifecycle, began), "{run} {n}");
             runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
             some = reads.stats(&lifecycle).unwrap().throughput;
-            assert_eq!(some, moved(&reads, &lifecycle, began), "{run} {n}, later");
+            assert_eq!(some, throughput(&reads, &lifecycle, began), "{run} {n}, later");
         }
         assert!(some.last_minute < some.last_hour && some.last_hour < some.since_start, "{some:?}");
         assert_eq!(some.counted_from, None);
@@ -224,7 +224,7 @@ fn refusals_are_counted_by_lifecycle_and_code(stores: Stores) {
     assert_eq!((runtime.figures().waiting(), Figures::get(&runtime.figures().failed)), (0, 0));
 }
 
-fn written(runtime: &Runtime) {
+fn write_entries(runtime: &Runtime) {
     while runtime.lag() > 0 {
         std::thread::yield_now();
     }
@@ -243,7 +243,7 @@ fn notices_come_once_and_in_order_before_and_after_a_flush(stores: Stores) {
         let mine = done.entries.iter().filter(|it| it.event.kind().as_str() == "MESSAGE_POSTED");
         posted.extend(mine.map(|it| it.seq));
         if n == 5 {
-            written(&runtime);
+            write_entries(&runtime);
         }
         let found = reads.messages(0, 200).unwrap();
         assert_eq!(found.records.iter().map(|it| it.seq).collect::<Vec<_>>(), posted);

@@ -11,7 +11,7 @@ use trackside_runtime::read::{ListQuery, Listed};
 use trackside_runtime::{Options, Reads, Runtime};
 
 use crate::ground::*;
-use crate::stores::{StorePlace, Stores, on_every_store};
+use crate::stores::{StoreSite, Stores, on_every_store};
 
 on_every_store! {
     a_list_equals_a_recount_flushed_or_not
@@ -52,7 +52,7 @@ pub(crate) fn all(reads: &Reads, query: &ListQuery) -> Vec<String> {
     }
 }
 
-fn busy(place: &StorePlace, options: Options) -> Runtime {
+fn busy(place: &StoreSite, options: Options) -> Runtime {
     let runtime = started(place.open(), options);
     team(&runtime);
     for n in 0..120 {

@@ -19,7 +19,7 @@ on_every_store! {
 
 const MINUTE: Span = Span(60_000);
 
-fn claimed(runtime: &Runtime, n: usize) {
+fn claim_tasks(runtime: &Runtime, n: usize) {
     let name = format!("bo-{n}");
     let bo = Actor::new(name.as_str(), ActorKind::Agent).with_roles(["coder"]);
     plant(runtime, &format!("coding.agent/{name}"), "IDLE", json!({ "role": "coder", "registered": true }));
@@ -33,7 +33,7 @@ fn claimed(runtime: &Runtime, n: usize) {
     accepted(runtime, fire(bo, &text, "claim", json!({})));
 }
 
-fn taken(outbox: &OutboxCourier, taker: &str) -> Vec<u64> {
+fn take_effects(outbox: &OutboxCourier, taker: &str) -> Vec<u64> {
     let found = outbox.take(None, &Name::new(taker), MINUTE, 10).unwrap();
     found.iter().map(|it| it.id).collect()
 }
@@ -49,13 +49,13 @@ fn an_effect_is_handed_out_again_after_its_hold_expires(stores: Stores) {
         let place = stores.place();
         let runtime = started(place.open(), options);
         let outbox = runtime.outbox().unwrap();
-        claimed(&runtime, 1);
+        claim_tasks(&runtime, 1);
         let kind = Name::new("worktree.create");
         assert!(outbox.take(Some(&Name::new("merge")), &kind, MINUTE, 10).unwrap().is_empty());
         let first = outbox.take(Some(&kind), &Name::new("w-1"), MINUTE, 10).unwrap();
         assert_eq!(first.len(), 1);
         assert_eq!(first[0].with.get("branch").and_then(|it| it.as_str()), Some("task/C-1"));
-        assert!(taken(&runtime.outbox().unwrap(), "w-2").is_empty(), "it is with w-1");
+        assert!(take_effects(&runtime.outbox().unwrap(), "w-2").is_empty(), "it is with w-1");
         assert_eq!(outbox.open(None, 0, 10).unwrap()[0].taken_by, Some(Name::new("w-1")));
 
         wait(&runtime, MINUTE);
@@ -75,7 +75,7 @@ fn an_effect_is_handed_out_again_after_its_hold_expires(stores: Stores) {
         let done = outbox.settle(system(), second[0].id, second[0].fence, true, Fields::default()).unwrap();
         assert!(matches!(done, CommandAnswer::Accepted(_)), "{done:?}");
         wait(&runtime, MINUTE);
-        assert!(taken(&outbox, "w-3").is_empty() && outbox.open(None, 0, 10).unwrap().is_empty());
+        assert!(take_effects(&outbox, "w-3").is_empty() && outbox.open(None, 0, 10).unwrap().is_empty());
         let twice = outbox.settle(system(), second[0].id, second[0].fence, true, Fields::default()).unwrap();
         assert!(matches!(twice, CommandAnswer::Refused(it) if it.code.as_str() == "effect-settled"));
         assert!(matches!(
@@ -89,7 +89,7 @@ fn unanswered_effects_are_handed_out_again_after_a_restart(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     for n in 0..3 {
-        claimed(&runtime, n);
+        claim_tasks(&runtime, n);
     }
     let outbox = runtime.outbox().unwrap();
     let found = outbox.take(None, &Name::new("w-1"), MINUTE, 10).unwrap();
@@ -109,5 +109,5 @@ fn unanswered_effects_are_handed_out_again_after_a_restart(stores: Stores) {
     assert!(again.fence > found.iter().map(|it| it.fence).max().unwrap(), "{again:?} after {found:?}");
     let done = outbox.settle(system, again.id, again.fence, true, Fields::default()).unwrap();
     assert!(matches!(done, CommandAnswer::Accepted(_)), "{done:?}");
-    assert_eq!(taken(&outbox, "w-2"), [found[2].id]);
+    assert_eq!(take_effects(&outbox, "w-2"), [found[2].id]);
 }

@@ -17,26 +17,26 @@ pub(crate) enum Stores {
 
 /// A place that can be opened again after its runtime has stopped. Its folder is deleted with it.
 #[derive(Debug)]
-pub(crate) enum StorePlace {
+pub(crate) enum StoreSite {
     Memory(MemoryStore),
     Sqlite(PathBuf),
 }
 
 impl Stores {
-    pub fn place(self) -> StorePlace {
+    pub fn place(self) -> StoreSite {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         match self {
-            Self::Memory => StorePlace::Memory(MemoryStore::new()),
+            Self::Memory => StoreSite::Memory(MemoryStore::new()),
             Self::Sqlite => {
                 let number = NUMBER.fetch_add(1, Ordering::Relaxed);
                 let name = format!("trackside-reading-{}-{number}", std::process::id());
-                StorePlace::Sqlite(std::env::temp_dir().join(name))
+                StoreSite::Sqlite(std::env::temp_dir().join(name))
             }
         }
     }
 }
 
-impl StorePlace {
+impl StoreSite {
     pub fn open(&self) -> Arc<dyn Store> {
         match self {
             Self::Memory(memory) => Arc::new(memory.reopen()),
@@ -48,10 +48,10 @@ impl StorePlace {
     }
 }
 
-impl StorePlace {
+impl StoreSite {
     /// Archives the older entries of this place while no runtime has it open. A store in memory has no
     /// archive of its own: its file is in an unrelated folder.
-    pub fn archive(&self, before: Timestamp) -> Archived {
+    pub fn archive(&self, before: Timestamp) -> ArchiveFolder {
         let folder = match self {
             Self::Memory(_) => {
                 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -63,15 +63,15 @@ impl StorePlace {
         let store = self.open();
         let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
         move_out(reader.as_mut(), journal.as_mut(), &folder, before).unwrap().unwrap();
-        Archived(folder)
+        ArchiveFolder(folder)
     }
 }
 
 /// The folder of archive files, deleted on drop.
 #[derive(Debug)]
-pub(crate) struct Archived(PathBuf);
+pub(crate) struct ArchiveFolder(PathBuf);
 
-impl Archived {
+impl ArchiveFolder {
     /// Moves them out of the archive folder.
     pub fn put_away(&self) {
         std::fs::rename(&self.0, self.0.with_extension("away")).unwrap();
@@ -82,13 +82,13 @@ impl Archived {
     }
 }
 
-impl Drop for Archived {
+impl Drop for ArchiveFolder {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).ok();
     }
 }
 
-impl Drop for StorePlace {
+impl Drop for StoreSite {
     fn drop(&mut self) {
         if let Self::Sqlite(folder) = self {
             std::fs::remove_dir_all(folder).ok();

@@ -8,7 +8,7 @@ use trackside_runtime::{Options, PackSource, Runtime};
 
 use crate::ground::*;
 use crate::lists::owner;
-use crate::stores::{StorePlace, Stores, on_every_store};
+use crate::stores::{StoreSite, Stores, on_every_store};
 
 on_every_store! {
     a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause
@@ -26,7 +26,7 @@ invariants:
   some:   { holds: watts > 0, severity: warning, says: 'It is dark' }
 ";
 
-fn lights(place: &StorePlace) -> Runtime {
+fn lights(place: &StoreSite) -> Runtime {
     let files = [("pack.yaml", "pack: small\nversion: 1\n"), ("lifecycles/light.yaml", LIGHT)];
     let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
     Runtime::start(place.open(), &[pack], Options { sweep_every: None, ..manual() }).unwrap()
@@ -46,14 +46,14 @@ fn set(runtime: &Runtime, id: &str, watts: i64) {
 }
 
 /// Entity, rule, and the entry that cleared it.
-fn told(runtime: &Runtime) -> Vec<(String, String, Option<u64>)> {
+fn violations(runtime: &Runtime) -> Vec<(String, String, Option<u64>)> {
     let (found, next) = runtime.reads().unwrap().violations(0, 50).unwrap();
     assert_eq!(next, None);
     found.iter().map(|it| (it.entity.id.to_string(), it.rule.to_string(), it.cleared_by)).collect()
 }
 
 /// Entries that end a violation.
-fn cleared(runtime: &Runtime) -> Vec<u64> {
+fn clear_violations(runtime: &Runtime) -> Vec<u64> {
     let journal = runtime.reads().unwrap().journal(0, 200).unwrap();
     let kind =
         |it: &trackside_store::Record| it.entry().unwrap().event.kind().as_str() == "VIOLATION_CLEARED";
@@ -66,33 +66,33 @@ fn a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause(stores: Sto
     plant(&runtime, "small.light/A", "OFF", json!({ "watts": 200 }));
     plant(&runtime, "small.light/B", "OFF", json!({ "watts": 0 }));
     plant(&runtime, "small.light/C", "OFF", json!({ "watts": 60 }));
-    assert_eq!(told(&runtime), []);
+    assert_eq!(violations(&runtime), []);
     sweep(&runtime);
     let open = |it: &[(&str, &str)]| -> Vec<_> {
         it.iter().map(|(id, rule)| ((*id).to_owned(), (*rule).to_owned(), None)).collect()
     };
-    assert_eq!(told(&runtime), open(&[("A", "modest"), ("B", "some")]));
+    assert_eq!(violations(&runtime), open(&[("A", "modest"), ("B", "some")]));
     let (found, _) = runtime.reads().unwrap().violations(0, 1).unwrap();
     assert!(format!("{:?}", found[0].record.entry().unwrap().event).contains("200"), "the evidence is kept");
     // Known already: it is not told again.
     sweep(&runtime);
-    assert_eq!(told(&runtime).len(), 2);
+    assert_eq!(violations(&runtime).len(), 2);
     set(&runtime, "A", 80);
     sweep(&runtime);
-    let by = cleared(&runtime);
+    let by = clear_violations(&runtime);
     assert_eq!(by.len(), 1);
     let expected = vec![("A".into(), "modest".into(), Some(by[0])), ("B".into(), "some".into(), None)];
-    assert_eq!(told(&runtime), expected);
+    assert_eq!(violations(&runtime), expected);
     runtime.wait_until_written().unwrap();
-    assert_eq!(told(&runtime), expected, "written or not");
+    assert_eq!(violations(&runtime), expected, "written or not");
     // Broken again: a new violation, and the first one keeps its end.
     plant(&runtime, "small.light/A", "OFF", json!({ "watts": 300 }));
     sweep(&runtime);
     let mut expected = expected;
     expected.push(("A".into(), "modest".into(), None));
-    assert_eq!(told(&runtime), expected);
+    assert_eq!(violations(&runtime), expected);
     runtime.stop();
-    assert_eq!(told(&lights(&place)), expected, "after a restart");
+    assert_eq!(violations(&lights(&place)), expected, "after a restart");
 }
 
 fn archived_violations_are_listed_or_reported_as_missing(stores: Stores) {

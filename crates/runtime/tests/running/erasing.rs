@@ -56,11 +56,11 @@ transitions: { burn: { from: KEPT, to: BURNT, by: human } }
 ";
 
 /// A folder with sheets whose first entries are archived.
-struct Archived {
+struct ArchivedSheets {
     root: PathBuf,
 }
 
-impl Archived {
+impl ArchivedSheets {
     fn new(name: &str) -> Self {
         let root = std::env::temp_dir().join(format!("trackside-{name}-{}", std::process::id()));
         std::fs::remove_dir_all(&root).ok();
@@ -112,7 +112,7 @@ impl Archived {
         [self.data(), self.archive()].iter().any(|it| says(it, &text))
     }
 
-    fn verified(&self) {
+    fn verify(&self) {
         let mut reader = Sqlite::open_to_read(&self.data(), SqliteOptions::default()).unwrap();
         let archive = Archive::open(&self.archive()).unwrap();
         let audit = archive.verify(reader.as_mut(), &[], &mut |_, _| {}).unwrap();
@@ -120,7 +120,7 @@ impl Archived {
     }
 }
 
-impl Drop for Archived {
+impl Drop for ArchivedSheets {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.root).ok();
     }
@@ -132,7 +132,7 @@ fn hank() -> Actor {
 
 #[test]
 fn erased_values_are_removed_from_archive_files() {
-    let archived = Archived::new("erased-archive");
+    let archived = ArchivedSheets::new("erased-archive");
     // A crashed archiving leaves its bytes as well.
     let file = Archive::open(&archived.archive()).unwrap().files()[0].path.clone();
     std::fs::copy(&file, file.with_file_name("journal-000000000001-000000000002.partial")).unwrap();
@@ -140,12 +140,12 @@ fn erased_values_are_removed_from_archive_files() {
     archived.burn("S-1");
     assert!(!archived.has("S-1"), "it is still in a file");
     assert!(archived.has("S-2"), "nothing else was asked for");
-    archived.verified();
+    archived.verify();
 }
 
 #[test]
 fn erased_values_are_removed_from_an_archive_that_comes_back() {
-    let archived = Archived::new("erased-later");
+    let archived = ArchivedSheets::new("erased-later");
     let file = Archive::open(&archived.archive()).unwrap().files()[0].path.clone();
     let elsewhere = archived.root.join("elsewhere.jsonl");
     std::fs::rename(&file, &elsewhere).unwrap();
@@ -160,7 +160,7 @@ fn erased_values_are_removed_from_an_archive_that_comes_back() {
         Archive::open(&archived.archive()).unwrap().pending_drops().unwrap().is_empty(),
         "nothing is left to do"
     );
-    archived.verified();
+    archived.verify();
 }
 
 fn holds(folder: &Path) -> bool {

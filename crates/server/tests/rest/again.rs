@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 
 const KEY: [(&str, &str); 1] = [("Idempotency-Key", "once-1")];
 
@@ -12,7 +12,7 @@ fn text(it: &Json) -> &str {
 
 #[test]
 fn a_repeated_webhook_request_returns_the_same_webhook_and_secret() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let wanted = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"], "note": "of ours" });
     let first = owner.post_with("/v1/webhooks", &wanted, &KEY).unwrap();
@@ -37,7 +37,7 @@ fn a_repeated_webhook_request_returns_the_same_webhook_and_secret() {
 
 #[test]
 fn a_repeated_token_request_creates_one_token_and_does_not_show_it_again() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let wanted = json!({ "actor": "ada", "kind": "agent", "roles": ["mission:lead"], "lifetime": "1h" });
     let made = owner.post_with("/v1/tokens", &wanted, &KEY).unwrap().body;
@@ -73,7 +73,7 @@ fn a_repeated_token_request_creates_one_token_and_does_not_show_it_again() {
 
 #[test]
 fn a_repeated_link_request_creates_one_link_and_does_not_show_it_again() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let wanted = json!({ "actor": "pia" });
     owner.post_with("/v1/sign-in-links", &wanted, &KEY).unwrap();

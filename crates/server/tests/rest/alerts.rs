@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 
 /// An alert of a task, and its number.
-fn raised(ground: &Ground, id: &str) -> String {
+fn raise_alert(ground: &RestServer, id: &str) -> String {
     let owner = &ground.owner;
     owner.post("/v1/entities/mission.task", &json!({ "id": id, "fields": { "title": "x" } })).unwrap();
-    corrected(ground, id)
+    correct_entity(ground, id)
 }
 
 /// A correction raises one.
-fn corrected(ground: &Ground, id: &str) -> String {
+fn correct_entity(ground: &RestServer, id: &str) -> String {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let body = json!({ "fields": { "title": format!("x {number}") }, "reason": "so that people look" });
@@ -30,8 +30,8 @@ fn corrected(ground: &Ground, id: &str) -> String {
 
 #[test]
 fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
-    let ground = Ground::new();
-    let alert = raised(&ground, "T-1");
+    let ground = RestServer::new();
+    let alert = raise_alert(&ground, "T-1");
     let (pia, tom) = (ground.person("pia"), ground.person("tom"));
     let to = |what: &str| format!("/v1/alerts/{alert}/{what}");
     let told = pia.post(&to("acknowledge"), &json!({ "note": "I am on it" })).unwrap().body;
@@ -58,9 +58,9 @@ fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
     assert_eq!(each(&all, "resolvedBy"), ["tom"]);
     assert_eq!(all["items"][0]["resolvedNote"], "set right");
     // The same alert raised again is a new one, also after a restart.
-    let second = corrected(&ground, "T-1");
+    let second = correct_entity(&ground, "T-1");
     assert_ne!(second, alert);
-    let ground = ground.restarted();
+    let ground = ground.restart();
     assert_eq!(each(&ground.owner.get("/v1/alerts").unwrap().body, "alertId"), [second.as_str()]);
     assert_eq!(each(&ground.owner.get("/v1/alerts?all=true").unwrap().body, "alertId").len(), 2);
     // The journal records who and when.
@@ -77,8 +77,8 @@ fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
 
 #[test]
 fn only_people_attend_and_only_to_alerts() {
-    let ground = Ground::new();
-    let alert = raised(&ground, "T-1");
+    let ground = RestServer::new();
+    let alert = raise_alert(&ground, "T-1");
     let ada = ground.agent("ada", "mission:specialist");
     for what in ["acknowledge", "resolve"] {
         assert_eq!(
@@ -98,9 +98,9 @@ fn only_people_attend_and_only_to_alerts() {
 
 #[test]
 fn alerts_are_filtered_by_entity() {
-    let ground = Ground::new();
-    let first = raised(&ground, "T-1");
-    let second = corrected(&ground, "T-1");
+    let ground = RestServer::new();
+    let first = raise_alert(&ground, "T-1");
+    let second = correct_entity(&ground, "T-1");
     let pia = ground.person("pia");
     let said = |what: &str| {
         let told =

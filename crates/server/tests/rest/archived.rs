@@ -5,12 +5,12 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::archive::{folder_of, move_out};
 use trackside_store::{Sqlite, SqliteOptions, Store as _};
 
-use crate::ground::Ground;
+use crate::ground::RestServer;
 
 #[test]
 fn a_repeated_key_never_returns_the_entries_of_another_command() {
-    let ground = Ground::new();
-    let create = |ground: &Ground, id: &str, key: &str| {
+    let ground = RestServer::new();
+    let create = |ground: &RestServer, id: &str, key: &str| {
         let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
         let body = json!({ "id": id, "fields": { "title": format!("About {id}") } }).to_string();
         let head = format!(

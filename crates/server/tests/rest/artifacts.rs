@@ -4,7 +4,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use trackside_server::ServerLimits;
 
-use crate::ground::{Ground, why};
+use crate::ground::{RestServer, why};
 
 pub(crate) fn id(content: &[u8]) -> String {
     trackside_lifecycle::hex::encode(Sha256::digest(content))
@@ -12,7 +12,7 @@ pub(crate) fn id(content: &[u8]) -> String {
 
 #[test]
 fn content_comes_back_as_it_was_also_after_a_restart() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let agent = ground.agent("ada", "mission:specialist");
     let content: Vec<u8> = (0..100_000_u32).map(|it| (it * 7 % 251) as u8).collect();
     let path = format!("/v1/artifacts/{}", id(&content));
@@ -27,7 +27,7 @@ fn content_comes_back_as_it_was_also_after_a_restart() {
     let parts = std::fs::read_dir(ground.data.join("artifacts")).unwrap();
     assert_eq!(parts.count(), 1, "nothing but the folder is left");
 
-    let ground = ground.restarted();
+    let ground = ground.restart();
     assert_eq!(ground.owner.get_bytes(&path).unwrap(), content);
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let raw = ground.raw(&format!("GET {path} HTTP/1.1\r\nAuthorization: Bearer {}", token.trim()), b"");
@@ -39,7 +39,7 @@ fn content_comes_back_as_it_was_also_after_a_restart() {
 #[test]
 fn content_that_does_not_match_its_hash_is_not_stored() {
     let limits = ServerLimits { artifact: 1_000, ..ServerLimits::default() };
-    let ground = Ground::with(limits);
+    let ground = RestServer::with(limits);
     let owner = &ground.owner;
     let path = format!("/v1/artifacts/{}", id(b"one"));
     assert_eq!(why(owner.put_bytes(&path, b"two")), (422, "hash-mismatch".to_owned()));
@@ -61,7 +61,7 @@ fn content_that_does_not_match_its_hash_is_not_stored() {
 
 #[test]
 fn an_artifact_may_be_larger_than_other_bodies() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let content = vec![1_u8; 3 * 1024 * 1024];
     let path = format!("/v1/artifacts/{}", id(&content));
     assert_eq!(ground.owner.put_bytes(&path, &content).unwrap().status, 201);

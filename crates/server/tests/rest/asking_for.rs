@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::ground::{Ground, each, why};
+use crate::ground::{RestServer, each, why};
 
 const DESK: &str = "\
 lifecycle: office.desk
@@ -18,7 +18,7 @@ transitions:
 
 #[test]
 fn a_supervisor_sees_the_permissions_of_its_agent() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let pack = json!({ "files": {
         "pack.yaml": "pack: office\nversion: 1\nabout: An office.\nqueries: { free: { of: office.desk, where: state == 'FREE' } }\n",
         "lifecycles/desk.yaml": DESK,

@@ -3,11 +3,11 @@
 use serde_json::json;
 use trackside_server::ServerLimits;
 
-use crate::ground::{Ground, refused, why};
+use crate::ground::{RestServer, refused, why};
 
 #[test]
 fn a_token_has_a_rate_of_its_own() {
-    let ground = Ground::with(ServerLimits { rate: 5, ..ServerLimits::default() });
+    let ground = RestServer::with(ServerLimits { rate: 5, ..ServerLimits::default() });
     let pia = ground.person("pia");
     let refused = (0..40).filter(|_| pia.get("/v1/whoami").is_err()).count();
     assert!((20..40).contains(&refused), "{refused} of 40 were refused");
@@ -24,7 +24,7 @@ fn a_token_has_a_rate_of_its_own() {
 
 #[test]
 fn every_answer_has_a_request_id() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let named = ground.raw("GET /healthz HTTP/1.1\r\nX-Request-Id: run-7.step_3", b"");
     assert_eq!((named.status, named.header("x-request-id")), (200, Some("run-7.step_3")));
     let mut seen = Vec::new();
@@ -41,7 +41,7 @@ fn every_answer_has_a_request_id() {
 
 #[test]
 fn an_early_rejection_is_still_answered() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let stranger = ground.client("ts_000000000000_0");
     // The server does not read this body: the connection must still work for the next request.
     let body = serde_json::json!({ "fields": { "title": "a".repeat(20_000) } });
@@ -53,7 +53,7 @@ fn an_early_rejection_is_still_answered() {
 
 #[test]
 fn unreadable_requests_get_a_problem_document() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let bearer = format!("Authorization: Bearer {}", token.trim());
     for (head, status) in [
@@ -73,14 +73,14 @@ fn unreadable_requests_get_a_problem_document() {
 
 #[test]
 fn the_document_is_for_those_with_a_token() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     assert_eq!(ground.raw("GET /openapi.json HTTP/1.1", b"").status, 401);
     assert_eq!(ground.owner.get("/openapi.json").unwrap().body["openapi"], "3.1.0");
 }
 
 #[test]
 fn the_clock_is_not_moved_through_centuries_by_a_slip() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let advance = |how: serde_json::Value| ground.owner.post("/v1/clock/advance", &how);
     let now = || ground.owner.get("/v1/clock").unwrap().body["now"].clone();
     let before = now();

@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use trackside_server::ServerLimits;
 
-use crate::ground::{Answered, Ground};
-use crate::table::{CALLERS, Cell, ROWS, Row, Subject};
+use crate::ground::{RawAnswer, RestServer};
+use crate::table::{AccessRow, CALLERS, Cell, EntityOwner, ROWS};
 
 /// Answers that hold the values of entities.
 const TELLING: &[(&str, &str)] = &[
@@ -23,7 +23,7 @@ const TELLING: &[(&str, &str)] = &[
 ];
 
 /// The credentials of a caller.
-struct Shown {
+struct CallerCredentials {
     name: &'static str,
     actor: String,
     headers: String,
@@ -60,7 +60,7 @@ fn vault() -> Json {
 }
 
 /// One of every kind of caller, in the order of the table.
-fn callers(ground: &Ground) -> Vec<Shown> {
+fn callers(ground: &RestServer) -> Vec<CallerCredentials> {
     let made = |body: Json| {
         let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
         let id = made["details"]["id"].as_str().unwrap().to_owned();
@@ -72,7 +72,7 @@ fn callers(ground: &Ground) -> Vec<Shown> {
             if let Some(id) = on_behalf {
                 headers.push_str(&format!("\r\nTrackside-For: {id}"));
             }
-            Shown { name, actor: actor.to_owned(), headers, token }
+            CallerCredentials { name, actor: actor.to_owned(), headers, token }
         };
     let revoked = made(json!({ "actor": "gone", "kind": "human", "roles": ["admin"] }));
     ground.owner.delete(&format!("/v1/tokens/{}", revoked.1)).unwrap();
@@ -82,7 +82,12 @@ fn callers(ground: &Ground) -> Vec<Shown> {
     let bad = format!("ts_{}_{}", "0".repeat(12), "0".repeat(64));
     let admin = made(json!({ "actor": "root", "kind": "human", "roles": ["admin"] }));
     let all = vec![
-        Shown { name: "none", actor: String::new(), headers: String::new(), token: "none".to_owned() },
+        CallerCredentials {
+            name: "none",
+            actor: String::new(),
+            headers: String::new(),
+            token: "none".to_owned(),
+        },
         shown("bad", "nobody", (bad, "none".to_owned()), None),
         shown("revoked", "gone", revoked, None),
         shown("expired", "late", expired, None),
@@ -109,14 +114,19 @@ fn callers(ground: &Ground) -> Vec<Shown> {
 }
 
 /// The values of the placeholders in braces.
-fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<&'static str, String> {
+fn scene(
+    ground: &RestServer,
+    row: &AccessRow,
+    caller: &CallerCredentials,
+    number: usize,
+) -> BTreeMap<&'static str, String> {
     let owner = &ground.owner;
     let id = format!("V-{number}");
     let (lifecycle, holder) = match row.subject {
-        Subject::None => ("vault.open", "somebody"),
-        Subject::Own => ("vault.closed", caller.actor.as_str()),
-        Subject::Other => ("vault.open", "somebody"),
-        Subject::Hidden => ("vault.closed", "somebody"),
+        EntityOwner::None => ("vault.open", "somebody"),
+        EntityOwner::Own => ("vault.closed", caller.actor.as_str()),
+        EntityOwner::Other => ("vault.open", "somebody"),
+        EntityOwner::Hidden => ("vault.closed", "somebody"),
     };
     let seq = owner.get("/readyz").unwrap().body["seq"].to_string();
     let mut words = BTreeMap::from([
@@ -127,13 +137,13 @@ fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<
         ("name", "reviewable".to_owned()),
         ("sha256", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881".to_owned()),
     ]);
-    if row.subject == Subject::None {
+    if row.subject == EntityOwner::None {
         return words;
     }
-    let word = if row.subject == Subject::Hidden { "the-combination" } else { "a word" };
+    let word = if row.subject == EntityOwner::Hidden { "the-combination" } else { "a word" };
     let secret = json!({ "id": id, "fields": { "holder": holder, "secret": word } });
     if row.path.contains("/tokens/") {
-        let whose = if row.subject == Subject::Own { holder } else { "somebody" };
+        let whose = if row.subject == EntityOwner::Own { holder } else { "somebody" };
         // A token needs an actor.
         let actor = if whose.is_empty() { "somebody" } else { whose };
         let made = owner.post("/v1/tokens", &json!({ "actor": actor, "kind": "human" })).unwrap().body;
@@ -167,7 +177,12 @@ fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<
     words
 }
 
-fn asked(ground: &Ground, row: &Row, caller: &Shown, words: &BTreeMap<&'static str, String>) -> Answered {
+fn send_row(
+    ground: &RestServer,
+    row: &AccessRow,
+    caller: &CallerCredentials,
+    words: &BTreeMap<&'static str, String>,
+) -> RawAnswer {
     let filled = |text: &str| {
         words.iter().fold(text.to_owned(), |it, (word, with)| it.replace(&format!("{{{word}}}"), with))
     };
@@ -183,7 +198,7 @@ fn asked(ground: &Ground, row: &Row, caller: &Shown, words: &BTreeMap<&'static s
 }
 
 /// Whether an answer matches the table and has the right form.
-fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), String> {
+fn check_cell(row: &AccessRow, caller: &str, cell: Cell, answer: &RawAnswer) -> Result<(), String> {
     let text = String::from_utf8_lossy(&answer.body);
     let short: String = text.chars().take(300).collect();
     let fits = match cell {
@@ -205,7 +220,9 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
     }
     // Only admins see the hidden value in any answer. They must see it, or the check proves nothing.
     match (caller, text.contains("the-combination")) {
-        ("admin", false) if row.subject == Subject::Hidden && TELLING.contains(&(row.method, row.path)) => {
+        ("admin", false)
+            if row.subject == EntityOwner::Hidden && TELLING.contains(&(row.method, row.path)) =>
+        {
             Err(format!("an admin is not told what is hidden: {short}"))
         }
         ("admin", _) | (_, false) => Ok(()),
@@ -215,7 +232,7 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
 
 #[test]
 fn every_route_admits_the_right_callers() {
-    let ground = Ground::with(ServerLimits { strangers: 0, ..ServerLimits::default() });
+    let ground = RestServer::with(ServerLimits { strangers: 0, ..ServerLimits::default() });
     ground.owner.put("/v1/packs/vault", &vault()).unwrap_or_else(|it| panic!("{it:#?}"));
     let standing = callers(&ground);
     let (mut cells, mut wrong) = (0, Vec::new());
@@ -225,8 +242,8 @@ fn every_route_admits_the_right_callers() {
             let cell = row.cell(place);
             let mut words = scene(&ground, row, caller, cells);
             words.insert("token", caller.token.clone());
-            let answer = asked(&ground, row, caller, &words);
-            if let Err(why) = judged(row, caller.name, cell, &answer) {
+            let answer = send_row(&ground, row, caller, &words);
+            if let Err(why) = check_cell(row, caller.name, cell, &answer) {
                 wrong.push(format!(
                     "{} {} ({:?}) by {}: {why}",
                     row.method, row.path, row.subject, caller.name
@@ -267,8 +284,8 @@ fn every_route_of_the_document_has_a_row() {
     // Every route with an entity id is tried on entities of other actors, and on those that only their
     // holder may see.
     for (method, path) in described.iter().filter(|(_, it)| it.contains("/{id}")) {
-        let tried: Vec<Subject> =
+        let tried: Vec<EntityOwner> =
             ROWS.iter().filter(|it| it.method == *method && it.path == *path).map(|it| it.subject).collect();
-        assert!(tried.contains(&Subject::Hidden), "{method} {path} is not tried on a hidden entity");
+        assert!(tried.contains(&EntityOwner::Hidden), "{method} {path} is not tried on a hidden entity");
     }
 }

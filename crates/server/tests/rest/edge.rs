@@ -2,16 +2,16 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Answered, Ground, each, refused, why};
+use crate::ground::{RawAnswer, RestServer, each, refused, why};
 
 /// The authorization header of the owner.
-fn bearer(ground: &Ground) -> String {
+fn bearer(ground: &RestServer) -> String {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     format!("Authorization: Bearer {}", token.trim())
 }
 
 /// A task is created by a request with these headers.
-fn creating(ground: &Ground, id: &str, headers: &[&str]) -> Answered {
+fn creating(ground: &RestServer, id: &str, headers: &[&str]) -> RawAnswer {
     let head = format!(
         "POST /v1/entities/mission.task HTTP/1.1\r\nContent-Type: application/json\r\n{}",
         headers.join("\r\n")
@@ -20,12 +20,12 @@ fn creating(ground: &Ground, id: &str, headers: &[&str]) -> Answered {
     ground.raw(head.trim_end(), body.to_string().as_bytes())
 }
 
-fn told(answer: &Answered) -> Json {
+fn json_body(answer: &RawAnswer) -> Json {
     serde_json::from_slice(&answer.body).unwrap_or_else(|it| panic!("{it}: {answer:?}"))
 }
 
 /// The cookie of a browser that followed the link of the start.
-fn followed(ground: &Ground) -> (Answered, String) {
+fn followed(ground: &RestServer) -> (RawAnswer, String) {
     let path = ground.sign_in.split_once(&ground.address.to_string()).unwrap().1;
     let answer = ground.raw(&format!("GET {path} HTTP/1.1"), b"");
     let cookie = answer.header("set-cookie").unwrap();
@@ -35,7 +35,7 @@ fn followed(ground: &Ground) -> (Answered, String) {
 
 #[test]
 fn a_request_for_another_host_is_rejected() {
-    let ground = Ground::set_up(|options| options.hosts = vec!["tracks.example".to_owned()]);
+    let ground = RestServer::set_up(|options| options.hosts = vec!["tracks.example".to_owned()]);
     let port = ground.address.port();
     let heads = [
         "GET /healthz HTTP/1.1",
@@ -51,7 +51,7 @@ fn a_request_for_another_host_is_rejected() {
         for head in heads {
             let answer = ground.raw_at(Some(host), &format!("{head}\r\n{bearer}"), b"");
             assert_eq!(answer.status, 421, "{host} {head}: {answer:?}");
-            assert_eq!(told(&answer)["code"], "foreign-host");
+            assert_eq!(json_body(&answer)["code"], "foreign-host");
         }
     }
     assert_eq!(ground.raw_at(None, "GET /healthz HTTP/1.0", b"").status, 421);
@@ -66,7 +66,7 @@ fn a_request_for_another_host_is_rejected() {
 
 #[test]
 fn every_answer_has_the_security_headers() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let bearer = bearer(&ground);
     let large = vec![b' '; 1024 * 1024 + 1];
     let answers = [
@@ -93,13 +93,13 @@ fn every_answer_has_the_security_headers() {
 
 #[test]
 fn the_cookie_of_a_browser_is_out_of_reach_of_pages_and_ends_by_itself() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (answer, cookie) = followed(&ground);
     let set = answer.header("set-cookie").unwrap();
     let parts: Vec<&str> = set.split("; ").skip(1).collect();
     assert_eq!(parts, ["Path=/", "HttpOnly", "SameSite=Strict", "Max-Age=604800"], "{set}");
     let whoami = format!("GET /v1/whoami HTTP/1.1\r\n{cookie}");
-    assert_eq!(told(&ground.raw(&whoami, b""))["actor"], "owner");
+    assert_eq!(json_body(&ground.raw(&whoami, b""))["actor"], "owner");
     ground.owner.post("/v1/clock/advance", &json!({ "by": "6d" })).unwrap();
     assert_eq!(ground.raw(&whoami, b"").status, 200);
     ground.owner.post("/v1/clock/advance", &json!({ "by": "2d" })).unwrap();
@@ -108,7 +108,7 @@ fn the_cookie_of_a_browser_is_out_of_reach_of_pages_and_ends_by_itself() {
 
 #[test]
 fn with_a_cookie_only_our_own_page_changes_something() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (_, cookie) = followed(&ground);
     let own = format!("Origin: http://{}", ground.address);
     let refused: [&[&str]; 6] = [
@@ -121,7 +121,7 @@ fn with_a_cookie_only_our_own_page_changes_something() {
     ];
     for more in refused {
         let answer = creating(&ground, "T-1", &[&[cookie.as_str()], more].concat());
-        assert_eq!((answer.status, &told(&answer)["code"]), (403, &json!("not-permitted")), "{more:?}");
+        assert_eq!((answer.status, &json_body(&answer)["code"]), (403, &json!("not-permitted")), "{more:?}");
     }
     let path = "/v1/entities/mission.task/T-1";
     assert_eq!(why(ground.owner.get(path)), (404, "unknown-entity".to_owned()), "nothing was made");
@@ -143,7 +143,7 @@ fn with_a_cookie_only_our_own_page_changes_something() {
 
 #[test]
 fn pages_of_other_sites_are_never_allowed_to_read() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let bearer = bearer(&ground);
     for head in [
         format!("GET /v1/whoami HTTP/1.1\r\n{bearer}\r\nOrigin: http://evil.example"),
@@ -158,25 +158,25 @@ fn pages_of_other_sites_are_never_allowed_to_read() {
 
 #[test]
 fn both_names_of_the_idempotency_key_are_one_header() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let bearer = bearer(&ground);
     let first = creating(&ground, "T-1", &[&bearer, "X-Idempotency-Key: k-1"]);
-    assert_eq!((first.status, &told(&first)["replayed"]), (201, &json!(false)));
+    assert_eq!((first.status, &json_body(&first)["replayed"]), (201, &json!(false)));
     for header in ["X-Idempotency-Key: k-1", "Idempotency-Key: k-1", "Idempotency-Key: \"k-1\""] {
         let again = creating(&ground, "T-1", &[&bearer, header]);
-        assert_eq!((again.status / 100, &told(&again)["replayed"]), (2, &json!(true)), "{header}");
+        assert_eq!((again.status / 100, &json_body(&again)["replayed"]), (2, &json!(true)), "{header}");
     }
     let other = creating(&ground, "T-2", &[&bearer, "Idempotency-Key: k-1"]);
-    assert_eq!((other.status, &told(&other)["code"]), (409, &json!("idempotency-conflict")));
+    assert_eq!((other.status, &json_body(&other)["code"]), (409, &json!("idempotency-conflict")));
     let both = creating(&ground, "T-2", &[&bearer, "Idempotency-Key: k-2", "X-Idempotency-Key: k-2"]);
     assert_eq!(both.status, 201);
     let two = creating(&ground, "T-3", &[&bearer, "Idempotency-Key: k-3", "X-Idempotency-Key: k-4"]);
-    assert_eq!((two.status, &told(&two)["code"]), (400, &json!("invalid-parameter")), "{two:?}");
+    assert_eq!((two.status, &json_body(&two)["code"]), (400, &json!("invalid-parameter")), "{two:?}");
 }
 
 #[test]
 fn a_body_has_limits_of_size_and_depth() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let sent = |body: &[u8]| {
         let head = "POST /v1/entities/mission.task HTTP/1.1\r\nContent-Type: application/json";
         ground.raw(&format!("{head}\r\n{}", bearer(&ground)), body)
@@ -188,8 +188,8 @@ fn a_body_has_limits_of_size_and_depth() {
         body
     };
     let answer = sent(&sized(1024 * 1024 + 1));
-    assert_eq!((answer.status, &told(&answer)["code"]), (413, &json!("too-large")));
-    assert!(told(&answer)["detail"].as_str().unwrap().contains("1048576 bytes"), "{answer:?}");
+    assert_eq!((answer.status, &json_body(&answer)["code"]), (413, &json!("too-large")));
+    assert!(json_body(&answer)["detail"].as_str().unwrap().contains("1048576 bytes"), "{answer:?}");
     assert_eq!(sent(&sized(1024 * 1024)).status, 201);
     let deep = |levels: usize| {
         // Two levels are around it.
@@ -197,15 +197,15 @@ fn a_body_has_limits_of_size_and_depth() {
         format!(r#"{{"id":"T-2","fields":{{"title":{}1{}}}}}"#, "[".repeat(inner), "]".repeat(inner))
     };
     let answer = sent(deep(65).as_bytes());
-    assert_eq!((answer.status, &told(&answer)["code"]), (400, &json!("invalid-body")), "{answer:?}");
-    assert!(told(&answer)["detail"].as_str().unwrap().contains("64 levels"), "{answer:?}");
+    assert_eq!((answer.status, &json_body(&answer)["code"]), (400, &json!("invalid-body")), "{answer:?}");
+    assert!(json_body(&answer)["detail"].as_str().unwrap().contains("64 levels"), "{answer:?}");
     // With a permitted depth the body is parsed: a title is no list.
     assert_eq!(sent(deep(64).as_bytes()).status, 422);
 }
 
 #[test]
 fn an_atomic_batch_that_is_refused_changes_nothing() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let task = |id: &str| json!({ "lifecycle": "mission.task", "id": id, "fields": { "title": "Find it" } });
     let journal =
         || ground.owner.get("/v1/journal?limit=200").unwrap().body["items"].as_array().unwrap().len();
@@ -220,7 +220,7 @@ fn an_atomic_batch_that_is_refused_changes_nothing() {
     };
     let missing = json!({ "lifecycle": "mission.task", "id": "T-1", "event": "start" });
     let answer = sent(json!([task("T-1"), task("T-2"), missing, task("T-3")]), "k");
-    let problem = told(&answer);
+    let problem = json_body(&answer);
     assert_eq!((answer.status, &problem["code"]), (422, &json!("batch-refused")), "{problem:#}");
     assert_eq!(answer.header("content-type"), Some("application/problem+json"));
     let statuses: Vec<u64> =
@@ -237,7 +237,7 @@ fn an_atomic_batch_that_is_refused_changes_nothing() {
 
 #[test]
 fn fields_of_the_engine_are_left_alone_and_named() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let fields = json!({ "title": "Find it", "reviewCycles": 7, "totalReviewCycles": 9 });
     let made = ground
         .owner
@@ -261,15 +261,15 @@ fn fields_of_the_engine_are_left_alone_and_named() {
 
 #[test]
 fn readiness_follows_the_state_of_the_store() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     assert_eq!(ground.raw("GET /readyz HTTP/1.1", b"").status, 200);
     let (journal, away) = (ground.data.join("journal.db"), ground.data.join("away.db"));
     std::fs::rename(&journal, &away).unwrap();
     let answer = creating(&ground, "T-1", &[&bearer(&ground)]);
-    assert_eq!((answer.status, &told(&answer)["code"]), (503, &json!("unavailable")), "{answer:?}");
+    assert_eq!((answer.status, &json_body(&answer)["code"]), (503, &json!("unavailable")), "{answer:?}");
     let answer = ground.raw("GET /readyz HTTP/1.1", b"");
-    assert_eq!((answer.status, &told(&answer)["code"]), (503, &json!("unavailable")), "{answer:?}");
-    assert!(told(&answer)["detail"].as_str().unwrap().contains("journal.db"), "{answer:?}");
+    assert_eq!((answer.status, &json_body(&answer)["code"]), (503, &json!("unavailable")), "{answer:?}");
+    assert!(json_body(&answer)["detail"].as_str().unwrap().contains("journal.db"), "{answer:?}");
     assert_eq!(ground.raw("GET /healthz HTTP/1.1", b"").status, 200, "the server still answers");
     std::fs::rename(&away, &journal).unwrap();
     for _ in 0..600 {
@@ -284,7 +284,7 @@ fn readiness_follows_the_state_of_the_store() {
 
 #[test]
 fn run_tokens_are_short_lived_and_marked() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let boss = ground
         .actor(json!({ "actor": "boss", "kind": "agent", "roles": ["coding:coder"], "for": ["coder-*"] }));
     let run = |lifetime: Option<&str>| {
@@ -347,7 +347,7 @@ fn run_tokens_are_short_lived_and_marked() {
 
 #[test]
 fn run_tokens_end_with_the_token_that_made_them() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     ground.person("pia");
     let supervisor = json!({ "actor": "boss", "kind": "agent", "for": ["*"], "lifetime": "30m" });
     let made = ground.owner.post("/v1/tokens", &supervisor).unwrap().body;
@@ -406,7 +406,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
 
 #[test]
 fn a_sign_in_link_leads_to_a_page_with_the_identity() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (answer, cookie) = followed(&ground);
     assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
     let page = ground.raw(&format!("GET / HTTP/1.1\r\n{cookie}"), b"");

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 
-use crate::ground::{Ground, each, why};
+use crate::ground::{RestServer, each, why};
 
 /// A pack whose entities request effects; one kind of them is hidden.
 fn errands() -> Json {
@@ -24,13 +24,13 @@ fn errands() -> Json {
     } })
 }
 
-fn ground() -> Ground {
-    let ground = Ground::new();
+fn ground() -> RestServer {
+    let ground = RestServer::new();
     ground.owner.put("/v1/packs/errands", &errands()).unwrap_or_else(|it| panic!("{it:#?}"));
     ground
 }
 
-fn sent(owner: &Client, lifecycle: &str, id: &str) {
+fn send_effect(owner: &Client, lifecycle: &str, id: &str) {
     owner
         .post(&format!("/v1/entities/{lifecycle}"), &json!({ "id": id, "fields": { "what": "tea" } }))
         .unwrap();
@@ -45,8 +45,8 @@ fn take(client: &Client, body: Json) -> Vec<Json> {
 fn an_open_effect_does_not_block_archiving_and_is_answered_later() {
     let ground = ground();
     let owner = &ground.owner;
-    sent(owner, "errands.open", "E-1");
-    sent(owner, "errands.open", "E-2");
+    send_effect(owner, "errands.open", "E-1");
+    send_effect(owner, "errands.open", "E-2");
     owner.post("/v1/clock/advance", &json!({ "by": "40d" })).unwrap();
     owner.post("/v1/entities/errands.open", &json!({ "id": "E-3" })).unwrap();
     let archived = owner.post("/v1/archive", &json!({ "olderThan": "30d" })).unwrap().body;
@@ -80,7 +80,7 @@ fn an_effect_is_taken_by_one_and_answered_once() {
     let owner = &ground.owner;
     let cart = |id: &str| ground.actor(json!({ "actor": id, "kind": "system" }));
     let (first, second) = (cart("cart-1"), cart("cart-2"));
-    sent(owner, "errands.open", "E-1");
+    send_effect(owner, "errands.open", "E-1");
     let listed = first.get("/v1/effects?kind=fetch").unwrap().body;
     assert_eq!((each(&listed, "kind"), each(&listed, "entity")), (vec!["fetch"], vec!["E-1"]));
     assert!(each(&first.get("/v1/effects?kind=merge").unwrap().body, "kind").is_empty());
@@ -115,7 +115,7 @@ fn an_effect_is_taken_by_one_and_answered_once() {
 #[test]
 fn a_failure_is_an_answer_too() {
     let ground = ground();
-    sent(&ground.owner, "errands.open", "E-1");
+    send_effect(&ground.owner, "errands.open", "E-1");
     let held = take(&ground.owner, json!({ "limit": 5 })).remove(0);
     let result = json!({ "ok": false, "detail": { "why": "closed" }, "fence": held["fence"] });
     ground.owner.post(&format!("/v1/effects/{}/result", held["id"]), &result).unwrap();
@@ -125,8 +125,8 @@ fn a_failure_is_an_answer_too() {
 #[test]
 fn only_privileged_callers_take_effects_and_only_visible_ones() {
     let ground = ground();
-    sent(&ground.owner, "errands.secret", "S-1");
-    sent(&ground.owner, "errands.open", "E-1");
+    send_effect(&ground.owner, "errands.secret", "S-1");
+    send_effect(&ground.owner, "errands.open", "E-1");
     let system = ground.actor(json!({ "actor": "cart", "kind": "system" }));
     let supervisor = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["coder-*"] }));
     let agent = ground.agent("ada", "mission:specialist");
@@ -156,10 +156,10 @@ fn only_privileged_callers_take_effects_and_only_visible_ones() {
 fn an_effect_is_answered_only_by_its_taker() {
     let ground = ground();
     let owner = &ground.owner;
-    let token = ground.minted(json!({ "actor": "cart-1", "kind": "system" }));
+    let token = ground.mint_token(json!({ "actor": "cart-1", "kind": "system" }));
     let first = ground.client(&token);
     let second = ground.actor(json!({ "actor": "cart-2", "kind": "system" }));
-    sent(owner, "errands.open", "E-1");
+    send_effect(owner, "errands.open", "E-1");
     let listed = |client: &Client| client.get("/v1/effects").unwrap().body["items"][0].clone();
     assert_eq!((&listed(&first)["with"], listed(&first).get("fence")), (&json!({ "what": "tea" }), None));
     let path = format!("/v1/effects/{}/result", listed(&first)["id"]);
@@ -174,10 +174,10 @@ fn an_effect_is_answered_only_by_its_taker() {
     assert_eq!(why(first.post(&path, &result(&json!(7)))), stale);
     first.post(&path, &result(&held["fence"])).unwrap_or_else(|it| panic!("{it:#?}"));
 
-    sent(owner, "errands.open", "E-2");
+    send_effect(owner, "errands.open", "E-2");
     let held = take(&first, json!({})).remove(0);
     let path = format!("/v1/effects/{}/result", held["id"]);
-    let ground = ground.restarted();
+    let ground = ground.restart();
     let again = ground.client(&token);
     assert_eq!(why(again.post(&path, &result(&held["fence"]))), stale, "holds are not stored");
     let held = take(&again, json!({})).remove(0);

@@ -5,13 +5,13 @@ use trackside_lifecycle::hex;
 use trackside_store::Chain;
 use trackside_store::evidence::{EvidenceJudgement, verify};
 
-use crate::ground::{Ground, why};
+use crate::ground::{RestServer, why};
 
 const ROUTE: &str = "/v1/audit/export/mission.task/T-1";
 
 #[test]
 fn evidence_contains_the_entity_its_approvals_and_artifacts_only() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let task = |id: &str, title: &str| {
         let body = json!({ "id": id, "fields": { "title": title } });
@@ -66,7 +66,7 @@ fn evidence_contains_the_entity_its_approvals_and_artifacts_only() {
 
 #[test]
 fn evidence_with_redacted_entries_verifies() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let body = json!({ "id": "T-1", "fields": { "title": "sekrit-4711" } });
     owner.post("/v1/entities/mission.task", &body).unwrap();
@@ -88,7 +88,7 @@ fn evidence_with_redacted_entries_verifies() {
 
 #[test]
 fn evidence_is_for_admins_and_existing_entities() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     assert_eq!(why(ground.owner.get(ROUTE)), (404, "unknown-entity".to_owned()));
     assert_eq!(
         why(ground.owner.get("/v1/audit/export/mission.task/%22%20%7C%7C%20true")),

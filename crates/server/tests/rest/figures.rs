@@ -7,7 +7,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::Client;
 use trackside_random::Random;
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 
 /// Pots that are fired, cool down or crack, without end.
 fn kiln() -> Json {
@@ -21,7 +21,7 @@ fn kiln() -> Json {
 
 /// Random numbers that are the same in every run.
 #[derive(Default)]
-struct Counted {
+struct FigureCounts {
     states: BTreeMap<String, u64>,
     /// Lengths of stays in milliseconds.
     stays: BTreeMap<String, Vec<i64>>,
@@ -40,8 +40,8 @@ fn journal(client: &Client) -> Vec<Json> {
     }
 }
 
-fn counted(journal: &[Json]) -> BTreeMap<String, Counted> {
-    let mut all: BTreeMap<String, Counted> = BTreeMap::new();
+fn count_figures(journal: &[Json]) -> BTreeMap<String, FigureCounts> {
+    let mut all: BTreeMap<String, FigureCounts> = BTreeMap::new();
     let mut now: BTreeMap<(String, String), (String, i64)> = BTreeMap::new();
     for entry in journal {
         let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
@@ -70,7 +70,7 @@ fn percentile(sorted: &[i64], share: f64) -> f64 {
     sorted[place - 1] as f64 / 1_000.0
 }
 
-fn compare(told: &Json, counted: &Counted, now: i64) {
+fn compare(told: &Json, counted: &FigureCounts, now: i64) {
     let states: BTreeMap<&String, u64> = counted
         .states
         .iter()
@@ -109,7 +109,7 @@ fn compare(told: &Json, counted: &Counted, now: i64) {
 
 #[test]
 fn figures_equal_a_recount_of_the_journal() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     owner.put("/v1/packs/kiln", &kiln()).unwrap_or_else(|it| panic!("{it:#?}"));
     let pia = ground.person("pia");
@@ -146,10 +146,10 @@ fn figures_equal_a_recount_of_the_journal() {
     assert!(refusals.len() >= 3, "there is something to compare: {refusals:?}");
 
     let now = owner.get("/v1/clock").unwrap().body["now"].as_str().map(|it| Timestamp::parse(it).unwrap().0);
-    let counted = counted(&journal(owner));
+    let counted = count_figures(&journal(owner));
     assert!(counted["kiln.pot"].moves.len() > 50, "{}", counted["kiln.pot"].moves.len());
     let all = owner.get("/v1/stats").unwrap().body;
-    let nothing = Counted::default();
+    let nothing = FigureCounts::default();
     for told in all["items"].as_array().unwrap() {
         let lifecycle = told["lifecycle"].as_str().unwrap();
         compare(told, counted.get(lifecycle).unwrap_or(&nothing), now.unwrap());
@@ -159,7 +159,7 @@ fn figures_equal_a_recount_of_the_journal() {
     assert_eq!(pots["refusals"], json!(refusals));
 
     // After a restart the figures still match the journal; those counted since the start begin at zero.
-    let ground = ground.restarted();
+    let ground = ground.restart();
     let again = ground.owner.get("/v1/stats?lifecycle=kiln.pot").unwrap().body;
     assert_eq!((&again["states"], &again["timeInState"]), (&pots["states"], &pots["timeInState"]));
     let lately = |it: &Json| (it["throughput"]["lastMinute"].clone(), it["throughput"]["lastHour"].clone());
@@ -172,7 +172,7 @@ fn figures_equal_a_recount_of_the_journal() {
 
 #[test]
 fn the_servers_own_lifecycles_are_in_no_figures_and_only_in_admin_settings() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
     for (client, more) in [(owner, &["access"][..]), (&pia, &[])] {
         let stats = client.get("/v1/stats").unwrap().body;
@@ -193,7 +193,7 @@ fn the_servers_own_lifecycles_are_in_no_figures_and_only_in_admin_settings() {
 
 #[test]
 fn counts_are_hidden_from_callers_that_may_not_read_the_entities() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let safe = "lifecycle: bank.safe\nabout: A safe.\nread: human && admin\ncreate: { by: human }\nstates: { SHUT: { initial: true }, OPEN: {} }\n\
         transitions: { open: { from: SHUT, to: OPEN, by: human }, shut: { from: OPEN, to: SHUT, by: human } }\n";
     let pack = json!({ "files": { "pack.yaml": "pack: bank\nversion: 1\nabout: A bank.\n", "lifecycles/safe.yaml": safe } });

@@ -15,7 +15,7 @@ use trackside_server::{Server, ServerLimits, ServerOptions, WebhookOptions};
 use trackside_store::{Sqlite, SqliteOptions};
 
 /// A server that runs until this is dropped.
-pub(crate) struct Ground {
+pub(crate) struct RestServer {
     pub data: PathBuf,
     pub address: SocketAddr,
     /// The link that it printed.
@@ -28,7 +28,7 @@ pub(crate) struct Ground {
     webhooks: WebhookOptions,
 }
 
-impl Ground {
+impl RestServer {
     pub fn new() -> Self {
         Self::with(ServerLimits::default())
     }
@@ -91,7 +91,7 @@ impl Ground {
     }
 
     /// Stops the server and starts it again on the same folder.
-    pub fn restarted(self) -> Self {
+    pub fn restart(self) -> Self {
         self.restarted_after(|_| {})
     }
 
@@ -108,11 +108,11 @@ impl Ground {
 
     /// A client with a token of its own.
     pub fn actor(&self, token: Json) -> Client {
-        self.client(&self.minted(token))
+        self.client(&self.mint_token(token))
     }
 
     /// The text of a new token.
-    pub fn minted(&self, token: Json) -> String {
+    pub fn mint_token(&self, token: Json) -> String {
         let made = self.owner.post("/v1/tokens", &token).unwrap();
         made.body["token"].as_str().unwrap().to_owned()
     }
@@ -130,17 +130,17 @@ impl Ground {
     }
 
     /// Sends a request with this `Host`.
-    pub fn raw_to(&self, host: &str, head: &str) -> Answered {
+    pub fn raw_to(&self, host: &str, head: &str) -> RawAnswer {
         self.raw_at(Some(host), head, b"")
     }
 
     /// Sends a raw request, and returns the whole answer.
-    pub fn raw(&self, head: &str, body: &[u8]) -> Answered {
+    pub fn raw(&self, head: &str, body: &[u8]) -> RawAnswer {
         self.raw_at(Some(&self.address.to_string()), head, body)
     }
 
     /// Sends a raw request with this `Host`.
-    pub fn raw_at(&self, host: Option<&str>, head: &str, body: &[u8]) -> Answered {
+    pub fn raw_at(&self, host: Option<&str>, head: &str, body: &[u8]) -> RawAnswer {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let host = host.map(|it| format!("\r\nHost: {it}")).unwrap_or_default();
@@ -149,11 +149,11 @@ impl Ground {
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
         let mut all = Vec::new();
         let _ = stream.read_to_end(&mut all);
-        Answered::of(&all)
+        RawAnswer::of(&all)
     }
 
     /// Sends a raw request whose answer does not end, and returns the part that arrives until it pauses.
-    pub fn raw_begin(&self, head: &str) -> Answered {
+    pub fn raw_begin(&self, head: &str) -> RawAnswer {
         let mut stream = TcpStream::connect(self.address).unwrap();
         write!(stream, "{head}\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -164,11 +164,11 @@ impl Ground {
                 stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
             }
         }
-        Answered::of(&all)
+        RawAnswer::of(&all)
     }
 }
 
-impl Drop for Ground {
+impl Drop for RestServer {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
             stop.send(()).ok();
@@ -184,13 +184,13 @@ impl Drop for Ground {
 
 /// An answer with its headers.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct RawAnswer {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl Answered {
+impl RawAnswer {
     fn of(all: &[u8]) -> Self {
         let end = all.windows(4).position(|it| it == b"\r\n\r\n").expect("an answer");
         let head = String::from_utf8_lossy(&all[..end]).into_owned();

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 
-use crate::ground::{Ground, each, refused};
+use crate::ground::{RestServer, each, refused};
 
 fn beat(client: &Client, of: &str, slot: &str) -> Json {
     let asked = json!({ "slot": slot, "fence": 1 });
@@ -17,7 +17,7 @@ fn fire(client: &Client, of: &str, event: &str, fields: Json) {
 
 #[test]
 fn a_pause_reaches_the_lease_holder() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     owner
         .post("/v1/entities/coding.goal", &json!({ "id": "G", "fields": { "description": "Faster" } }))
@@ -57,7 +57,7 @@ fn a_pause_reaches_the_lease_holder() {
 
 #[test]
 fn a_heartbeat_returns_new_messages_once() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let [ada, bob] = ["ada", "bob"].map(|it| {
         let agent = ground.agent(it, "mission:specialist");
         agent.post("/v1/entities/mission.agent", &json!({ "id": it })).unwrap_or_else(|it| panic!("{it:#?}"));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, why};
+use crate::ground::{RestServer, why};
 
 fn task(id: &str, state: &str, fields: &Json) -> Json {
     json!({ "lifecycle": "mission.task", "id": id, "state": state, "fields": fields, "origin": format!("old {id}") })
@@ -20,7 +20,7 @@ fn problems(answer: Result<trackside_protocol::HttpReply, trackside_protocol::Cl
 
 #[test]
 fn entities_are_imported_once_and_the_journal_records_their_origin() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let body = json!({ "file": "old.jsonl", "entities": [
         task("T-1", "CANCELED", &json!({ "title": "Find the way" })),
@@ -57,7 +57,7 @@ fn entities_are_imported_once_and_the_journal_records_their_origin() {
 
 #[test]
 fn every_problem_is_reported_with_its_place_and_nothing_is_imported() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     owner.post("/v1/entities/mission.task", &json!({ "id": "T-1", "fields": { "title": "Mine" } })).unwrap();
     let mut stranger = task("T-1", "INBOX", &json!({ "title": "Not yours" }));
@@ -90,7 +90,7 @@ fn every_problem_is_reported_with_its_place_and_nothing_is_imported() {
 
 #[test]
 fn a_definition_lists_its_fields() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let told = ground.owner.get("/v1/lifecycles/mission.task").unwrap().body;
     let field = |name: &str| {
         told["fields"].as_array().unwrap().iter().find(|it| it["name"] == name).cloned().unwrap_or_default()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 use trackside_protocol::{Client, ClientError, HttpReply};
 
-use crate::ground::{Ground, each, why};
+use crate::ground::{RestServer, each, why};
 
 /// A lifecycle that supports every request with a key.
 const THING: &str = "\
@@ -42,8 +42,8 @@ const ENDS: &[&str] = &["/v1/sign-out", "/mcp"];
 /// Their answers contain secrets, which are stored in another way: see `again`.
 const SECRETS: &[&str] = &["/v1/webhooks", "/v1/tokens", "/v1/sign-in-links"];
 
-fn ground() -> Ground {
-    let ground = Ground::new();
+fn ground() -> RestServer {
+    let ground = RestServer::new();
     let pack = json!({ "files": {
         "pack.yaml": "pack: once\nversion: 1\nabout: Things that happen once.\n",
         "lifecycles/thing.yaml": THING,
@@ -62,7 +62,7 @@ fn fire(owner: &Client, id: &str, event: &str) -> Json {
     owner.post(&path, &json!({ "event": event })).unwrap_or_else(|it| panic!("{it:#?}")).body
 }
 
-fn keyed(client: &Client, path: &str, body: &Json, key: &str) -> Result<HttpReply, ClientError> {
+fn post_with_key(client: &Client, path: &str, body: &Json, key: &str) -> Result<HttpReply, ClientError> {
     client.post_with(path, body, &[("Idempotency-Key", key)])
 }
 
@@ -79,7 +79,7 @@ fn last(owner: &Client) -> u64 {
 }
 
 /// Two alerts of one thing.
-fn alarmed(owner: &Client, id: &str) {
+fn raise_alarm(owner: &Client, id: &str) {
     thing(owner, id);
     for to in ["TAKEN", "LAID"] {
         let path = format!("/v1/entities/once.thing/{id}/correct");
@@ -88,7 +88,7 @@ fn alarmed(owner: &Client, id: &str) {
 }
 
 /// A request to a route, and a different one.
-fn asked(ground: &Ground, route: &str) -> (String, Json, Json) {
+fn route_request(ground: &RestServer, route: &str) -> (String, Json, Json) {
     let owner = &ground.owner;
     let sized = |size: u64| json!({ "fields": { "size": size } });
     let on = |path: &str, one: Json, other: Json| (path.to_owned(), one, other);
@@ -125,11 +125,11 @@ fn asked(ground: &Ground, route: &str) -> (String, Json, Json) {
             on("/v1/migrations", to("once.thing"), to("once.request"))
         }
         "/v1/alerts/{id}/acknowledge" => {
-            alarmed(owner, "seen");
+            raise_alarm(owner, "seen");
             on("/v1/alerts/seen/acknowledge", json!({}), json!({ "note": "seen" }))
         }
         "/v1/alerts/{id}/resolve" => {
-            alarmed(owner, "seen-to");
+            raise_alarm(owner, "seen-to");
             on("/v1/alerts/seen-to/resolve", json!({}), json!({ "note": "done" }))
         }
         // It has no other body: the key is tried on another route.
@@ -191,16 +191,17 @@ fn the_same_key_counts_once_on_every_post() {
     for route in posts.iter().filter(|it| !ENDS.contains(it) && !SECRETS.contains(it)) {
         let declared = document["paths"][route]["post"]["parameters"].to_string();
         assert!(declared.contains("Idempotency-Key"), "{route} does not say that it takes a key");
-        let (path, body, other) = asked(&ground, route);
+        let (path, body, other) = route_request(&ground, route);
         let key = format!("key of {route}");
-        let first = keyed(owner, &path, &body, &key).unwrap_or_else(|it| panic!("{route}: {it:#?}"));
-        let stand = |ground: &Ground| {
+        let first = post_with_key(owner, &path, &body, &key).unwrap_or_else(|it| panic!("{route}: {it:#?}"));
+        let stand = |ground: &RestServer| {
             let backups = std::fs::read_dir(ground.data.join("backups")).map_or(0, Iterator::count);
             (last(&ground.owner), ground.owner.get("/v1/clock").unwrap().body, backups)
         };
         let before = stand(&ground);
-        let mut again =
-            keyed(owner, &path, &body, &key).unwrap_or_else(|it| panic!("{route} again: {it:#?}")).body;
+        let mut again = post_with_key(owner, &path, &body, &key)
+            .unwrap_or_else(|it| panic!("{route} again: {it:#?}"))
+            .body;
         assert_eq!(stand(&ground), before, "{route} did something again");
         let mut expected = first.body.clone();
         match expected.get("results").is_some() {
@@ -221,20 +222,20 @@ fn the_same_key_counts_once_on_every_post() {
         assert_eq!(again, expected, "{route} is not the first answer");
         let conflict = (409, "idempotency-conflict".to_owned());
         if !other.is_null() {
-            assert_eq!(why(keyed(owner, &path, &other, &key)), conflict, "{route} with another body");
+            assert_eq!(why(post_with_key(owner, &path, &other, &key)), conflict, "{route} with another body");
         }
         let elsewhere = match *route {
             "/v1/sweep" => ("/v1/clock/advance", json!({ "by": "1h" })),
             _ => ("/v1/sweep", json!({})),
         };
         assert_eq!(
-            why(keyed(owner, elsewhere.0, &elsewhere.1, &key)),
+            why(post_with_key(owner, elsewhere.0, &elsewhere.1, &key)),
             conflict,
             "{route}, then another route"
         );
         let create = json!({ "fields": { "size": 77 } });
         assert_eq!(
-            why(keyed(owner, "/v1/entities/once.thing", &create, &key)),
+            why(post_with_key(owner, "/v1/entities/once.thing", &create, &key)),
             conflict,
             "{route}, then a command"
         );
@@ -279,28 +280,28 @@ fn a_key_is_for_one_request_with_or_without_a_secret() {
                 [((path, &body), (*route, &secret_of)), ((*route, &secret_of), (path, &body))]
             {
                 let key = format!("{} then {}", first.0, second.0);
-                keyed(owner, first.0, first.1, &key).unwrap_or_else(|it| panic!("{key}: {it:#?}"));
+                post_with_key(owner, first.0, first.1, &key).unwrap_or_else(|it| panic!("{key}: {it:#?}"));
                 let before = stand();
-                assert_eq!(why(keyed(owner, second.0, second.1, &key)), conflict, "{key}");
+                assert_eq!(why(post_with_key(owner, second.0, second.1, &key)), conflict, "{key}");
                 assert_eq!(stand(), before, "{key}: a conflict did something");
             }
         }
         for other in SECRETS.iter().filter(|it| it != &route) {
             let key = format!("{route} then {other}");
-            keyed(owner, route, &secret_of, &key).unwrap();
-            assert_eq!(why(keyed(owner, other, &secret(other), &key)), conflict, "{key}");
+            post_with_key(owner, route, &secret_of, &key).unwrap();
+            assert_eq!(why(post_with_key(owner, other, &secret(other), &key)), conflict, "{key}");
         }
         // Another actor has its own keys.
         let root = ground.actor(json!({ "actor": "root", "kind": "human", "roles": ["admin"] }));
-        keyed(&root, route, &secret_of, &format!("{create} then {route}")).unwrap();
+        post_with_key(&root, route, &secret_of, &format!("{create} then {route}")).unwrap();
     }
     // The keys of the journal are known after a restart.
-    let ground = ground.restarted();
+    let ground = ground.restart();
     for route in SECRETS {
         let key = format!("{route} then {create}");
-        assert_eq!(why(keyed(&ground.owner, create, &created, &key)), conflict, "{key}");
+        assert_eq!(why(post_with_key(&ground.owner, create, &created, &key)), conflict, "{key}");
         let key = format!("{create} then {route}");
-        assert_eq!(why(keyed(&ground.owner, route, &secret(route), &key)), conflict, "{key}");
+        assert_eq!(why(post_with_key(&ground.owner, route, &secret(route), &key)), conflict, "{key}");
     }
 }
 
@@ -317,8 +318,8 @@ fn commands_of_a_batch_share_one_key() {
         let key = format!("batch-{atomic}");
         let batch = |commands: Vec<Json>| json!({ "commands": commands, "atomic": atomic });
         let body = batch(vec![create(1), create(2)]);
-        let first = keyed(owner, "/v1/batch", &body, &key).unwrap().body;
-        let again = keyed(owner, "/v1/batch", &body, &key).unwrap().body;
+        let first = post_with_key(owner, "/v1/batch", &body, &key).unwrap().body;
+        let again = post_with_key(owner, "/v1/batch", &body, &key).unwrap().body;
         assert_eq!(ids(&first), ids(&again));
         for result in again["results"].as_array().unwrap() {
             assert_eq!(
@@ -335,13 +336,13 @@ fn commands_of_a_batch_share_one_key() {
             batch(vec![create(2)]),
             batch(vec![create(2), create(1)]),
         ] {
-            assert_eq!(why(keyed(owner, "/v1/batch", &other, &key)), conflict);
+            assert_eq!(why(post_with_key(owner, "/v1/batch", &other, &key)), conflict);
         }
         let single = json!({ "fields": { "size": 1, "weight": 9 } });
-        assert_eq!(why(keyed(owner, "/v1/entities/once.thing", &single, &key)), conflict);
+        assert_eq!(why(post_with_key(owner, "/v1/entities/once.thing", &single, &key)), conflict);
         assert_eq!(count(), before, "a conflict carries nothing out");
-        keyed(owner, "/v1/entities/once.thing", &single, &format!("single-{atomic}")).unwrap();
-        assert_eq!(why(keyed(owner, "/v1/batch", &body, &format!("single-{atomic}"))), conflict);
+        post_with_key(owner, "/v1/entities/once.thing", &single, &format!("single-{atomic}")).unwrap();
+        assert_eq!(why(post_with_key(owner, "/v1/batch", &body, &format!("single-{atomic}"))), conflict);
         assert_eq!(count(), before + 1);
     }
     // A refused request may be tried again under its key, an accepted one not.
@@ -351,16 +352,16 @@ fn commands_of_a_batch_share_one_key() {
         { "lifecycle": "once.thing", "id": "later", "event": "take" },
         { "lifecycle": "once.thing", "id": "early", "fields": { "size": 1 } },
     ] });
-    let first = keyed(owner, "/v1/batch", &both, "partly").unwrap().body;
+    let first = post_with_key(owner, "/v1/batch", &both, "partly").unwrap().body;
     assert_eq!((&first["results"][0]["status"], &first["results"][1]["status"]), (&json!(404), &json!(201)));
     thing(owner, "later");
-    let again = keyed(owner, "/v1/batch", &both, "partly").unwrap().body;
+    let again = post_with_key(owner, "/v1/batch", &both, "partly").unwrap().body;
     assert_eq!(
         (&again["results"][0]["status"], &again["results"][0]["replayed"]),
         (&json!(200), &json!(false))
     );
     assert_eq!(again["results"][1]["replayed"], json!(true));
-    let third = keyed(owner, "/v1/batch", &both, "partly").unwrap().body;
+    let third = post_with_key(owner, "/v1/batch", &both, "partly").unwrap().body;
     assert_eq!(third["results"][0]["replayed"], json!(true));
 }
 
@@ -369,15 +370,15 @@ fn a_repeated_batch_is_recognised_after_a_restart() {
     let ground = ground();
     let create = json!({ "lifecycle": "once.thing", "fields": { "size": 1 } });
     let body = json!({ "commands": [create, create] });
-    let first = keyed(&ground.owner, "/v1/batch", &body, "kept").unwrap().body;
-    let ground = ground.restarted();
-    let again = keyed(&ground.owner, "/v1/batch", &body, "kept").unwrap().body;
+    let first = post_with_key(&ground.owner, "/v1/batch", &body, "kept").unwrap().body;
+    let ground = ground.restart();
+    let again = post_with_key(&ground.owner, "/v1/batch", &body, "kept").unwrap().body;
     for place in 0..2 {
         assert_eq!(first["results"][place]["entity"]["id"], again["results"][place]["entity"]["id"]);
         assert_eq!(again["results"][place]["replayed"], json!(true));
     }
     let longer = json!({ "commands": [create, create, create] });
-    assert_eq!(why(keyed(&ground.owner, "/v1/batch", &longer, "kept")).0, 409);
+    assert_eq!(why(post_with_key(&ground.owner, "/v1/batch", &longer, "kept")).0, 409);
 }
 
 #[test]
@@ -386,7 +387,9 @@ fn a_concurrent_request_with_the_same_key_waits_for_the_first() {
     let before = ground.owner.get("/v1/clock").unwrap().body["now"].clone();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| keyed(&ground.owner, "/v1/clock/advance", &json!({ "by": "1h" }), "one").unwrap());
+            scope.spawn(|| {
+                post_with_key(&ground.owner, "/v1/clock/advance", &json!({ "by": "1h" }), "one").unwrap()
+            });
         }
     });
     let after = ground.owner.get("/v1/clock").unwrap().body["now"].clone();

@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 
-fn tasks(ground: &Ground, ids: &[&str]) {
+fn tasks(ground: &RestServer, ids: &[&str]) {
     for id in ids {
         let body = json!({ "id": id, "fields": { "title": "x" } });
         ground.owner.post("/v1/entities/mission.task", &body).unwrap();
@@ -17,7 +17,7 @@ fn next(page: &Json) -> &str {
 
 #[test]
 fn a_cursor_is_valid_only_for_its_list() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     tasks(&ground, &["T-1", "T-2", "T-3"]);
     let list = "/v1/entities/mission.task";
@@ -65,7 +65,7 @@ fn a_cursor_is_valid_only_for_its_list() {
 
 #[test]
 fn ids_that_collide_with_routes_are_rejected() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     for id in ["claim", ".", ".."] {
         let body = json!({ "id": id, "fields": { "title": "x" } });
         let problem = refused(ground.owner.post("/v1/entities/mission.task", &body));
@@ -78,7 +78,7 @@ fn ids_that_collide_with_routes_are_rejected() {
 
 #[test]
 fn short_lists_have_pages_too() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     for (list, member) in
         [("/v1/lifecycles", "lifecycle"), ("/v1/packs", "pack"), ("/v1/queries/coding", "name")]
@@ -105,7 +105,7 @@ fn short_lists_have_pages_too() {
 
 #[test]
 fn a_correction_to_the_current_state_changes_nothing() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     tasks(&ground, &["T-1"]);
     let correct = |body: Json| owner.post("/v1/entities/mission.task/T-1/correct", &body);
@@ -132,7 +132,7 @@ fn a_correction_to_the_current_state_changes_nothing() {
 
 #[test]
 fn a_caller_that_may_claim_nothing_learns_who_may() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (intern, sam) = (ground.agent("ina", "mission:intern"), ground.agent("sam", "mission:specialist"));
     let coder = ground.agent("cody", "coding:coder");
     let claim = |who: &trackside_protocol::Client, lifecycle: &str, body: Json| {

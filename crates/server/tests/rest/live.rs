@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::Ground;
+use crate::ground::RestServer;
 
 /// Follows the journal; the stream is open when this returns.
-fn follow(ground: &Ground, after: u64) -> impl Iterator<Item = Json> + use<> {
+fn follow(ground: &RestServer, after: u64) -> impl Iterator<Item = Json> + use<> {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let mut stream = TcpStream::connect(ground.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -27,8 +27,8 @@ fn follow(ground: &Ground, after: u64) -> impl Iterator<Item = Json> + use<> {
 
 #[test]
 fn an_entry_is_the_same_in_the_stream_and_in_the_journal() {
-    let ground = Ground::new();
-    let journal = |ground: &Ground| -> Vec<Json> {
+    let ground = RestServer::new();
+    let journal = |ground: &RestServer| -> Vec<Json> {
         let page = ground.owner.get("/v1/journal?limit=200").unwrap().body;
         page["items"].as_array().unwrap().clone()
     };
@@ -50,7 +50,7 @@ fn an_entry_is_the_same_in_the_stream_and_in_the_journal() {
 
 #[test]
 fn a_stream_that_can_never_send_anything_is_refused() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let ask = |path: &str, more: &str| {
         let mut stream = TcpStream::connect(ground.address).unwrap();

@@ -2,17 +2,17 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, refused, why};
+use crate::ground::{RestServer, refused, why};
 use crate::packs::{THREE, TWO, lamps};
 
-fn lamp(ground: &Ground, id: &str) -> (Json, Json) {
+fn lamp(ground: &RestServer, id: &str) -> (Json, Json) {
     let told = ground.owner.get(&format!("/v1/entities/lamps.lamp/{id}")).unwrap().body;
     (told["definition"].clone(), told["state"].clone())
 }
 
 #[test]
 fn entities_move_to_a_version_and_back() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     owner.put("/v1/packs/lamps", &lamps(1, &TWO.replace("ON", "LIT"))).unwrap();
     for id in ["a", "b"] {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 
-use crate::ground::{Ground, each, packs};
+use crate::ground::{RestServer, each, packs};
 
 /// The server has these; the others are installed.
-fn all_packs() -> Ground {
-    let ground = Ground::new();
+fn all_packs() -> RestServer {
+    let ground = RestServer::new();
     for pack in ["research", "build", "turns"] {
         let folder = packs().join(pack);
         let mut files = BTreeMap::from([("pack.yaml".to_owned(), read(&folder.join("pack.yaml")))]);
@@ -40,7 +40,7 @@ fn fire(who: &Client, entity: &str, event: &str, fields: Json) {
 }
 
 /// Audience, named recipients and text of the notifications about a lifecycle.
-fn told(who: &Client, query: &str, lifecycle: &str) -> Vec<(String, Vec<String>, String)> {
+fn notices(who: &Client, query: &str, lifecycle: &str) -> Vec<(String, Vec<String>, String)> {
     let found = who.get(&format!("/v1/notifications{query}")).unwrap().body;
     let text = |it: &Json| it.as_str().unwrap().to_owned();
     let items = found["items"].as_array().unwrap().iter().filter(|it| it["lifecycle"] == lifecycle);
@@ -60,20 +60,20 @@ fn every_pack_notifies_its_declared_recipients() {
     make(owner, "research.session", "S-1", json!({ "goal": "Find more" }));
     let session = "Session S-1 is INITIALIZING";
     let expected = [notice("user", &["owner"], session), notice("internal", &[], session)];
-    assert_eq!(told(owner, "", "research.session"), expected);
-    assert_eq!(told(owner, "?audience=internal", "research.session"), expected[1..]);
-    assert_eq!(told(owner, "?to=me", "research.session"), expected[..1]);
+    assert_eq!(notices(owner, "", "research.session"), expected);
+    assert_eq!(notices(owner, "?audience=internal", "research.session"), expected[1..]);
+    assert_eq!(notices(owner, "?to=me", "research.session"), expected[..1]);
     // Mission: the assignee.
     make(owner, "mission.task", "T-1", json!({ "title": "Write the page" }));
     let ada = ground.agent("ada", "mission:specialist");
     fire(owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
     let expected = [notice("assignees", &["ada"], "T-1 is assigned to you: Write the page")];
-    assert_eq!(told(owner, "", "mission.task"), expected);
-    assert_eq!(told(&ada, "?to=me", "mission.task"), expected);
-    assert!(told(owner, "?to=me", "mission.task").is_empty());
+    assert_eq!(notices(owner, "", "mission.task"), expected);
+    assert_eq!(notices(&ada, "?to=me", "mission.task"), expected);
+    assert!(notices(owner, "?to=me", "mission.task").is_empty());
     fire(owner, "mission.task/T-1", "block", json!({ "blockReason": "No access" }));
     let blocked = notice("operator", &[], "T-1 is blocked: No access");
-    assert_eq!(told(owner, "?audience=operator", "mission.task"), [blocked]);
+    assert_eq!(notices(owner, "?audience=operator", "mission.task"), [blocked]);
     // Coding: the actors that can claim it.
     let planner = ground.agent("planner-1", "coding:planner");
     make(owner, "coding.goal", "G-1", json!({ "description": "A faster parser" }));
@@ -84,17 +84,20 @@ fn every_pack_notifies_its_declared_recipients() {
     });
     make(&planner, "coding.task", "T-1", fields);
     fire(&planner, "coding.task/T-1", "finalize", json!({}));
-    assert_eq!(told(owner, "", "coding.task"), [notice("coders", &[], "T-1 can be claimed: Parse numbers")]);
+    assert_eq!(
+        notices(owner, "", "coding.task"),
+        [notice("coders", &[], "T-1 can be claimed: Parse numbers")]
+    );
     // Build: the plan manager at 80 %, the orchestrator when the time is over.
     let planner = ground.agent("plan", "build:plan_manager");
     make(&planner, "build.task", "B-1", json!({ "title": "Add a search box" }));
     owner.post("/v1/clock/advance", &json!({ "by": "48m" })).unwrap();
     let late = |words: &str| format!("Task B-1 (Add a search box) {words} in pending.");
     let warned = notice("plan_manager", &[], &late("has used 80 % of its time"));
-    assert_eq!(told(owner, "", "build.task"), [warned]);
+    assert_eq!(notices(owner, "", "build.task"), [warned]);
     owner.post("/v1/clock/advance", &json!({ "by": "12m" })).unwrap();
     let over = notice("orchestrator", &[], &late("has used 100 % of its time"));
-    assert_eq!(told(owner, "?audience=orchestrator", "build.task"), [over]);
+    assert_eq!(notices(owner, "?audience=orchestrator", "build.task"), [over]);
     // Turns: the agent whose turn it is.
     let pm = ground.actor(json!({ "actor": "pm", "kind": "agent" }));
     make(owner, "turns.channel", "reviews", json!({}));
@@ -102,7 +105,7 @@ fn every_pack_notifies_its_declared_recipients() {
     fire(&pm, "turns.agent/pm", "connect", json!({}));
     make(&pm, "turns.member", "reviews:pm", json!({}));
     let turn = notice("agents", &["pm"], "It is your turn in reviews");
-    assert_eq!(told(&pm, "?to=me", "turns.member"), [turn]);
+    assert_eq!(notices(&pm, "?to=me", "turns.member"), [turn]);
 }
 
 #[test]

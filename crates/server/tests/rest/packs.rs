@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 
 /// A pack with one lifecycle, at a version.
 pub(crate) fn lamps(version: u32, states: &str) -> Json {
@@ -30,7 +30,7 @@ transitions:
 
 #[test]
 fn a_pack_is_installed_beside_the_one_that_runs() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let made = owner.put("/v1/packs/lamps", &lamps(1, TWO)).unwrap().body;
     assert_eq!(
@@ -50,7 +50,7 @@ fn a_pack_is_installed_beside_the_one_that_runs() {
     assert_eq!(refused(owner.post("/v1/entities/lamps.lamp/attic/transitions", &to_on)).status, 422);
     assert_eq!(why(owner.put("/v1/packs/lamps", &lamps(1, THREE))), (409, "version-in-use".to_owned()));
 
-    let ground = ground.restarted();
+    let ground = ground.restart();
     let listed = ground.owner.get("/v1/packs").unwrap().body;
     assert_eq!(each(&listed, "pack"), ["access", "coding", "lamps", "mission"]);
     let lamps = &listed["items"][2];
@@ -60,7 +60,7 @@ fn a_pack_is_installed_beside_the_one_that_runs() {
 
 #[test]
 fn a_pack_with_errors_is_refused_with_all_of_them_and_their_places() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let broken = "\
 states: { OFF: { initial: true }, ON: {} }
 transitions:
@@ -86,7 +86,7 @@ transitions:
 
 #[test]
 fn a_pack_cannot_take_the_name_of_another() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     assert_eq!(why(owner.put("/v1/packs/other", &lamps(1, TWO))), (422, "invalid-pack".to_owned()));
     let mut taken = lamps(9, TWO);

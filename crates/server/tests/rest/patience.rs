@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::json;
 use trackside_server::ServerLimits;
 
-use crate::ground::{Ground, why};
+use crate::ground::{RestServer, why};
 
-fn quick() -> Ground {
-    Ground::with(ServerLimits { seconds: 1, ..ServerLimits::default() })
+fn quick() -> RestServer {
+    RestServer::with(ServerLimits { seconds: 1, ..ServerLimits::default() })
 }
 
 /// Whether the server ends a connection by itself.
@@ -41,13 +41,13 @@ fn an_idle_connection_is_closed() {
 }
 
 /// Reads `count` entity names from a stream of events.
-fn heard(stream: TcpStream, count: usize) -> usize {
+fn count_messages(stream: TcpStream, count: usize) -> usize {
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
     lines.filter(|it| it.starts_with("data: ") && it.contains("CREATED")).take(count).count()
 }
 
-fn follow(ground: &Ground) -> TcpStream {
+fn follow(ground: &RestServer) -> TcpStream {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let mut stream = TcpStream::connect(ground.address).unwrap();
     write!(
@@ -62,9 +62,9 @@ fn follow(ground: &Ground) -> TcpStream {
 
 #[test]
 fn a_client_that_stops_reading_is_dropped() {
-    let ground = Ground::with(ServerLimits { seconds: 5, ..ServerLimits::default() });
+    let ground = RestServer::with(ServerLimits { seconds: 5, ..ServerLimits::default() });
     let (stuck, healthy) = (follow(&ground), follow(&ground));
-    let reading = std::thread::spawn(move || heard(healthy, 3_000));
+    let reading = std::thread::spawn(move || count_messages(healthy, 3_000));
     // More than the buffers in between hold.
     for round in 0..3 {
         let create = |place: usize| {
@@ -92,7 +92,7 @@ fn a_client_that_stops_reading_is_dropped() {
 
 #[test]
 fn unknown_tokens_are_rate_limited() {
-    let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
+    let ground = RestServer::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
     let stranger = ground.client(&format!("ts_{}_{}", "0".repeat(12), "0".repeat(64)));
     let codes: Vec<String> = (0..60).map(|_| why(stranger.get("/v1/whoami")).1).collect();
@@ -104,8 +104,8 @@ fn unknown_tokens_are_rate_limited() {
 
 #[test]
 fn a_valid_new_token_is_not_limited() {
-    let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
-    let made = |n: usize| ground.minted(json!({ "actor": format!("coder-{n}"), "kind": "agent" }));
+    let ground = RestServer::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
+    let made = |n: usize| ground.mint_token(json!({ "actor": format!("coder-{n}"), "kind": "agent" }));
     let tokens: Vec<String> = (0..60).map(made).collect();
     for token in tokens {
         assert_eq!(ground.client(&token).get("/v1/whoami").unwrap().status, 200);

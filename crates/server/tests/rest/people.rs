@@ -12,7 +12,7 @@ use trackside_protocol::Client;
 use trackside_runtime::{Options, Runtime};
 use trackside_store::{Sqlite, SqliteOptions};
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 
 const LETTERS: &str = "\
 lifecycle: post.box
@@ -50,8 +50,8 @@ transitions:
   turn_down: { from: ASKED, to: REFUSED, by: human && actor.id != asker, takes: { words: Say why not } }
 ";
 
-fn ground() -> Ground {
-    let ground = Ground::new();
+fn ground() -> RestServer {
+    let ground = RestServer::new();
     let pack = json!({ "files": {
         "pack.yaml": "pack: post\nversion: 1\nabout: Post.\nqueries: { said: { of: post.box, takes: { box: { type: string } }, history: ask.box } }\n",
         "lifecycles/box.yaml": LETTERS,
@@ -191,7 +191,7 @@ fn an_action_is_judged_for_a_role() {
 }
 
 /// The people of the project, as the journal last recorded them.
-fn counted(ground: &Ground) -> Vec<String> {
+fn people_counts(ground: &RestServer) -> Vec<String> {
     let (mut last, mut after) = (Vec::new(), 0);
     loop {
         let journal = ground.owner.get(&format!("/v1/journal?limit=200&after={after}")).unwrap().body;
@@ -219,16 +219,16 @@ fn until(is_so: impl Fn() -> bool) {
 
 #[test]
 fn the_owner_of_a_person_token_counts_as_a_person() {
-    let ground = Ground::new();
-    assert_eq!(counted(&ground), ["owner"]);
+    let ground = RestServer::new();
+    assert_eq!(people_counts(&ground), ["owner"]);
     ground.person("pia");
     ground.agent("ada", "mission:lead");
-    assert_eq!(counted(&ground), ["owner", "pia"]);
+    assert_eq!(people_counts(&ground), ["owner", "pia"]);
 }
 
 #[test]
 fn concurrent_token_creation_loses_no_person() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let names: Vec<String> = (10..26).map(|it| format!("p-{it}")).collect();
     std::thread::scope(|threads| {
         for name in &names {
@@ -237,12 +237,12 @@ fn concurrent_token_creation_loses_no_person() {
     });
     let mut all = vec!["owner".to_owned()];
     all.extend(names);
-    assert_eq!(counted(&ground), all);
+    assert_eq!(people_counts(&ground), all);
 }
 
 #[test]
 fn a_person_without_a_token_is_not_counted() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let made = |body: Json| {
         let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
         made["details"]["id"].as_str().unwrap().to_owned()
@@ -262,9 +262,9 @@ fn a_person_without_a_token_is_not_counted() {
     for token in &tokens {
         ground.owner.delete(&format!("/v1/tokens/{token}")).unwrap();
     }
-    assert_eq!(counted(&ground), ["kim", "owner"], "one of hers is good");
+    assert_eq!(people_counts(&ground), ["kim", "owner"], "one of hers is good");
     ground.owner.delete(&format!("/v1/tokens/{second}")).unwrap();
-    assert_eq!(counted(&ground), ["owner"]);
+    assert_eq!(people_counts(&ground), ["owner"]);
     let short = ask("A-2");
     assert_eq!(short["fields"]["shortage"], json!("Needs 2 people, but only 1 can decide"));
     let fewer = json!({ "event": "lower_quorum", "fields": { "people": 1 } });
@@ -274,11 +274,11 @@ fn a_person_without_a_token_is_not_counted() {
     // By the end of the token's lifetime, and by signing out.
     made(json!({ "actor": "late", "kind": "human", "lifetime": "1h" }));
     let leaves = ground.person("leaves");
-    assert_eq!(counted(&ground), ["late", "leaves", "owner"]);
+    assert_eq!(people_counts(&ground), ["late", "leaves", "owner"]);
     leaves.post("/v1/sign-out", &json!({})).unwrap();
-    assert_eq!(counted(&ground), ["late", "owner"]);
+    assert_eq!(people_counts(&ground), ["late", "owner"]);
     ground.owner.post("/v1/clock/advance", &json!({ "by": "2h" })).unwrap();
-    until(|| counted(&ground) == ["owner"]);
+    until(|| people_counts(&ground) == ["owner"]);
 
     // A wrong list is corrected when the server starts.
     let ground = ground.restarted_after(|data| {
@@ -290,5 +290,5 @@ fn a_person_without_a_token_is_not_counted() {
         runtime.gateway().unwrap().ask(Command::new(own, Ask::Configure(change))).unwrap();
         runtime.stop();
     });
-    assert_eq!(counted(&ground), ["owner"]);
+    assert_eq!(people_counts(&ground), ["owner"]);
 }

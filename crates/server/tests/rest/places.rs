@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use serde_json::json;
 use trackside_server::ServerLimits;
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 
 #[test]
 fn a_server_on_all_interfaces_reports_a_reachable_address() {
-    let ground = Ground::listening("0.0.0.0:0", |_| {});
+    let ground = RestServer::listening("0.0.0.0:0", |_| {});
     let told = std::fs::read_to_string(ground.data.join("address")).unwrap();
     let address: SocketAddr = told.parse().unwrap();
     assert_eq!(address.ip(), IpAddr::from([127, 0, 0, 1]));
@@ -21,7 +21,7 @@ fn a_server_on_all_interfaces_reports_a_reachable_address() {
 
 #[test]
 fn a_form_body_gets_advice_to_send_json() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let head = format!(
         "POST /v1/entities/mission.task HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Type: application/x-www-form-urlencoded",
@@ -35,7 +35,7 @@ fn a_form_body_gets_advice_to_send_json() {
 
 #[test]
 fn limits_are_settings_with_their_origin_and_apply_at_once() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let settings = || ground.owner.get("/v1/settings/access").unwrap().body;
     let of = |name: &str| {
         let told = settings();
@@ -86,7 +86,7 @@ fn limits_are_settings_with_their_origin_and_apply_at_once() {
 
 #[test]
 fn a_session_ends_no_later_than_the_token_of_its_link() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let pia = ground.actor(json!({ "actor": "pia", "kind": "human", "lifetime": "1h" }));
     let link = pia.post("/v1/sign-in-links", &json!({})).unwrap().body;
     let path = link["url"].as_str().unwrap().split_once("/sign-in").unwrap().1.to_owned();
@@ -111,7 +111,7 @@ fn a_session_ends_no_later_than_the_token_of_its_link() {
 
 #[test]
 fn an_invalid_link_gives_people_a_page_and_programs_a_problem() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let link = ground.owner.post("/v1/sign-in-links", &json!({ "actor": "mia" })).unwrap().body;
     let path = link["url"].as_str().unwrap().split_once("/sign-in").unwrap().1.to_owned();
     let follow = |accept: &str| ground.raw(&format!("GET /sign-in{path} HTTP/1.1\r\nAccept: {accept}"), b"");

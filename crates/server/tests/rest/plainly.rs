@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::ground::{Ground, refused};
+use crate::ground::{RestServer, refused};
 
 #[test]
 fn the_clock_does_not_go_back() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     owner.post("/v1/clock/advance", &json!({ "by": "1h" })).unwrap();
     let back = refused(owner.post("/v1/clock/advance", &json!({ "to": "2026-01-01T00:30:00Z" })));
@@ -18,7 +18,7 @@ fn the_clock_does_not_go_back() {
 
 #[test]
 fn a_failed_condition_names_the_values_it_read() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     for (id, priority) in [("T-1", 3), ("T-2", 1)] {
         let fields = json!({ "title": "x", "priority": priority });
@@ -38,7 +38,7 @@ fn a_failed_condition_names_the_values_it_read() {
 
 #[test]
 fn a_misspelled_target_gets_a_suggestion_and_a_decided_approval_has_no_timers() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
     owner.post("/v1/entities/mission.task", &json!({ "id": "T-1", "fields": { "title": "x" } })).unwrap();
     let escalate = json!({ "event": "escalate", "fields": { "justification": "costly" } });

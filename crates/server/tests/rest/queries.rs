@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, each, refused};
+use crate::ground::{RestServer, each, refused};
 
 const ROW: &str = "\
 lifecycle: shelf.book
@@ -13,8 +13,8 @@ states: { HERE: { initial: true }, GONE: { final: true, outcome: success } }
 transitions: { read_on: { from: HERE, by: human, takes: [pages] }, lose: { from: HERE, to: GONE, by: human } }
 ";
 
-fn ground() -> Ground {
-    let ground = Ground::new();
+fn ground() -> RestServer {
+    let ground = RestServer::new();
     let pack = "pack: shelf\nversion: 1\nabout: A shelf.\nqueries:\n  \
         byPlace: { of: shelf.book, order: [-place] }\n  \
         story: { of: shelf.book, takes: { book: { type: string } }, history: ask.book }\n";
@@ -24,7 +24,7 @@ fn ground() -> Ground {
 }
 
 /// Every page of a list, in order.
-fn pages(ground: &Ground, path: &str, limit: usize) -> Vec<Json> {
+fn pages(ground: &RestServer, path: &str, limit: usize) -> Vec<Json> {
     let (mut all, mut cursor) = (Vec::new(), None::<String>);
     loop {
         let mark = if path.contains('?') { '&' } else { '?' };

@@ -10,12 +10,12 @@ use serde_json::Value as Json;
 
 /// A received message.
 #[derive(Clone, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedMessage {
     pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
-impl Heard {
+impl ReceivedMessage {
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", self.headers)).to_str().unwrap()
     }
@@ -31,20 +31,20 @@ impl Heard {
 }
 
 /// The answer to a message: a status and further header lines.
-pub(crate) type Answer = (u16, String);
-type Answers = Arc<Mutex<Box<dyn FnMut(&Heard) -> Answer + Send>>>;
+pub(crate) type WebhookReply = (u16, String);
+type Answers = Arc<Mutex<Box<dyn FnMut(&ReceivedMessage) -> WebhookReply + Send>>>;
 
 /// A receiver that listens until the test ends.
 #[derive(Clone)]
 pub(crate) struct Receiver {
     pub url: String,
-    heard: Arc<(Mutex<Vec<Heard>>, Condvar)>,
+    heard: Arc<(Mutex<Vec<ReceivedMessage>>, Condvar)>,
     answers: Answers,
 }
 
 impl Receiver {
     /// A receiver with this answer.
-    pub fn new(answers: impl FnMut(&Heard) -> Answer + Send + 'static) -> Self {
+    pub fn new(answers: impl FnMut(&ReceivedMessage) -> WebhookReply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hooks?of=ours", listener.local_addr().unwrap());
         let it = Self { url, heard: Arc::default(), answers: Arc::new(Mutex::new(Box::new(answers))) };
@@ -64,12 +64,12 @@ impl Receiver {
     }
 
     /// Answers so from now on.
-    pub fn answer(&self, answers: impl FnMut(&Heard) -> Answer + Send + 'static) {
+    pub fn answer(&self, answers: impl FnMut(&ReceivedMessage) -> WebhookReply + Send + 'static) {
         *self.answers.lock().unwrap() = Box::new(answers);
     }
 
     /// Waits for this many messages, and returns them.
-    pub fn wait(&self, count: usize) -> Vec<Heard> {
+    pub fn wait(&self, count: usize) -> Vec<ReceivedMessage> {
         let (heard, changed) = &*self.heard;
         let patience = Duration::from_secs(60);
         let (heard, late) =
@@ -79,7 +79,7 @@ impl Receiver {
     }
 
     /// All messages so far.
-    pub fn heard(&self) -> Vec<Heard> {
+    pub fn messages(&self) -> Vec<ReceivedMessage> {
         self.heard.0.lock().unwrap().clone()
     }
 
@@ -98,7 +98,7 @@ impl Receiver {
         let length: usize = headers.get("content-length")?.to_str().ok()?.parse().ok()?;
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        let heard = Heard { headers, body };
+        let heard = ReceivedMessage { headers, body };
         // The answer comes first, so that a waiting test sees it.
         let (status, more) = (self.answers.lock().unwrap())(&heard);
         self.heard.0.lock().unwrap().push(heard);

@@ -4,10 +4,10 @@
 use serde_json::json;
 use trackside_protocol::Client;
 
-use crate::ground::{Ground, why};
+use crate::ground::{RestServer, why};
 
 /// A token that the server has cached, and its id.
-fn cached(ground: &Ground, lifetime: Option<&str>) -> (Client, String) {
+fn cached_client(ground: &RestServer, lifetime: Option<&str>) -> (Client, String) {
     let body = json!({ "actor": "ada", "kind": "agent", "for": ["coder-*"], "lifetime": lifetime });
     let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
     let client = ground.client(made["token"].as_str().unwrap());
@@ -21,34 +21,34 @@ fn assert_ended(client: &Client, how: &str) {
 
 #[test]
 fn a_token_ends_with_the_commit_that_ends_it_by_every_path() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let fire = json!({ "event": "revoke" });
     let of = |id: &str| format!("/v1/entities/access.token/{id}");
 
-    let (token, id) = cached(&ground, None);
+    let (token, id) = cached_client(&ground, None);
     owner.delete(&format!("/v1/tokens/{id}")).unwrap();
     assert_ended(&token, "DELETE /v1/tokens");
 
-    let (token, id) = cached(&ground, None);
+    let (token, id) = cached_client(&ground, None);
     owner.post(&format!("{}/transitions", of(&id)), &fire).unwrap();
     assert_ended(&token, "a command");
 
     for atomic in [false, true] {
-        let (token, id) = cached(&ground, None);
+        let (token, id) = cached_client(&ground, None);
         let command = json!({ "lifecycle": "access.token", "id": id, "event": "revoke" });
         owner.post("/v1/batch", &json!({ "atomic": atomic, "commands": [command] })).unwrap();
         assert_ended(&token, if atomic { "an atomic batch" } else { "a batch" });
     }
 
-    let (token, id) = cached(&ground, None);
+    let (token, id) = cached_client(&ground, None);
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "fire", "arguments": { "lifecycle": "access.token", "id": id, "event": "revoke" } } });
     let told = owner.post_with("/mcp", &call, &[("Accept", "application/json, text/event-stream")]).unwrap();
     assert!(told.body["result"]["isError"] != json!(true), "{:#}", told.body);
     assert_ended(&token, "MCP");
 
-    let (token, id) = cached(&ground, None);
+    let (token, id) = cached_client(&ground, None);
     let run = token.post("/v1/tokens", &json!({ "actor": "coder-1", "kind": "agent" })).unwrap().body;
     let run = ground.client(run["token"].as_str().unwrap());
     run.get("/v1/whoami").unwrap();
@@ -57,12 +57,12 @@ fn a_token_ends_with_the_commit_that_ends_it_by_every_path() {
     assert_ended(&token, "a correction");
     assert_ended(&run, "a correction of the token it was made with");
 
-    let (token, _) = cached(&ground, Some("10s"));
+    let (token, _) = cached_client(&ground, Some("10s"));
     owner.post("/v1/clock/advance", &json!({ "by": "11s" })).unwrap();
     assert_ended(&token, "its timer");
 
     // Tokens cannot be imported, so no import can end or replace one.
-    let (token, id) = cached(&ground, None);
+    let (token, id) = cached_client(&ground, None);
     let ended =
         json!({ "lifecycle": "access.token", "id": id, "state": "REVOKED", "fields": {}, "origin": "x" });
     assert_eq!(why(owner.post("/v1/import", &json!({ "entities": [ended] }))).0, 422);

@@ -2,18 +2,19 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::Ground;
+use crate::ground::RestServer;
 
 #[test]
 fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let mut secrets: Vec<String> = Vec::new();
     let text = std::fs::read_to_string(ground.data.join("token")).unwrap();
     secrets.push(text.trim().to_owned());
     for kind in ["human", "agent", "system"] {
-        secrets
-            .push(ground.minted(json!({ "actor": format!("a-{kind}"), "kind": kind, "note": "for a test" })));
+        secrets.push(
+            ground.mint_token(json!({ "actor": format!("a-{kind}"), "kind": kind, "note": "for a test" })),
+        );
     }
     let boss = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["coder-*"] }));
     let run = boss.post("/v1/tokens", &json!({ "actor": "coder-1", "kind": "agent" })).unwrap().body;
@@ -72,7 +73,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
     said.extend(told.into_iter().map(|it| ("told".to_owned(), it.to_string().into_bytes())));
 
     // All files on disk, except the one with the owner's token.
-    let ground = ground.restarted();
+    let ground = ground.restart();
     for file in files(&ground.data) {
         let name = file.display().to_string();
         if !name.ends_with("/token") {

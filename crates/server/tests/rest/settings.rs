@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 
-use crate::ground::{Ground, refused, why};
+use crate::ground::{RestServer, refused, why};
 
 fn setting(client: &Client, name: &str) -> Json {
     let told = client.get("/v1/settings/mission").unwrap().body;
@@ -12,7 +12,7 @@ fn setting(client: &Client, name: &str) -> Json {
 
 #[test]
 fn a_setting_shows_its_origin_and_null_resets_it() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (owner, person) = (&ground.owner, ground.person("pia"));
     let before = setting(&person, "redApprovers");
     assert_eq!((&before["origin"], &before["type"]), (&json!("default"), &json!("integer")));
@@ -25,7 +25,7 @@ fn a_setting_shows_its_origin_and_null_resets_it() {
     assert_eq!(after["default"], before["default"]);
     assert_eq!(setting(&person, "approvalLifetime")["value"], json!("2h"));
 
-    let ground = ground.restarted();
+    let ground = ground.restart();
     let owner = &ground.owner;
     assert_eq!(setting(owner, "redApprovers")["value"], json!(3));
     owner.put("/v1/settings/mission", &json!({ "redApprovers": null })).unwrap();
@@ -39,7 +39,7 @@ fn a_setting_shows_its_origin_and_null_resets_it() {
 
 #[test]
 fn an_invalid_change_is_refused_as_a_whole() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let (owner, person) = (&ground.owner, ground.person("pia"));
     let wrong = json!({ "redApprovers": "many", "redAprovers": 2, "approvalLifetime": "1h" });
     let problem = refused(owner.put("/v1/settings/mission", &wrong));
@@ -59,7 +59,7 @@ fn an_invalid_change_is_refused_as_a_whole() {
 
 #[test]
 fn the_project_has_one_time_zone() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     assert_eq!(owner.get("/v1/settings").unwrap().body["zone"], json!(""));
     let told = owner.put("/v1/settings", &json!({ "zone": "Europe/Berlin" })).unwrap().body;

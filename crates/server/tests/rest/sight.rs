@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 
-use crate::ground::{Ground, why};
+use crate::ground::{RestServer, why};
 
 /// A pack whose chests are visible to their holders, or to all.
 fn chests(version: u32, read: &str) -> Json {
@@ -29,7 +29,7 @@ const FOR_HOLDERS: &str = "read: actor.id == holder || (human && admin)\n";
 
 #[test]
 fn visibility_follows_the_entitys_own_version() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     owner.put("/v1/packs/vault", &chests(1, FOR_HOLDERS)).unwrap_or_else(|it| panic!("{it:#?}"));
     let chest = |id: &str, secret: &str| {
@@ -43,7 +43,7 @@ fn visibility_follows_the_entitys_own_version() {
     for id in ["C-1", "C-2"] {
         owner.post(&format!("/v1/entities/vault.chest/{id}/transitions"), &shake).unwrap();
     }
-    let (token, mia) = (ground.minted(json!({ "actor": "pia", "kind": "human" })), ground.person("mia"));
+    let (token, mia) = (ground.mint_token(json!({ "actor": "pia", "kind": "human" })), ground.person("mia"));
     let pia = ground.client(&token);
     assert_eq!(why(pia.get("/v1/entities/vault.chest/C-1")).0, 404);
     pia.get("/v1/entities/vault.chest/C-2").unwrap();
@@ -97,7 +97,7 @@ fn to_the_end(heard: &Receiver<String>) -> String {
 
 #[test]
 fn a_stream_ends_with_the_token_it_was_opened_with() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     let task = |id: &str| {
         let body = json!({ "id": id, "fields": { "title": "x" } });

@@ -17,7 +17,7 @@ pub(crate) const CALLERS: [&str; 11] = [
 
 /// The owner of the entity in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub(crate) enum EntityOwner {
     /// No particular entity.
     None,
     /// The caller's own, which no other actor may see.
@@ -44,19 +44,19 @@ pub(crate) enum Cell {
 
 /// A route, a request, and the expected answer for each caller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct AccessRow {
     pub method: &'static str,
     pub path: &'static str,
     pub query: &'static str,
     pub body: &'static str,
-    pub subject: Subject,
+    pub subject: EntityOwner,
     /// `2` done, `1` unknown, `3` forbidden, `4` hidden, `r` refused; blanks are for the eye.
     cells: &'static str,
     /// Whether the caller has no access afterwards.
     pub ends_its_caller: bool,
 }
 
-impl Row {
+impl AccessRow {
     pub fn cell(&self, place: usize) -> Cell {
         let cells: Vec<char> = self.cells.chars().filter(|it| *it != ' ').collect();
         assert_eq!(cells.len(), CALLERS.len(), "{} {}", self.method, self.path);
@@ -74,18 +74,18 @@ impl Row {
 const fn row(
     method: &'static str,
     path: &'static str,
-    subject: Subject,
+    subject: EntityOwner,
     cells: &'static str,
     body: &'static str,
-) -> Row {
-    Row { method, path, query: "", body, subject, cells, ends_its_caller: false }
+) -> AccessRow {
+    AccessRow { method, path, query: "", body, subject, cells, ends_its_caller: false }
 }
 
-const fn with(query: &'static str, row: Row) -> Row {
-    Row { query, ..row }
+const fn with(query: &'static str, row: AccessRow) -> AccessRow {
+    AccessRow { query, ..row }
 }
 
-use Subject::{Hidden, None, Other, Own};
+use EntityOwner::{Hidden, None, Other, Own};
 
 //                       none bad revoked expired | agent foreign | acting-for not-for | system person admin
 const EVERYBODY: &str = "2222 22 22 222";
@@ -99,7 +99,7 @@ const SECRET: &str = "1111 44 43 442";
 const MINE: &str = "1111 22 23 222";
 
 /// The callers that each route admits.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[AccessRow] = &[
     // Entities.
     row("POST", "/v1/entities/{lifecycle}", None, ANYONE, r#"{"fields":{"holder":"x"}}"#),
     row("GET", "/v1/entities/{lifecycle}", None, ANYONE, ""),
@@ -265,7 +265,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("DELETE", "/v1/tokens/{id}", Hidden, SECRET, ""),
     row("POST", "/v1/sign-in-links", None, PEOPLE, "{}"),
     row("POST", "/v1/sign-in-links", Other, ADMIN, r#"{"actor":"somebody"}"#),
-    Row { ends_its_caller: true, ..row("POST", "/v1/sign-out", None, ANYONE, "") },
+    AccessRow { ends_its_caller: true, ..row("POST", "/v1/sign-out", None, ANYONE, "") },
     // Time and health.
     row("GET", "/v1/clock", None, ANYONE, ""),
     row("POST", "/v1/clock/advance", None, ADMIN, r#"{"by":"1s"}"#),

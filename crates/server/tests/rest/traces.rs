@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use trackside_server::TraceOptions;
 
-use crate::ground::Ground;
+use crate::ground::RestServer;
 
 /// A received message: the first line, the headers, and the body.
 struct Message {
@@ -55,8 +55,8 @@ fn collector(status: &'static str) -> (String, Receiver<Message>) {
     (format!("http://{address}/v1/traces"), heard)
 }
 
-fn traced(endpoint: String, share: f64) -> Ground {
-    Ground::set_up(|options| {
+fn start_traced(endpoint: String, share: f64) -> RestServer {
+    RestServer::set_up(|options| {
         let headers = vec![("x-key".to_owned(), "s3cret".to_owned())];
         options.traces = Some(TraceOptions { endpoint, headers, service: "yard".to_owned(), share });
     })
@@ -65,7 +65,7 @@ fn traced(endpoint: String, share: f64) -> Ground {
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
-fn create(ground: &Ground, id: &str, flags: &str) {
+fn create(ground: &RestServer, id: &str, flags: &str) {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let head = format!(
         "POST /v1/entities/mission.task HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
@@ -92,7 +92,7 @@ fn attribute(of: &Json, key: &str) -> Json {
 #[test]
 fn the_spans_of_a_request_arrive_at_the_collector() {
     let (endpoint, heard) = collector("200 OK");
-    let ground = traced(endpoint, 0.0);
+    let ground = start_traced(endpoint, 0.0);
     create(&ground, "T-1", "01");
     create(&ground, "T-2", "00");
     let first = heard.recv_timeout(Duration::from_secs(60)).expect("a message");
@@ -130,7 +130,7 @@ fn the_spans_of_a_request_arrive_at_the_collector() {
 /// the request's id.
 fn stages(line: &str, body: &Json, status: u16) -> (Vec<String>, usize) {
     let (endpoint, heard) = collector("200 OK");
-    let ground = traced(endpoint, 0.0);
+    let ground = start_traced(endpoint, 0.0);
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let head = format!(
         "{line}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
@@ -187,7 +187,7 @@ fn every_command_of_a_batch_has_the_same_spans() {
 #[test]
 fn remaining_spans_are_sent_before_the_server_ends() {
     let (endpoint, heard) = collector("200 OK");
-    let ground = traced(endpoint, 1.0);
+    let ground = start_traced(endpoint, 1.0);
     create(&ground, "T-1", "01");
     ground.owner.get("/v1/stats").unwrap();
     drop(ground);
@@ -202,7 +202,7 @@ fn remaining_spans_are_sent_before_the_server_ends() {
 fn a_missing_collector_does_not_affect_requests() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for endpoint in [format!("http://{gone}/v1/traces"), collector("503 Service Unavailable").0] {
-        let ground = traced(endpoint, 1.0);
+        let ground = start_traced(endpoint, 1.0);
         create(&ground, "T-1", "01");
         for _ in 0..100 {
             let text = String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();

@@ -4,26 +4,26 @@ use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 use trackside_store::{Sqlite, SqliteOptions};
 
-use crate::ground::{Ground, each, why};
+use crate::ground::{RestServer, each, why};
 
 fn journal(client: &Client) -> Vec<Json> {
     client.get("/v1/journal?limit=200").unwrap().body["items"].as_array().unwrap().clone()
 }
 
-fn exported(client: &Client) -> Vec<Json> {
+fn export_lines(client: &Client) -> Vec<Json> {
     let bytes = client.get_bytes("/v1/export").unwrap();
     let text = String::from_utf8(bytes).unwrap();
     text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
 }
 
-fn task(ground: &Ground, id: &str, title: &str) {
+fn task(ground: &RestServer, id: &str, title: &str) {
     let fields = json!({ "id": id, "fields": { "title": title } });
     ground.owner.post("/v1/entities/mission.task", &fields).unwrap_or_else(|it| panic!("{it:#?}"));
 }
 
 #[test]
 fn the_audit_covers_the_whole_journal_and_is_for_people() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     task(&ground, "T-1", "Find the way");
     let told = ground.person("pia").get("/v1/audit/verify").unwrap().body;
     let last = journal(&ground.owner).last().unwrap()["seq"].clone();
@@ -34,7 +34,7 @@ fn the_audit_covers_the_whole_journal_and_is_for_people() {
 
 #[test]
 fn the_audit_compares_the_journal_with_noted_ends() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let told = ground.owner.get("/v1/audit/verify").unwrap().body;
     let end = format!("{}:{}", told["to"]["seq"], told["to"]["hash"].as_str().unwrap());
     task(&ground, "T-1", "Find the way");
@@ -51,7 +51,7 @@ fn the_audit_compares_the_journal_with_noted_ends() {
 
 #[test]
 fn the_audit_reports_tampered_entries() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     task(&ground, "T-1", "Find the way");
     let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
     let sql = "UPDATE journal SET payload = replace(payload, 'Find the way', 'Lose the way') WHERE payload LIKE '%Find the way%'";
@@ -63,7 +63,7 @@ fn the_audit_reports_tampered_entries() {
 
 #[test]
 fn the_audit_reports_altered_rules() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     assert_eq!(ground.owner.get("/v1/audit/verify").unwrap().body["intact"], json!(true));
     let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
     let sql = "UPDATE definition SET files = replace(files, 'human', 'agent') WHERE pack = 'mission'";
@@ -74,10 +74,10 @@ fn the_audit_reports_altered_rules() {
 
 #[test]
 fn an_export_contains_only_what_the_caller_may_see() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     task(&ground, "T-1", "Find the way");
     let agent = ground.agent("ada", "mission:specialist");
-    let all = exported(&ground.owner);
+    let all = export_lines(&ground.owner);
     let last = journal(&ground.owner).len();
     assert_eq!(all[0]["export"]["last"], json!(last));
     let packs: Vec<&Json> =
@@ -90,7 +90,7 @@ fn an_export_contains_only_what_the_caller_may_see() {
         all.iter().any(|it| it["record"]["payload"].as_str().is_some_and(|it| it.contains("Find the way")))
     );
 
-    let seen = exported(&agent);
+    let seen = export_lines(&agent);
     assert!(seen.iter().all(|it| it.get("record").is_none()));
     let entries: Vec<&Json> = seen.iter().filter_map(|it| it.get("entry")).collect();
     let own = journal(&agent);
@@ -102,7 +102,7 @@ fn an_export_contains_only_what_the_caller_may_see() {
 
 #[test]
 fn a_backup_is_made_while_it_runs_and_can_be_opened() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     task(&ground, "T-1", "Find the way");
     let content = b"a report";
     let id = crate::artifacts::id(content);
@@ -129,7 +129,7 @@ fn a_backup_is_made_while_it_runs_and_can_be_opened() {
 
 #[test]
 fn old_journal_is_archived_while_it_runs_and_is_read_as_before() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     task(&ground, "T-1", "Find the way");
     task(&ground, "T-2", "Mark it");
@@ -178,7 +178,7 @@ fn old_journal_is_archived_while_it_runs_and_is_read_as_before() {
 
 #[test]
 fn redacted_values_are_gone_from_every_file() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let owner = &ground.owner;
     task(&ground, "T-1", "sekrit-4711 in the title");
     task(&ground, "T-2", "Something else");
@@ -191,7 +191,7 @@ fn redacted_values_are_gone_from_every_file() {
     assert_eq!(owner.get("/v1/entities/mission.task/T-1").unwrap().body["fields"]["title"], json!("gone"));
     assert!(!bytes_hold(&ground, "sekrit-4711"));
     assert_eq!(owner.get("/v1/audit/verify").unwrap().body["intact"], json!(true));
-    assert!(exported(owner).iter().all(|it| !it.to_string().contains("sekrit-4711")));
+    assert!(export_lines(owner).iter().all(|it| !it.to_string().contains("sekrit-4711")));
 
     let neither = json!({ "lifecycle": "mission.task", "id": "T-2", "reason": "r" });
     assert_eq!(why(owner.post("/v1/redactions", &neither)), (400, "invalid-body".to_owned()));
@@ -203,7 +203,7 @@ fn redacted_values_are_gone_from_every_file() {
 }
 
 /// Whether some file of the store holds these bytes.
-fn bytes_hold(ground: &Ground, text: &str) -> bool {
+fn bytes_hold(ground: &RestServer, text: &str) -> bool {
     let files = std::fs::read_dir(&ground.data).unwrap().map(|it| it.unwrap().path());
     let mut files = files.filter(|it| it.file_name().unwrap().to_string_lossy().contains(".db"));
     files.any(|it| std::fs::read(it).unwrap().windows(text.len()).any(|it| it == text.as_bytes()))

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, refused};
+use crate::ground::{RestServer, refused};
 
-fn metrics(ground: &Ground) -> String {
+fn metrics(ground: &RestServer) -> String {
     String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap()
 }
 
@@ -26,17 +26,17 @@ fn value(text: &str, name: &str) -> f64 {
     *samples(text).get(name).unwrap_or_else(|| panic!("there is no {name} in\n{text}"))
 }
 
-fn create(ground: &Ground, id: &str) {
+fn create(ground: &RestServer, id: &str) {
     let task = json!({ "id": id, "fields": { "title": "Find the way" } });
     ground.owner.post("/v1/entities/mission.task", &task).unwrap_or_else(|it| panic!("{it:#?}"));
 }
 
 #[test]
 fn metrics_need_a_token_unless_they_are_open() {
-    let closed = Ground::new();
+    let closed = RestServer::new();
     let answer = closed.raw("GET /metrics HTTP/1.1", b"");
     assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
-    let open = Ground::set_up(|options| options.open_metrics = true);
+    let open = RestServer::set_up(|options| options.open_metrics = true);
     let answer = open.raw("GET /metrics HTTP/1.1", b"");
     assert_eq!(
         (answer.status, answer.header("content-type")),
@@ -53,7 +53,7 @@ fn metrics_need_a_token_unless_they_are_open() {
 
 #[test]
 fn metrics_count_the_work() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let before = metrics(&ground);
     (0..3).for_each(|it| create(&ground, &format!("T-{it}")));
     let problem = refused(
@@ -105,7 +105,7 @@ fn metrics_count_the_work() {
 
 #[test]
 fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let yard = "lifecycle: yard.job\nabout: A job.\ncreate: { by: human }\n\
         states: { OPEN: { initial: true }, DONE: { final: true, outcome: success } }\n\
         slots: { work: { for: 30m } }\neffects: { ship: {} }\n\
@@ -141,7 +141,7 @@ fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
 
 /// Waits until a metric has this value. Projections are a moment behind, and a survey is cached for twenty
 /// times the time it took.
-fn becomes(ground: &Ground, name: &str, wanted: f64) {
+fn becomes(ground: &RestServer, name: &str, wanted: f64) {
     for _ in 0..3_000 {
         if value(&metrics(ground), name) == wanted {
             return;
@@ -153,7 +153,7 @@ fn becomes(ground: &Ground, name: &str, wanted: f64) {
 
 #[test]
 fn alerts_are_counted_until_they_are_resolved() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     create(&ground, "T-1");
     let open = |seen: bool| format!("trackside_alerts_open{{severity=\"critical\",acknowledged=\"{seen}\"}}");
     becomes(&ground, &open(false), 0.0);
@@ -174,7 +174,7 @@ fn alerts_are_counted_until_they_are_resolved() {
 
 #[test]
 fn a_tampered_journal_shows_in_the_metrics() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     create(&ground, "T-1");
     let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
     let sql = "UPDATE journal SET payload = replace(payload, 'Find the way', 'Lose the way') WHERE payload LIKE '%Find the way%'";
@@ -191,7 +191,7 @@ fn nothing_is_rebuilt_from_an_altered_journal() {
         "payload = replace(payload, 'Find the way', 'Lose the way')",
         "header = replace(header, 'owner', 'other')",
     ] {
-        let ground = Ground::new();
+        let ground = RestServer::new();
         create(&ground, "T-1");
         let sweep = || ground.owner.post("/v1/sweep", &json!({})).unwrap().body;
         // Unflushed entries are not compared.
@@ -214,7 +214,7 @@ fn nothing_is_rebuilt_from_an_altered_journal() {
 
 #[test]
 fn no_label_takes_values_from_requests() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     let count = || samples(&metrics(&ground)).len();
     create(&ground, "T-0");
     let odd = |n: usize| {
@@ -251,7 +251,7 @@ fn spoken_of(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn alert_rules_and_dashboard_use_existing_metrics() {
-    let ground = Ground::new();
+    let ground = RestServer::new();
     create(&ground, "T-0");
     refused(
         ground.owner.post("/v1/entities/mission.task", &json!({ "id": "T-0", "fields": { "title": "x" } })),

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 use trackside_server::WebhookOptions;
 
-use crate::ground::{Ground, each, refused, why};
+use crate::ground::{RestServer, each, refused, why};
 use crate::receiver::Receiver;
 
 /// Quick, and to receivers on this machine.
@@ -31,7 +31,7 @@ fn add(who: &Client, receiver: &Receiver) -> (String, String) {
     (text(&made["details"]["id"]), text(&made["secret"]))
 }
 
-fn task(ground: &Ground, id: &str) {
+fn task(ground: &RestServer, id: &str) {
     let body = json!({ "id": id, "fields": { "title": format!("Task {id}") } });
     ground.owner.post("/v1/entities/mission.task", &body).unwrap();
 }
@@ -41,7 +41,7 @@ fn entities(receiver: &Receiver, count: usize) -> Vec<String> {
 }
 
 /// Waits until `count` messages are in this state.
-fn until(ground: &Ground, webhook: &str, state: &str, count: usize) -> Json {
+fn until(ground: &RestServer, webhook: &str, state: &str, count: usize) -> Json {
     for _ in 0..600 {
         let found =
             ground.owner.get(&format!("/v1/webhooks/{webhook}/deliveries?state={state}")).unwrap().body;
@@ -56,7 +56,7 @@ fn until(ground: &Ground, webhook: &str, state: &str, count: usize) -> Json {
 
 #[test]
 fn a_message_is_a_cloud_event_that_the_reference_library_accepts_and_nothing_else() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let receiver = Receiver::willing();
     let (webhook, secret) = add(&ground.owner, &receiver);
     task(&ground, "T-1");
@@ -99,7 +99,7 @@ fn a_message_is_a_cloud_event_that_the_reference_library_accepts_and_nothing_els
     assert!(other.verify(&message.body, &message.headers).is_err(), "another secret");
 
     // The secret is in its answer and nowhere else.
-    let ground = ground.restarted();
+    let ground = ground.restart();
     task(&ground, "T-2");
     verifier.verify(&receiver.wait(2)[1].body, &receiver.wait(2)[1].headers).unwrap();
     let hidden = secret.strip_prefix("whsec_").unwrap();
@@ -118,7 +118,7 @@ fn a_message_is_a_cloud_event_that_the_reference_library_accepts_and_nothing_els
 
 #[test]
 fn a_failed_message_is_retried_before_later_ones() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let mut failures = 2;
     let receiver = Receiver::new(move |_| {
         failures -= 1;
@@ -129,7 +129,7 @@ fn a_failed_message_is_retried_before_later_ones() {
         task(&ground, id);
     }
     assert_eq!(entities(&receiver, 5), ["T-1", "T-1", "T-1", "T-2", "T-3"]);
-    let ids: Vec<String> = receiver.heard().iter().map(|it| it.header("webhook-id").to_owned()).collect();
+    let ids: Vec<String> = receiver.messages().iter().map(|it| it.header("webhook-id").to_owned()).collect();
     assert!(ids[0] == ids[1] && ids[1] == ids[2] && ids[2] != ids[3], "{ids:?}");
     let delivered = until(&ground, &webhook, "delivered", 3);
     assert_eq!(delivered["items"][0]["attempts"], 3);
@@ -139,7 +139,7 @@ fn a_failed_message_is_retried_before_later_ones() {
 
 #[test]
 fn an_undeliverable_message_is_a_dead_letter_until_replayed() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let receiver = Receiver::new(|it| (if it.entity() == "T-1" { 500 } else { 200 }, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
     task(&ground, "T-1");
@@ -178,34 +178,34 @@ fn an_undeliverable_message_is_a_dead_letter_until_replayed() {
 
 #[test]
 fn deliveries_resume_after_a_restart() {
-    let ground = Ground::telling(WebhookOptions { attempts: 1_000, ..quick() });
+    let ground = RestServer::telling(WebhookOptions { attempts: 1_000, ..quick() });
     let receiver = Receiver::new(|_| (503, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
     for n in 0..20 {
         task(&ground, &format!("T-{n:02}"));
     }
     receiver.wait(2);
-    let ground = ground.restarted();
+    let ground = ground.restart();
     for n in 20..30 {
         task(&ground, &format!("T-{n:02}"));
     }
-    let before = receiver.heard().len();
+    let before = receiver.messages().len();
     receiver.wait(before + 1);
     receiver.answer(|_| (200, String::new()));
     until(&ground, &webhook, "delivered", 30);
-    let mut taken: Vec<String> = receiver.heard().iter().map(|it| it.entity()).collect();
+    let mut taken: Vec<String> = receiver.messages().iter().map(|it| it.entity()).collect();
     taken.dedup();
     assert_eq!(taken, (0..30).map(|n| format!("T-{n:02}")).collect::<Vec<_>>(), "in order, none left out");
     // A delivered message is not sent again.
-    let count = receiver.heard().len();
-    let ground = ground.restarted();
+    let count = receiver.messages().len();
+    let ground = ground.restart();
     task(&ground, "T-30");
     assert_eq!(entities(&receiver, count + 1).last().unwrap(), "T-30");
 }
 
 #[test]
 fn a_receiver_that_answers_410_gets_no_messages_until_reactivated() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let receiver = Receiver::new(|_| (410, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
     let path = format!("/v1/webhooks/{webhook}");
@@ -220,7 +220,7 @@ fn a_receiver_that_answers_410_gets_no_messages_until_reactivated() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(told["why"].as_str().is_some_and(|it| it.contains("410")), "{told}");
-    let ground = ground.restarted();
+    let ground = ground.restart();
     task(&ground, "T-2");
     receiver.answer(|_| (200, String::new()));
     let told = ground.owner.post(&format!("{path}/replay"), &json!({})).unwrap().body;
@@ -231,7 +231,7 @@ fn a_receiver_that_answers_410_gets_no_messages_until_reactivated() {
 
 #[test]
 fn redirects_are_not_followed_and_retry_after_is_respected() {
-    let ground = Ground::telling(WebhookOptions { attempts: 1_000, ..quick() });
+    let ground = RestServer::telling(WebhookOptions { attempts: 1_000, ..quick() });
     let elsewhere = Receiver::willing();
     let place = elsewhere.url.clone();
     let receiver = Receiver::new(move |_| (307, format!("Location: {place}\r\n")));
@@ -247,7 +247,7 @@ fn redirects_are_not_followed_and_retry_after_is_respected() {
                 trackside_lifecycle::time::Timestamp::parse(it[name].as_str().unwrap()).unwrap().0
             };
             assert!(at("nextAt") - at("at") >= 3_600_000, "{it}");
-            assert!(elsewhere.heard().is_empty(), "it was followed");
+            assert!(elsewhere.messages().is_empty(), "it was followed");
             // A replay tries it at once.
             receiver.answer(|_| (200, String::new()));
             ground.owner.post(&format!("/v1/webhooks/{webhook}/replay"), &json!({})).unwrap();
@@ -261,7 +261,7 @@ fn redirects_are_not_followed_and_retry_after_is_respected() {
 
 #[test]
 fn a_slow_or_dead_receiver_delays_no_other() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let (go, gone) = std::sync::mpsc::channel::<()>();
     let slow = Receiver::new(move |_| {
         gone.recv().ok();
@@ -278,14 +278,14 @@ fn a_slow_or_dead_receiver_delays_no_other() {
         task(&ground, &format!("T-{n:02}"));
     }
     assert_eq!(entities(&receiver, 50).len(), 50);
-    assert!(slow.heard().is_empty(), "it has not answered once");
+    assert!(slow.messages().is_empty(), "it has not answered once");
     drop(go);
     until(&ground, &webhook, "delivered", 50);
 }
 
 #[test]
 fn private_addresses_get_no_request_unless_allowed() {
-    let ground = Ground::telling(WebhookOptions { allow_private: false, ..quick() });
+    let ground = RestServer::telling(WebhookOptions { allow_private: false, ..quick() });
     let receiver = Receiver::willing();
     let port = receiver.url.rsplit_once(':').unwrap().1.split('/').next().unwrap().to_owned();
     for url in [
@@ -306,12 +306,12 @@ fn private_addresses_get_no_request_unless_allowed() {
     let dead = until(&ground, made["details"]["id"].as_str().unwrap(), "dead", 1);
     let said = dead["items"][0]["why"].as_str().unwrap();
     assert!(said.contains("--allow-private-webhooks"), "{said}");
-    assert!(receiver.heard().is_empty());
+    assert!(receiver.messages().is_empty());
 }
 
 #[test]
 fn a_webhook_sends_only_what_its_owner_may_see() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let vault = "lifecycle: safe.box\nabout: A thing of somebody.\nread: actor.id == holder || (human && admin)\n\
          fields: { holder: { type: string } }\ncreate: { by: human, takes: [holder] }\n\
          states: { LAID: { initial: true } }\ntransitions: {}\n";
@@ -354,7 +354,7 @@ fn a_webhook_sends_only_what_its_owner_may_see() {
     }
     let told = ground.owner.get(&path).unwrap().body;
     assert!(told["why"].as_str().is_some_and(|it| it.contains("token")), "{told}");
-    assert_eq!(hers.heard().len(), 2, "a revoked token sends nothing");
+    assert_eq!(hers.messages().len(), 2, "a revoked token sends nothing");
     // Removed is removed.
     ground.owner.delete(&path).unwrap();
     assert_eq!(why(ground.owner.get(&path)).0, 404);
@@ -363,7 +363,7 @@ fn a_webhook_sends_only_what_its_owner_may_see() {
 
 #[test]
 fn an_invalid_webhook_is_refused_with_the_reason() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let url = "http://127.0.0.1:9/";
     for (body, field) in [
         (json!({ "url": "nowhere" }), "url"),
@@ -395,7 +395,7 @@ fn an_invalid_webhook_is_refused_with_the_reason() {
 
 #[test]
 fn a_copy_of_a_project_sends_no_webhooks() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let receiver = Receiver::willing();
     let (webhook, _) = add(&ground.owner, &receiver);
     task(&ground, "T-1");
@@ -415,12 +415,12 @@ fn a_copy_of_a_project_sends_no_webhooks() {
     task(&ground, "T-2");
     let told = ground.owner.get(&path).unwrap().body;
     assert!(told["why"].as_str().is_some_and(|it| it.contains("copy")), "{told}");
-    assert_eq!(receiver.heard().len(), 1);
+    assert_eq!(receiver.messages().len(), 1);
 }
 
 #[test]
 fn webhook_failures_show_in_the_metrics() {
-    let ground = Ground::telling(quick());
+    let ground = RestServer::telling(quick());
     let page = || String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();
     let shows = |lines: &[&str]| {
         for _ in 0..600 {
@@ -452,7 +452,7 @@ fn webhook_failures_show_in_the_metrics() {
         "trackside_webhook_attempts_total{outcome=\"delivered\"} 0",
     ]);
     // One attempt for the receiver that is gone; for the other, all attempts until it was given up.
-    let sent = gone.heard().len() + broken.heard().len();
+    let sent = gone.messages().len() + broken.messages().len();
     shows(&[&format!("trackside_webhook_attempts_total{{outcome=\"failed\"}} {sent}")]);
     assert!(sent > 2, "{sent}");
     let alerts = ground.owner.get("/v1/alerts").unwrap().body;

@@ -21,6 +21,6 @@ SELECT
 FROM journal
 WHERE instr(header, '"PackInstalled":') > 0;
 
--- What was archived before must be read once.
+-- Entries archived before this migration must be read once.
 INSERT INTO meta (key, value)
 SELECT 'recall', value FROM meta WHERE key = 'base_seq';

@@ -16,9 +16,9 @@ use trackside_lifecycle::value::Value;
 use trackside_store::{Batch, Chain, EntityRow};
 
 /// A folder that is removed at the end of the test.
-pub struct Folder(PathBuf);
+pub struct StoreFolder(PathBuf);
 
-impl Folder {
+impl StoreFolder {
     pub fn new(name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -32,7 +32,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for StoreFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

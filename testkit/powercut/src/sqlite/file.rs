@@ -7,7 +7,7 @@ use std::{ptr, slice};
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 
 use super::handle::Handle;
-use crate::state::Answer;
+use crate::state::SqliteResult;
 
 /// The memory that SQLite allocates when it opens a file: its own part, and ours behind it.
 #[repr(C)]
@@ -67,7 +67,7 @@ unsafe fn handle<'a>(file: *mut sqlite3_file) -> &'a Handle {
     unsafe { &*(*file.cast::<OpenFile>()).handle }
 }
 
-pub fn code(answer: Answer<()>) -> c_int {
+pub fn code(answer: SqliteResult<()>) -> c_int {
     answer.err().unwrap_or(ffi::SQLITE_OK)
 }
 
@@ -75,7 +75,7 @@ pub fn code(answer: Answer<()>) -> c_int {
 ///
 /// # Safety
 /// `place` may be written.
-unsafe fn give<T>(place: *mut T, answer: Answer<T>) -> c_int {
+unsafe fn give<T>(place: *mut T, answer: SqliteResult<T>) -> c_int {
     match answer {
         Ok(value) => {
             // SAFETY: the caller says so.

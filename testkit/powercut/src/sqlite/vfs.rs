@@ -12,8 +12,8 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_vfs};
 
 use super::file::{OpenFile, code};
 use super::handle::Handle;
-use crate::disk::Shared;
-use crate::state::{Answer, Opening};
+use crate::disk::DiskShared;
+use crate::state::{FileOptions, SqliteResult};
 
 /// The longest name, with its ending zero.
 const NAME: c_int = 1024;
@@ -35,10 +35,10 @@ unsafe impl Send for Vfs {}
 unsafe impl Sync for Vfs {}
 
 impl Vfs {
-    pub fn register(shared: &Arc<Shared>) -> Self {
+    pub fn register(shared: &Arc<DiskShared>) -> Self {
         let name = format!("powercut-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let c_name = CString::new(name.as_str()).unwrap_or_default().into_raw();
-        let disk: Box<Weak<Shared>> = Box::new(Arc::downgrade(shared));
+        let disk: Box<Weak<DiskShared>> = Box::new(Arc::downgrade(shared));
         let vfs = sqlite3_vfs {
             iVersion: 2,
             szOsFile: size_of::<OpenFile>() as c_int,
@@ -87,15 +87,15 @@ impl Drop for Vfs {
 ///
 /// # Safety
 /// `vfs` was registered by [`Vfs::register`].
-unsafe fn disk(vfs: *mut sqlite3_vfs) -> Answer<Arc<Shared>> {
+unsafe fn disk(vfs: *mut sqlite3_vfs) -> SqliteResult<Arc<DiskShared>> {
     // SAFETY: a registration is never freed.
-    let disk = unsafe { &*(*vfs).pAppData.cast::<Weak<Shared>>() };
+    let disk = unsafe { &*(*vfs).pAppData.cast::<Weak<DiskShared>>() };
     disk.upgrade().ok_or(ffi::SQLITE_CANTOPEN)
 }
 
 /// # Safety
 /// `name` is null or a string that stays while the answer is used.
-unsafe fn text<'a>(name: *const c_char) -> Answer<Option<&'a str>> {
+unsafe fn text<'a>(name: *const c_char) -> SqliteResult<Option<&'a str>> {
     if name.is_null() {
         return Ok(None);
     }
@@ -119,7 +119,7 @@ unsafe extern "C" fn open(
     const JOURNAL: c_int =
         ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_SUPER_JOURNAL | ffi::SQLITE_OPEN_WAL;
     let has = |wanted: c_int| flags & wanted != 0;
-    let how = Opening {
+    let how = FileOptions {
         create: has(ffi::SQLITE_OPEN_CREATE),
         exclusive: has(ffi::SQLITE_OPEN_EXCLUSIVE),
         read_only: has(ffi::SQLITE_OPEN_READONLY),
@@ -196,7 +196,7 @@ unsafe extern "C" fn full_name(
 unsafe extern "C" fn randomness(_vfs: *mut sqlite3_vfs, amount: c_int, bytes: *mut c_char) -> c_int {
     let length = usize::try_from(amount).unwrap_or(0);
     let mut chosen = vec![0; length];
-    trackside_random::Random::combined(&[RandomState::new().build_hasher().finish()]).fill(&mut chosen);
+    trackside_random::Random::from_seeds(&[RandomState::new().build_hasher().finish()]).fill(&mut chosen);
     // SAFETY: SQLite gives room for as much as it asks for.
     unsafe { ptr::copy_nonoverlapping(chosen.as_ptr().cast(), bytes, length) };
     amount

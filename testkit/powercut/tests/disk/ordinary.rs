@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, TransactionBehavior, ffi};
-use trackside_powercut::Disk;
+use trackside_powercut::VirtualDisk;
 
-use crate::story::{DATABASE, Settings, check, create, open, tell};
+use crate::story::{DATABASE, DurabilitySettings, check, create, open, tell};
 
-const WAL: Settings = Settings { journal: "wal", synchronous: "full" };
+const WAL: DurabilitySettings = DurabilitySettings { journal: "wal", synchronous: "full" };
 
 fn number(db: &Connection, query: &str) -> i64 {
     db.query_row(query, [], |row| row.get(0)).unwrap()
@@ -21,8 +21,8 @@ fn number(db: &Connection, query: &str) -> i64 {
 #[test]
 fn a_database_is_used_closed_and_found_again() {
     for journal in ["wal", "delete", "truncate", "persist", "memory"] {
-        let disk = Disk::new();
-        let settings = Settings { journal, synchronous: "full" };
+        let disk = VirtualDisk::new();
+        let settings = DurabilitySettings { journal, synchronous: "full" };
         let mut db = open(&disk, settings);
         let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
         assert_eq!(mode, journal);
@@ -37,7 +37,7 @@ fn a_database_is_used_closed_and_found_again() {
 
 #[test]
 fn temporary_files_work_and_leave_nothing() {
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let db = open(&disk, WAL);
     create(&db);
     let before = disk.boundary();
@@ -54,7 +54,7 @@ fn temporary_files_work_and_leave_nothing() {
 
 #[test]
 fn two_databases_change_together() {
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let db = disk.open("a.db").unwrap();
     db.execute_batch(
         "ATTACH 'b.db' AS b; CREATE TABLE main.t (x); CREATE TABLE b.t (x);
@@ -71,7 +71,7 @@ fn two_databases_change_together() {
 #[test]
 fn readers_and_a_writer_share_a_wal() {
     const LAST: i64 = 150;
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let mut writer = open(&disk, WAL);
     create(&writer);
     let done = AtomicBool::new(false);
@@ -111,7 +111,7 @@ fn readers_and_a_writer_share_a_wal() {
 
 #[test]
 fn a_reader_keeps_its_snapshot_during_writes() {
-    let disk = Disk::new();
+    let disk = VirtualDisk::new();
     let mut writer = open(&disk, WAL);
     create(&writer);
     tell(&mut writer, 1).unwrap();
@@ -131,8 +131,8 @@ fn a_reader_keeps_its_snapshot_during_writes() {
 #[test]
 fn writers_take_turns() {
     for journal in ["wal", "delete"] {
-        let disk = Disk::new();
-        let settings = Settings { journal, synchronous: "full" };
+        let disk = VirtualDisk::new();
+        let settings = DurabilitySettings { journal, synchronous: "full" };
         create(&open(&disk, settings));
         thread::scope(|scope| {
             for _ in 0..3 {
@@ -155,8 +155,8 @@ fn writers_take_turns() {
 #[test]
 fn a_second_writer_gets_busy() {
     for journal in ["wal", "delete"] {
-        let disk = Disk::new();
-        let first = open(&disk, Settings { journal, synchronous: "full" });
+        let disk = VirtualDisk::new();
+        let first = open(&disk, DurabilitySettings { journal, synchronous: "full" });
         create(&first);
         let second = disk.open(DATABASE).unwrap();
         second.busy_timeout(Duration::ZERO).unwrap();
@@ -175,7 +175,7 @@ fn a_second_writer_gets_busy() {
 
 #[test]
 fn disks_are_apart_and_connections_outlive_them() {
-    let (one, other) = (Disk::new(), Disk::new());
+    let (one, other) = (VirtualDisk::new(), VirtualDisk::new());
     assert_ne!(one.vfs(), other.vfs());
     let mut db = open(&one, WAL);
     create(&db);
@@ -189,7 +189,7 @@ fn disks_are_apart_and_connections_outlive_them() {
 
 #[test]
 fn a_backup_goes_from_disk_to_disk() {
-    let (from, to) = (Disk::new(), Disk::new());
+    let (from, to) = (VirtualDisk::new(), VirtualDisk::new());
     let mut source = open(&from, WAL);
     create(&source);
     (1..9).for_each(|it| tell(&mut source, it).unwrap());
@@ -202,7 +202,7 @@ fn a_backup_goes_from_disk_to_disk() {
 #[test]
 fn a_wal_stays_after_the_last_connection_if_asked_to() {
     for stays in [true, false] {
-        let disk = Disk::new();
+        let disk = VirtualDisk::new();
         let db = open(&disk, WAL);
         create(&db);
         let mut flag = c_int::from(stays);

@@ -1,7 +1,7 @@
 //! Transactions whose presence and completeness can be checked afterwards.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use trackside_powercut::{Disk, Image};
+use trackside_powercut::{Image, VirtualDisk};
 
 pub const DATABASE: &str = "folder/story.db";
 /// Rows of each transaction.
@@ -9,14 +9,14 @@ const ROWS: i64 = 3;
 
 /// The durability settings of a database.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct DurabilitySettings {
     pub journal: &'static str,
     pub synchronous: &'static str,
 }
 
-pub fn open(disk: &Disk, settings: Settings) -> Connection {
+pub fn open(disk: &VirtualDisk, settings: DurabilitySettings) -> Connection {
     let db = disk.open(DATABASE).unwrap();
-    let Settings { journal, synchronous } = settings;
+    let DurabilitySettings { journal, synchronous } = settings;
     db.execute_batch(&format!("PRAGMA synchronous = {synchronous}")).unwrap();
     db.query_row(&format!("PRAGMA journal_mode = {journal}"), [], |_| Ok(())).unwrap();
     db.query_row("PRAGMA wal_autocheckpoint = 12", [], |_| Ok(())).unwrap();
@@ -44,7 +44,7 @@ pub fn tell(db: &mut Connection, number: i64) -> rusqlite::Result<()> {
 
 /// The boundary at which each transaction was answered: first the tables, then as many as requested, with a
 /// restart after two thirds of them.
-pub fn run(disk: &Disk, settings: Settings, transactions: i64) -> Vec<u64> {
+pub fn run(disk: &VirtualDisk, settings: DurabilitySettings, transactions: i64) -> Vec<u64> {
     let mut db = open(disk, settings);
     create(&db);
     let mut answered = vec![disk.boundary()];
@@ -60,13 +60,13 @@ pub fn run(disk: &Disk, settings: Settings, transactions: i64) -> Vec<u64> {
 }
 
 /// The number of answers before a boundary.
-pub fn promised(answered: &[u64], boundary: u64) -> i64 {
+pub fn promised_count(answered: &[u64], boundary: u64) -> i64 {
     answered.iter().filter(|it| **it <= boundary).count() as i64
 }
 
 /// Checks that the database is intact, has the promised transactions (the tables count as one) and can be written.
-pub fn check(image: Image, settings: Settings, promised: i64) -> Result<(), String> {
-    let disk = Disk::from_image(image);
+pub fn check(image: Image, settings: DurabilitySettings, promised: i64) -> Result<(), String> {
+    let disk = VirtualDisk::from_image(image);
     let found = recount(&disk).map_err(|error| error.to_string())??;
     if found < promised {
         return Err(format!("lost: {found} transactions of {promised}"));
@@ -79,7 +79,7 @@ pub fn check(image: Image, settings: Settings, promised: i64) -> Result<(), Stri
 }
 
 /// The number of transactions, if all of them are complete.
-fn recount(disk: &Disk) -> rusqlite::Result<Result<i64, String>> {
+fn recount(disk: &VirtualDisk) -> rusqlite::Result<Result<i64, String>> {
     let db = disk.open(DATABASE)?;
     let sound: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
     if sound != "ok" {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use trackside_crash::folder::Folder;
+use trackside_crash::folder::TestFolder;
 use trackside_store::Sqlite;
 
 use crate::{is_there, says, sqlite, worked_in};
@@ -47,9 +47,9 @@ fn becoming() -> Option<Vec<String>> {
 
 /// A copy of this program that any user may run.
 fn program() -> &'static Path {
-    static PROGRAM: OnceLock<(Folder, PathBuf)> = OnceLock::new();
+    static PROGRAM: OnceLock<(TestFolder, PathBuf)> = OnceLock::new();
     let (_, path) = PROGRAM.get_or_init(|| {
-        let folder = Folder::new("program");
+        let folder = TestFolder::new("program");
         std::fs::create_dir_all(folder.path()).unwrap();
         mode(folder.path(), 0o755);
         let path = folder.path().join("faults");
@@ -61,7 +61,7 @@ fn program() -> &'static Path {
 }
 
 /// The errors for a user without rights: as owner, and as reader. None if there is no such user here.
-fn tried(dir: &Path) -> Option<(String, String)> {
+fn run_denied(dir: &Path) -> Option<(String, String)> {
     let Some(way) = becoming() else {
         println!("SKIPPED: this is root, and neither setpriv nor su can become somebody without rights");
         return None;
@@ -93,7 +93,7 @@ fn image(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// The files that must not change. The lock names the last owner; SQLite leaves an empty WAL and its index
 /// if it may not remove them.
-fn kept(mut files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
+fn kept_files(mut files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     files.retain(|path, bytes| {
         let name = path.to_string_lossy();
         !(name.ends_with("/lock") || name.ends_with("-shm") || name.ends_with("-wal") && bytes.is_empty())
@@ -113,12 +113,12 @@ fn denied(name: &str, file: &str, to: u32, owned: &[&str], read: &[&str]) {
     let before = image(dir);
     let path = dir.join(file);
     mode(&path, to);
-    let told = tried(dir);
+    let told = run_denied(dir);
     mode(&path, if path.is_dir() { 0o777 } else { 0o666 });
     let Some((wanted, looked)) = told else { return };
     says(&wanted, owned);
     says(&looked, read);
-    assert!(kept(image(dir)) == kept(before), "a file came, went or was changed");
+    assert!(kept_files(image(dir)) == kept_files(before), "a file came, went or was changed");
     is_there(dir, &answered);
 }
 
@@ -165,10 +165,10 @@ fn a_lock_of_another_user_is_reported() {
 
 #[test]
 fn a_folder_that_cannot_be_created_is_reported() {
-    let parent = Folder::new("denied-parent");
+    let parent = TestFolder::new("denied-parent");
     std::fs::create_dir_all(parent.path()).unwrap();
     mode(parent.path(), 0o555);
-    let told = tried(&parent.path().join("data"));
+    let told = run_denied(&parent.path().join("data"));
     mode(parent.path(), 0o755);
     let Some((owned, read)) = told else { return };
     says(&owned, &["data cannot be written", "Permission denied", "Choose another folder with --data"]);

@@ -15,16 +15,16 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use trackside_crash::folder::Folder;
-use trackside_crash::journal::{Journal, Written};
-use trackside_crash::load::{self, Key, command};
+use trackside_crash::consistency::check_reads;
+use trackside_crash::folder::TestFolder;
+use trackside_crash::journal::{StoredJournal, WrittenCommand};
+use trackside_crash::load::{self, CommandKey, command};
 use trackside_crash::packs::packs;
-use trackside_crash::script::written;
-use trackside_crash::whole::shown;
+use trackside_crash::script::written_command;
 use trackside_crash::writer::{options, sqlite};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_powercut::{Disk, Fault, Unsynced};
+use trackside_powercut::{DiskFault, Unsynced, VirtualDisk};
 use trackside_runtime::{Failure, Runtime};
 use trackside_store::store::DueAt;
 use trackside_store::{Sqlite, SqliteOptions, Store, StoreError};
@@ -33,8 +33,8 @@ use trackside_store::{Sqlite, SqliteOptions, Store, StoreError};
 struct Project {
     runtime: Option<Runtime>,
     store: Arc<Sqlite>,
-    answered: BTreeMap<String, Written>,
-    next: Key,
+    answered: BTreeMap<String, WrittenCommand>,
+    next: CommandKey,
 }
 
 impl Project {
@@ -44,7 +44,7 @@ impl Project {
         for command in load::agents() {
             runtime.gateway().unwrap().ask(command).unwrap();
         }
-        let next = Key { round: 0, caller: 1, step: 0 };
+        let next = CommandKey { round: 0, caller: 1, step: 0 };
         Self { runtime: Some(runtime), store, answered: BTreeMap::new(), next }
     }
 
@@ -55,7 +55,7 @@ impl Project {
     /// Submits the next step.
     fn ask(&mut self) -> Result<(), Failure> {
         let answer = self.runtime().gateway().unwrap().ask(command(self.next))?;
-        self.answered.extend(written(&answer).map(|it| (self.next.to_string(), it)));
+        self.answered.extend(written_command(&answer).map(|it| (self.next.to_string(), it)));
         self.next = self.next.next();
         Ok(())
     }
@@ -101,13 +101,13 @@ impl Project {
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        let journal = shown(self.runtime(), &*self.store).unwrap();
+        let journal = check_reads(self.runtime(), &*self.store).unwrap();
         journal.has(&self.answered).unwrap();
         assert!(self.answered.len() > 3);
         assert_eq!(self.runtime().problem(), None);
     }
 
-    fn stop(mut self) -> BTreeMap<String, Written> {
+    fn stop(mut self) -> BTreeMap<String, WrittenCommand> {
         self.runtime.take().unwrap().stop();
         std::mem::take(&mut self.answered)
     }
@@ -120,27 +120,27 @@ fn says(why: &str, words: &[&str]) {
 }
 
 /// A reopened folder has every answered command.
-fn is_there(dir: &Path, answered: &BTreeMap<String, Written>) {
+fn is_there(dir: &Path, answered: &BTreeMap<String, WrittenCommand>) {
     let store = Sqlite::open(dir, sqlite()).unwrap();
-    Journal::read(store.reader().unwrap().as_mut()).unwrap().has(answered).unwrap();
+    StoredJournal::read(store.reader().unwrap().as_mut()).unwrap().has(answered).unwrap();
 }
 
-fn refused(dir: &Path) -> StoreError {
+fn open_error(dir: &Path) -> StoreError {
     Sqlite::open(dir, sqlite()).map(drop).unwrap_err()
 }
 
 #[test]
 fn every_disk_fault_is_reported_and_survived() {
     let faults = [
-        (Fault::Full, vec!["journal.db", "disk is full", "Free some space"]),
-        (Fault::FullAfter { bytes: 20_000 }, vec!["disk is full", "Free some space"]),
-        (Fault::WriteFails, vec!["journal.db", "the disk returned an error", "try again"]),
-        (Fault::ReadOnly, vec!["journal.db"]),
-        (Fault::SyncFails { forgets: false }, vec!["journal.db", "the disk returned an error"]),
-        (Fault::SyncFails { forgets: true }, vec!["journal.db", "the disk returned an error"]),
+        (DiskFault::Full, vec!["journal.db", "disk is full", "Free some space"]),
+        (DiskFault::FullAfter { bytes: 20_000 }, vec!["disk is full", "Free some space"]),
+        (DiskFault::WriteFails, vec!["journal.db", "the disk returned an error", "try again"]),
+        (DiskFault::ReadOnly, vec!["journal.db"]),
+        (DiskFault::SyncFails { forgets: false }, vec!["journal.db", "the disk returned an error"]),
+        (DiskFault::SyncFails { forgets: true }, vec!["journal.db", "the disk returned an error"]),
     ];
     for (fault, words) in faults {
-        let disk = Disk::new();
+        let disk = VirtualDisk::new();
         let sqlite =
             SqliteOptions { vfs: Some(disk.vfs().to_owned()), ..SqliteOptions::default() }.with_logs(24, 48);
         let mut project = Project::open(Path::new("data"), sqlite.clone());
@@ -158,23 +158,23 @@ fn every_disk_fault_is_reported_and_survived() {
         project.until_well();
         project.asks(4);
         // After a power cut now, later answers must not depend on data that was not synced then.
-        let cut = Disk::from_image(disk.after_cut_at(disk.boundary(), Unsynced::Lost));
+        let cut = VirtualDisk::from_image(disk.after_cut_at(disk.boundary(), Unsynced::Lost));
         let after = SqliteOptions { vfs: Some(cut.vfs().to_owned()), ..SqliteOptions::default() };
         let after = Sqlite::open(Path::new("data"), after).unwrap();
-        Journal::read(after.reader().unwrap().as_mut()).unwrap().has(&project.answered).unwrap();
+        StoredJournal::read(after.reader().unwrap().as_mut()).unwrap().has(&project.answered).unwrap();
         project.is_whole();
         let answered = project.stop();
         let again = Sqlite::open(Path::new("data"), sqlite).unwrap();
-        Journal::read(again.reader().unwrap().as_mut()).unwrap().has(&answered).unwrap();
+        StoredJournal::read(again.reader().unwrap().as_mut()).unwrap().has(&answered).unwrap();
     }
 }
 
 /// A small file system, unmounted at the end; none if this user may not mount.
-struct Small(Folder);
+struct SmallMount(TestFolder);
 
-impl Small {
+impl SmallMount {
     fn mount(size: &str) -> Option<Self> {
-        let folder = Folder::new("small");
+        let folder = TestFolder::new("small");
         std::fs::create_dir_all(folder.path()).unwrap();
         let done = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
@@ -196,7 +196,7 @@ impl Small {
     }
 }
 
-impl Drop for Small {
+impl Drop for SmallMount {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
@@ -204,7 +204,7 @@ impl Drop for Small {
 
 #[test]
 fn a_full_or_read_only_file_system_is_reported_and_survived() {
-    let Some(small) = Small::mount("3m") else { return };
+    let Some(small) = SmallMount::mount("3m") else { return };
     let dir = small.0.path().join("data");
     let mut project = Project::open(&dir, sqlite());
     project.asks(6);
@@ -219,7 +219,7 @@ fn a_full_or_read_only_file_system_is_reported_and_survived() {
     let answered = project.stop();
     is_there(&dir, &answered);
     small.again("remount,ro");
-    let why = refused(&dir).to_string();
+    let why = open_error(&dir).to_string();
     println!("read-only: {why}");
     says(&why, &["data", "cannot be written", "Make the folder"]);
     small.again("remount,rw");
@@ -228,19 +228,19 @@ fn a_full_or_read_only_file_system_is_reported_and_survived() {
 
 #[test]
 fn a_second_owner_learns_who_the_first_is() {
-    let folder = Folder::new("two");
+    let folder = TestFolder::new("two");
     let mut project =
         Project::open(folder.path(), SqliteOptions { owner: Some("the server".into()), ..sqlite() });
     project.asks(5);
-    let why = refused(folder.path()).to_string();
+    let why = open_error(folder.path()).to_string();
     says(&why, &["is in use by the server (process", "Stop that process first"]);
     project.asks(2);
     project.is_whole();
 }
 
 /// A folder with some work in it, closed.
-fn worked_in(name: &str, steps: usize) -> (Folder, BTreeMap<String, Written>) {
-    let folder = Folder::new(name);
+fn worked_in(name: &str, steps: usize) -> (TestFolder, BTreeMap<String, WrittenCommand>) {
+    let folder = TestFolder::new(name);
     let mut project = Project::open(folder.path(), sqlite());
     project.asks(steps);
     project.is_whole();
@@ -269,7 +269,7 @@ fn an_invalid_state_db_is_set_aside_and_rebuilt() {
         says(&aside.display().to_string(), &["state.db.damaged-1"]);
         assert_eq!(std::fs::read(&aside).unwrap(), damaged, "it is kept");
         let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
-        shown(&runtime, &*store).unwrap().has(&answered).unwrap();
+        check_reads(&runtime, &*store).unwrap().has(&answered).unwrap();
         runtime.stop();
         drop(store);
         assert_eq!(Sqlite::open(folder.path(), sqlite()).unwrap().set_aside(), None);
@@ -301,7 +301,7 @@ fn a_damaged_page_found_later_names_the_repair_and_the_repair_works() {
                 Sqlite::set_state_aside(folder.path()).unwrap();
                 let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
                 let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
-                shown(&runtime, &*store).unwrap().has(&answered).unwrap();
+                check_reads(&runtime, &*store).unwrap().has(&answered).unwrap();
                 runtime.stop();
                 return;
             }
@@ -384,7 +384,7 @@ fn a_damaged_journal_is_refused_and_left_alone() {
     for page in [0, 1] {
         scribble(&path, page);
         let damaged = std::fs::read(&path).unwrap();
-        let why = refused(folder.path()).to_string();
+        let why = open_error(folder.path()).to_string();
         says(
             &why,
             &["journal.db is damaged", "Delete nothing", "restore a backup", "docs/operating/recovery.md"],
@@ -397,7 +397,7 @@ fn a_damaged_journal_is_refused_and_left_alone() {
     file.execute("UPDATE journal SET header = replace(header, 'bob', 'eve') WHERE seq > ?1", [last - 8])
         .unwrap();
     drop(file);
-    let why = refused(folder.path()).to_string();
+    let why = open_error(folder.path()).to_string();
     println!("{why}");
     says(&why, &["journal.db is damaged: journal entry ", "restore a backup"]);
     // Every page, one at a time: it is refused, or an audit finds it, or it was a page without words in it.
@@ -410,7 +410,7 @@ fn a_damaged_journal_is_refused_and_left_alone() {
             Ok(store) => {
                 let mut reader = store.reader().unwrap();
                 let definitions = reader.definitions().is_ok();
-                findings += usize::from(Journal::read(reader.as_mut()).is_err() || !definitions);
+                findings += usize::from(StoredJournal::read(reader.as_mut()).is_err() || !definitions);
             }
         }
         for end in ["-wal", "-shm"] {
@@ -425,11 +425,11 @@ fn a_damaged_journal_is_refused_and_left_alone() {
 /// A log that was cut off, by a file system that lost its end or by a copy that left it out.
 #[test]
 fn a_truncated_wal_is_reported_and_the_evidence_stays() {
-    let folder = Folder::new("wal");
+    let folder = TestFolder::new("wal");
     let mut project = Project::open(folder.path(), SqliteOptions::default());
     project.asks(30);
     project.is_whole();
-    let copy = Folder::new("wal-copy");
+    let copy = TestFolder::new("wal-copy");
     for part in [0_u64, 1, 3, 7, 9, 10] {
         let _ = std::fs::remove_dir_all(copy.path());
         std::fs::create_dir_all(copy.path()).unwrap();
@@ -444,7 +444,7 @@ fn a_truncated_wal_is_reported_and_the_evidence_stays() {
             is_there(copy.path(), &project.answered);
             continue;
         }
-        let told: Vec<String> = (0..2).map(|_| refused(copy.path()).to_string()).collect();
+        let told: Vec<String> = (0..2).map(|_| open_error(copy.path()).to_string()).collect();
         println!("{part} of 10: {}", told[0]);
         for why in &told {
             says(why, &["journal.db is damaged", "state.db was built from", "-wal", "restore a backup"]);
@@ -470,11 +470,11 @@ fn a_truncated_wal_is_reported_and_the_evidence_stays() {
                 .success()
         );
         if part == 7 {
-            says(&refused(copy.path()).to_string(), &["it ends at "]);
+            says(&open_error(copy.path()).to_string(), &["it ends at "]);
             Sqlite::set_state_aside(copy.path()).unwrap();
             let store = Arc::new(Sqlite::open(copy.path(), sqlite()).unwrap());
             let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
-            shown(&runtime, &*store).unwrap();
+            check_reads(&runtime, &*store).unwrap();
             runtime.stop();
         }
     }
@@ -509,7 +509,7 @@ fn writes_beside(dir: &Path, sealed: bool) -> u64 {
 #[test]
 fn a_journal_written_by_another_program_is_not_continued() {
     for sealed in [false, true] {
-        let folder = Folder::new("foreign");
+        let folder = TestFolder::new("foreign");
         let mut project = Project::open(folder.path(), sqlite());
         project.asks(8);
         project.is_whole();
@@ -562,7 +562,7 @@ fn a_journal_with_a_gap_is_not_caught_up_with() {
 
 #[test]
 fn a_journal_that_is_taken_away_while_it_runs_is_noticed_and_taken_back() {
-    let folder = Folder::new("away");
+    let folder = TestFolder::new("away");
     let mut project = Project::open(folder.path(), sqlite());
     project.asks(8);
     let (path, away) = (folder.path().join("journal.db"), folder.path().join("elsewhere.db"));
@@ -589,7 +589,7 @@ fn a_folder_whose_journal_is_gone_is_not_taken_for_a_new_one() {
     let (path, away) = (folder.path().join("journal.db"), folder.path().join("elsewhere.db"));
     std::fs::rename(&path, &away).unwrap();
     for _ in 0..2 {
-        let why = refused(folder.path()).to_string();
+        let why = open_error(folder.path()).to_string();
         says(&why, &["journal.db", "Put the journal back", "restore a backup"]);
     }
     std::fs::rename(&away, &path).unwrap();

@@ -2,13 +2,13 @@
 
 use super::*;
 
-impl Run<'_> {
-    pub(super) fn read(&mut self) -> Result<(), Broken> {
+impl SimulationRun<'_> {
+    pub(super) fn read(&mut self) -> Result<(), BrokenPromise> {
         let Some(stepper) = &self.stepper else { return Ok(()) };
         let entities = self.model.world.view.entities();
         let uncommitted =
-            self.decided.iter().flat_map(|it| &it.decider_step.wishes).filter_map(|it| match &**it {
-                Wish::Command(command) => command.entity().cloned(),
+            self.decided.iter().flat_map(|it| &it.decider_step.requests).filter_map(|it| match &**it {
+                CallerRequest::Command(command) => command.entity().cloned(),
                 _ => None,
             });
         let mut keys: Vec<_> = uncommitted.collect();
@@ -18,14 +18,17 @@ impl Run<'_> {
             let expected = self.model.world.view.get(&key);
             if seen.as_deref().map(text) != expected.map(text) {
                 let what = format!("{seen:?} instead of {expected:?}");
-                return Err(Broken::new("readers see what is committed, all of it and nothing else", what));
+                return Err(BrokenPromise::new(
+                    "readers see what is committed, all of it and nothing else",
+                    what,
+                ));
             }
         }
         self.handed_out(stepper)
     }
 
     /// Checks that the open effects are those requested and not answered.
-    fn handed_out(&self, stepper: &Stepper) -> Result<(), Broken> {
+    fn handed_out(&self, stepper: &Stepper) -> Result<(), BrokenPromise> {
         let Ok(open) = stepper.outbox().open(None, 0, usize::MAX >> 1) else { return Ok(()) };
         let handed: Vec<_> = open.into_iter().map(|it| (it.id, it.effect, it.entity)).collect();
         let mut owed = Vec::new();
@@ -36,21 +39,21 @@ impl Run<'_> {
         if handed == owed {
             return Ok(());
         }
-        Err(Broken::new(
+        Err(BrokenPromise::new(
             "what is asked of the outside is open, each once",
             format!("{handed:?}, not {owed:?}"),
         ))
     }
 
-    pub(super) fn listen(&mut self) -> Result<(), Broken> {
+    pub(super) fn listen(&mut self) -> Result<(), BrokenPromise> {
         let Some(stepper) = &self.stepper else { return Ok(()) };
         let who = usize::from(self.dice.percent(20));
         self.listeners[who].listen(stepper, &self.model.world.journal)
     }
 
     /// The store works again: everything is answered, written, and as expected.
-    pub(super) fn end(&mut self) -> Result<(), Broken> {
-        self.story.tell("from here on nothing fails");
+    pub(super) fn end(&mut self) -> Result<(), BrokenPromise> {
+        self.log.add("from here on nothing fails");
         self.disk.calm();
         for _ in 0..400 {
             self.step += 25;
@@ -79,9 +82,9 @@ impl Run<'_> {
                 stepper.map(Stepper::last_flushed),
                 stepper.and_then(Stepper::problem),
             );
-            return Err(Broken::new("it goes on once the store works again", what));
+            return Err(BrokenPromise::new("it goes on once the store works again", what));
         }
-        self.swept()?;
+        self.take_sweep()?;
         self.last_look()?;
         // Once more, as a new process finds it.
         self.crash()?;
@@ -107,7 +110,7 @@ impl Run<'_> {
     }
 
     /// Everything is flushed, and unused data has been evicted.
-    fn let_go(&mut self) -> Result<(), Broken> {
+    fn let_go(&mut self) -> Result<(), BrokenPromise> {
         // The sweep finishes: then there is a step without entries.
         for _ in 0..4 {
             self.decider_step()?;
@@ -126,12 +129,12 @@ impl Run<'_> {
             true => Ok(()),
             false => {
                 let most = (most.cached_entities, most.cached_groups, most.cached_values, most.cached_keys);
-                Err(Broken::new("memory is bounded", format!("{held:?} of {most:?}")))
+                Err(BrokenPromise::new("memory is bounded", format!("{held:?} of {most:?}")))
             }
         }
     }
 
-    pub(super) fn last_look(&mut self) -> Result<(), Broken> {
+    pub(super) fn last_look(&mut self) -> Result<(), BrokenPromise> {
         self.let_go()?;
         let (ground, world) = (&*self.scene.ground, &self.model.world);
         final_checks::journal(&self.store, world, self.options.keys_last)?;
@@ -150,12 +153,12 @@ impl Run<'_> {
             }
             if !listener.is_up_to(world.journal.len() as u64) {
                 let what = format!("{listener:?} of {}", world.journal.len());
-                return Err(Broken::new("a follower sees every entry once, in order", what));
+                return Err(BrokenPromise::new("a follower sees every entry once, in order", what));
             }
         }
         self.handed_out(stepper)?;
-        if let Some(problem) = stepper.problem() {
-            return Err(Broken::new("no problem is told of when there is none", problem));
+        if let Some(trouble) = stepper.problem() {
+            return Err(BrokenPromise::new("no trouble is told of when there is none", trouble));
         }
         self.figures.timers = self.model.timers;
         self.figures.faults = self.disk.faults();

@@ -24,20 +24,20 @@ use trackside_runtime::simulation::{Failpoint, Packs, Stepper, enable};
 use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Options, PackSource, ProjectClock};
 use trackside_store::{MemoryStore, Store};
 
-use crate::asking::Asking;
-use crate::broken::Broken;
-use crate::callers::{Attempt, Question, Request, Said, Wish, alike, all_alike};
-use crate::cast::Cast;
-use crate::counts::Counts;
-use crate::disk::{Disk, Weather};
+use crate::broken::BrokenPromise;
+use crate::callers::{Attempt, CallerRequest, CallerResponse, StateQuery, TrackedRequest, alike, all_alike};
+use crate::cast::WalkActors;
+use crate::counts::GroupCounts;
+use crate::disk::{FaultRates, FaultyDisk};
 use crate::final_checks::{self, all_groups, text};
-use crate::followers::Listener;
-use crate::meddling::{DiskBug, Meddled, Meddler};
-use crate::model::{DeciderStep, Model};
-use crate::packs::Ground;
-use crate::setup::Setup;
-use crate::steps::Step;
-use crate::story::Story;
+use crate::followers::JournalListener;
+use crate::interference::{DiskBug, InterferedStore, Interference};
+use crate::model::{ObservedStep, ReferenceModel};
+use crate::packs::WalkPack;
+use crate::request_chooser::RequestChooser;
+use crate::setup::WalkSetup;
+use crate::step_log::StepLog;
+use crate::steps::WalkStep;
 use crate::{holds, openings, orders};
 
 /// A server that was away for longer than this was away for its callers too.
@@ -49,8 +49,8 @@ const ATTEMPTS: usize = 6;
 
 /// The settings of a simulation.
 #[derive(Clone, Debug)]
-pub struct Scene {
-    ground: Arc<Ground>,
+pub struct SimulationOptions {
+    ground: Arc<WalkPack>,
     packs: Packs,
     /// The same packs, with a second version beside the first.
     both: Packs,
@@ -61,7 +61,7 @@ pub struct Scene {
     pub disk_bug: Option<DiskBug>,
 }
 
-impl Scene {
+impl SimulationOptions {
     /// A pack, by its name.
     pub fn of(pack: &str, steps: usize) -> Self {
         let folder = crate::packs::folder().join(pack);
@@ -77,14 +77,14 @@ impl Scene {
         assert_ne!(first.files[0], second.files[0], "the version is found");
         let packs = Packs::compile(std::slice::from_ref(&first)).unwrap();
         let both = Packs::compile(&[first, second]).unwrap();
-        let ground = Arc::new(Ground::load(pack));
+        let ground = Arc::new(WalkPack::load(pack));
         Self { ground, packs, both, upkeep: true, steps, bug: None, disk_bug: None }
     }
 }
 
 /// The amount of simulated work.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Figures {
+pub struct SimulationTotals {
     pub steps: usize,
     pub entries: usize,
     pub answers: usize,
@@ -99,7 +99,7 @@ pub struct Figures {
     pub sweeps: usize,
 }
 
-impl Figures {
+impl SimulationTotals {
     pub fn add(&mut self, other: &Self) {
         self.steps += other.steps;
         self.entries += other.entries;
@@ -117,76 +117,78 @@ impl Figures {
 
 /// A broken promise, and the steps that led to it.
 #[derive(Debug)]
-pub struct Failed {
+pub struct SimulationFailure {
     pub promise: &'static str,
     pub what: String,
-    pub story: Vec<String>,
+    pub log: Vec<String>,
 }
 
 /// Simulates once.
-pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
+pub fn simulate(scene: &SimulationOptions, seed: u64) -> Result<SimulationTotals, SimulationFailure> {
     enable(scene.bug);
-    let mut run = Run::new(scene, seed);
+    let mut run = SimulationRun::new(scene, seed);
     let done = run.all();
     enable(None);
     // They refer to each other: without this, nothing of a run would be freed.
-    run.meddler.move_now(None);
+    run.interference.move_now(None);
     match done {
         Ok(()) => Ok(run.figures),
-        Err(broken) => Err(Failed { promise: broken.promise, what: broken.what, story: run.story.lines() }),
+        Err(broken) => {
+            Err(SimulationFailure { promise: broken.promise, what: broken.what, log: run.log.lines() })
+        }
     }
 }
 
 /// A decided step, and its waiting callers.
 #[derive(Debug)]
-struct Decided {
-    decider_step: DeciderStep,
+struct DecidedStep {
+    decider_step: ObservedStep,
     attempts: Vec<Attempt>,
     /// Whether there is something to commit.
     weighs: bool,
 }
 
-struct Run<'a> {
-    scene: &'a Scene,
+struct SimulationRun<'a> {
+    scene: &'a SimulationOptions,
     dice: Random,
-    disk: Disk,
-    meddler: Meddler,
+    disk: FaultyDisk,
+    interference: Interference,
     store: MemoryStore,
     options: Options,
     /// The time of the machine's clock, unless the clock is manual.
     clock: Arc<AtomicI64>,
     stepper: Option<Stepper>,
-    model: Model,
-    cast: Cast,
-    setup: Setup,
-    requests: Vec<Request>,
+    model: ReferenceModel,
+    cast: WalkActors,
+    setup: WalkSetup,
+    requests: Vec<TrackedRequest>,
     /// On their way: the step at which they arrive, and which request.
     mail: Vec<(usize, usize)>,
     waiting: VecDeque<Attempt>,
-    decided: VecDeque<Decided>,
+    decided: VecDeque<DecidedStep>,
     /// Moves of the clock and sweeps that are under way.
     journeys: Vec<Attempt>,
     /// A commit failed, and its entries may be on disk.
-    doubt: Option<Decided>,
+    doubt: Option<DecidedStep>,
     looked: Timestamp,
     resumed_at: Option<Timestamp>,
-    listeners: [Listener; 2],
+    listeners: [JournalListener; 2],
     taken: BTreeMap<(Name, Name), usize>,
-    counts: Counts,
+    counts: GroupCounts,
     again: Option<Command>,
     corrected: bool,
     installed: bool,
     /// Whether the second version was requested.
     renewed: bool,
     step: usize,
-    story: Story,
-    figures: Figures,
+    log: StepLog,
+    figures: SimulationTotals,
 }
 
-impl<'a> Run<'a> {
-    fn new(scene: &'a Scene, seed: u64) -> Self {
+impl<'a> SimulationRun<'a> {
+    fn new(scene: &'a SimulationOptions, seed: u64) -> Self {
         let mut dice = Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(seed));
-        let disk = Disk::new(seed ^ 0x5151);
+        let disk = FaultyDisk::new(seed ^ 0x5151);
         let start = Timestamp::parse("2026-01-01T08:00:00Z").unwrap();
         let by_hand = dice.percent(30);
         let clock = Arc::new(AtomicI64::new(start.0));
@@ -211,17 +213,17 @@ impl<'a> Run<'a> {
             keys_last: Span(25 * 60 * 60 * 1_000),
         };
         let often = [0, 3, 15][dice.below(3)];
-        let setup = Setup::drawn(&scene.ground, &mut dice);
+        let setup = WalkSetup::random(&scene.ground, &mut dice);
         let store = MemoryStore::with_faults(disk.clone());
         Self {
             scene,
-            meddler: Meddler::new(seed ^ 0x7777, often, scene.disk_bug),
+            interference: Interference::new(seed ^ 0x7777, often, scene.disk_bug),
             store,
-            model: Model::new(start, options.keys_last, scene.upkeep),
+            model: ReferenceModel::new(start, options.keys_last, scene.upkeep),
             options,
             clock,
             stepper: None,
-            cast: Cast::of(&scene.ground),
+            cast: WalkActors::of(&scene.ground),
             setup,
             requests: Vec::new(),
             mail: Vec::new(),
@@ -231,24 +233,24 @@ impl<'a> Run<'a> {
             doubt: None,
             looked: start,
             resumed_at: None,
-            listeners: [Listener::new(), Listener::new()],
+            listeners: [JournalListener::new(), JournalListener::new()],
             taken: BTreeMap::new(),
-            counts: Counts::default(),
+            counts: GroupCounts::default(),
             again: None,
             corrected: false,
             installed: false,
             renewed: false,
             step: 0,
-            story: Story::default(),
-            figures: Figures::default(),
+            log: StepLog::default(),
+            figures: SimulationTotals::default(),
             dice,
             disk,
         }
     }
 
-    fn all(&mut self) -> Result<(), Broken> {
+    fn all(&mut self) -> Result<(), BrokenPromise> {
         self.open()?;
-        let install = Wish::Install(self.scene.packs.clone());
+        let install = CallerRequest::Install(self.scene.packs.clone());
         self.request(install);
         while self.step < self.scene.steps {
             self.step += 1;
@@ -258,7 +260,7 @@ impl<'a> Run<'a> {
         self.end()
     }
 
-    fn next_step(&mut self) -> Result<(), Broken> {
+    fn next_step(&mut self) -> Result<(), BrokenPromise> {
         self.deliver();
         let is_broken = self.stepper.as_ref().is_none_or(Stepper::is_broken);
         let weights = [
@@ -275,7 +277,7 @@ impl<'a> Run<'a> {
             3,                                     // tidying
             if self.scene.upkeep { 5 } else { 0 }, // upkeep
         ];
-        match self.dice.weighed(&weights) {
+        match self.dice.pick_weighted(&weights) {
             0 => self.ask(),
             1 => self.decider_step()?,
             2 => self.commit()?,
@@ -286,9 +288,9 @@ impl<'a> Run<'a> {
             7 => self.read()?,
             8 => self.listen()?,
             9 => {
-                let weather = Weather::drawn(&mut self.dice);
-                self.story.tell(format!("{weather:?}"));
-                self.disk.set(weather);
+                let fault_rates = FaultRates::random(&mut self.dice);
+                self.log.add(format!("{fault_rates:?}"));
+                self.disk.set(fault_rates);
             }
             11 => self.upkeep(),
             _ => {
@@ -301,14 +303,14 @@ impl<'a> Run<'a> {
     }
 
     /// A process begins.
-    fn open(&mut self) -> Result<(), Broken> {
-        let store = Meddled { store: self.store.clone(), meddler: self.meddler.clone() };
+    fn open(&mut self) -> Result<(), BrokenPromise> {
+        let store = InterferedStore { store: self.store.clone(), interference: self.interference.clone() };
         let store: Arc<dyn Store> = Arc::new(store);
-        self.meddler.move_now(None);
+        self.interference.move_now(None);
         match Stepper::open(store, &self.scene.both, &self.options) {
             Ok(stepper) => {
-                self.meddler.move_now(Some(stepper.write_workers()));
-                self.story.tell(format!("it starts at {}", stepper.last_committed()));
+                self.interference.move_now(Some(stepper.write_workers()));
+                self.log.add(format!("it starts at {}", stepper.last_committed()));
                 self.stepper = Some(stepper);
                 self.settle_doubt()?;
                 let now = self.clock_now();
@@ -317,7 +319,7 @@ impl<'a> Run<'a> {
                 self.disk.read_failed();
             }
             Err(why) => {
-                self.story.tell(format!("it does not start: {why}"));
+                self.log.add(format!("it does not start: {why}"));
                 // Nothing in memory survives.
                 self.store = self.store.reopen();
             }
@@ -326,21 +328,21 @@ impl<'a> Run<'a> {
     }
 
     /// The journal after a failure: with or without the commit in doubt.
-    fn settle_doubt(&mut self) -> Result<(), Broken> {
+    fn settle_doubt(&mut self) -> Result<(), BrokenPromise> {
         let head = self.disk.quietly(|| self.store.reader().unwrap().head().unwrap().chain.seq);
         let doubt = self.doubt.take();
         if head != self.model.seq() {
             let Some(doubt) = doubt else {
                 let what = format!("the journal ends at {head}, {} was committed", self.model.seq());
-                return Err(Broken::new("an acknowledged command survives", what));
+                return Err(BrokenPromise::new("an acknowledged command survives", what));
             };
             self.explain(&doubt.decider_step)?;
-            self.story.tell("  the commit in doubt is there");
+            self.log.add("  the commit in doubt is there");
         }
         let committed = self.stepper.as_ref().map_or(0, Stepper::last_committed);
         if committed != self.model.seq() {
             let what = format!("it knows of {committed} entries, there are {}", self.model.seq());
-            return Err(Broken::new("what is on disk is known again", what));
+            return Err(BrokenPromise::new("what is on disk is known again", what));
         }
         let now = self.clock_now();
         let advance = self.stepper.as_ref().and_then(Stepper::advancing_to);
@@ -349,7 +351,7 @@ impl<'a> Run<'a> {
     }
 
     /// Has the model follow a step that is on disk.
-    fn explain(&mut self, decider_step: &DeciderStep) -> Result<Vec<Option<Said>>, Broken> {
+    fn explain(&mut self, decider_step: &ObservedStep) -> Result<Vec<Option<CallerResponse>>, BrokenPromise> {
         let after = self.model.seq();
         let records = self.disk.quietly(|| self.store.reader().unwrap().records(after, usize::MAX).unwrap());
         let expected = self.model.follow(decider_step, &records)?;
@@ -358,8 +360,8 @@ impl<'a> Run<'a> {
                 let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
                 *self.taken.entry(key).or_default() += 1;
             }
-            if let Some(line) = crate::telling::happened(entry) {
-                self.story.tell(format!("    {} {line}", entry.seq));
+            if let Some(line) = crate::describe::describe_entry(entry) {
+                self.log.add(format!("    {} {line}", entry.seq));
             }
             self.corrected |= matches!(entry.event, Event::Corrected { from: Some(_), .. });
         }

@@ -4,7 +4,7 @@ use trackside_random::Random;
 
 use super::*;
 
-impl Run<'_> {
+impl SimulationRun<'_> {
     /// A caller makes a request.
     pub(super) fn ask(&mut self) {
         let open = self.requests.iter().filter(|it| !it.over).count();
@@ -16,58 +16,60 @@ impl Run<'_> {
         {
             return self.request(twin);
         }
-        let asking = Asking {
+        let asking = RequestChooser {
             ground: &self.scene.ground,
             world: &self.model.world,
             cast: &self.cast,
             taken: &self.taken,
         };
-        let wish = match self.dice.below(100) {
+        let content = match self.dice.below(100) {
             0..=7 => self.question(),
             8..=12 => {
-                let two = [asking.guided(&mut self.dice), asking.create(&mut self.dice)];
+                let two = [asking.choose_guided(&mut self.dice), asking.create(&mut self.dice)];
                 let commands: Vec<Command> = two.into_iter().flatten().collect();
-                let commands = commands.into_iter().map(|it| self.named(it)).collect();
-                Some(Wish::All(commands))
+                let commands = commands.into_iter().map(|it| self.with_key(it)).collect();
+                Some(CallerRequest::All(commands))
             }
             _ => {
-                let step = Step::next(&asking, &self.setup, self.again.as_ref(), &mut self.dice);
+                let step = WalkStep::next(&asking, &self.setup, self.again.as_ref(), &mut self.dice);
                 match step {
-                    Step::Ask(command) => {
-                        let command = self.named(*command);
+                    WalkStep::Ask(command) => {
+                        let command = self.with_key(*command);
                         if command.idempotency_key.is_some() {
                             self.again = Some(command.clone());
                         }
-                        Some(Wish::Command(command))
+                        Some(CallerRequest::Command(command))
                     }
-                    Step::Pass { span, .. } => {
+                    WalkStep::Pass { span, .. } => {
                         self.pass(span);
                         None
                     }
-                    Step::Sweep if self.scene.upkeep && self.dice.percent(70) => Some(Wish::Sweep),
-                    Step::Sweep => self.inspection(),
-                    Step::Crash(actor) => {
+                    WalkStep::Sweep if self.scene.upkeep && self.dice.percent(70) => {
+                        Some(CallerRequest::Sweep)
+                    }
+                    WalkStep::Sweep => self.inspection(),
+                    WalkStep::Crash(actor) => {
                         self.cast.crash(&actor);
                         None
                     }
-                    Step::ComeBack(actor) => {
+                    WalkStep::ComeBack(actor) => {
                         self.cast.come_back(&actor);
                         None
                     }
                 }
             }
         };
-        if let Some(wish) = wish {
-            self.request(wish);
+        if let Some(content) = content {
+            self.request(content);
         }
     }
 
     /// A copy of the last request under another id: of entities with the same unique value, one is accepted.
-    fn twin(&mut self) -> Option<Wish> {
+    fn twin(&mut self) -> Option<CallerRequest> {
         let has_one =
             |it: &EntityKey| self.scene.ground.life(&it.lifecycle).is_some_and(|it| it.create.same.is_some());
-        let lately = self.requests.iter().rev().take(12).filter_map(|it| match &*it.wish {
-            Wish::Command(command) => Some(command),
+        let lately = self.requests.iter().rev().take(12).filter_map(|it| match &*it.content {
+            CallerRequest::Command(command) => Some(command),
             _ => None,
         });
         let created = |it: &&Command| matches!(&it.ask, Ask::Create { entity, .. } if has_one(entity));
@@ -77,11 +79,11 @@ impl Run<'_> {
             entity.id = Name::from(format!("{}-{}", entity.id, self.step));
         }
         twin.idempotency_key = None;
-        Some(Wish::Command(self.named(twin)))
+        Some(CallerRequest::Command(self.with_key(twin)))
     }
 
     /// A name under which it counts once, mostly.
-    pub(super) fn named(&mut self, mut command: Command) -> Command {
+    pub(super) fn with_key(&mut self, mut command: Command) -> Command {
         if command.idempotency_key.is_none() && self.dice.percent(88) {
             command.idempotency_key =
                 Some(Name::from(format!("r-{}-{}", self.step, self.dice.below(1_000_000))));
@@ -89,7 +91,7 @@ impl Run<'_> {
         command
     }
 
-    pub(super) fn question(&mut self) -> Option<Wish> {
+    pub(super) fn question(&mut self) -> Option<CallerRequest> {
         let world = &self.model.world;
         let entities = world.view.entities();
         let entity = self.dice.pick(&entities)?.key.clone();
@@ -103,20 +105,25 @@ impl Run<'_> {
             })
             .collect();
         let ranking = self.dice.pick(&rankings).cloned();
-        Some(Wish::Look(Question { entity, group, members: self.dice.percent(50), ranking }))
+        Some(CallerRequest::Look(StateQuery { entity, group, members: self.dice.percent(50), ranking }))
     }
 
-    pub(super) fn inspection(&mut self) -> Option<Wish> {
+    pub(super) fn inspection(&mut self) -> Option<CallerRequest> {
         let entities = self.model.world.view.entities();
         let entity = self.dice.pick(&entities)?.key.clone();
         let actor = Actor::engine();
-        Some(Wish::Command(Command::new(actor, Ask::Inspect { entity })))
+        Some(CallerRequest::Command(Command::new(actor, Ask::Inspect { entity })))
     }
 
-    pub(super) fn request(&mut self, wish: Wish) {
+    pub(super) fn request(&mut self, content: CallerRequest) {
         let number = self.requests.len();
-        self.story.tell(format!("request {number}: {}", wish.told()));
-        self.requests.push(Request { wish: Arc::new(wish), attempts: 0, over: false, answered: false });
+        self.log.add(format!("request {number}: {}", content.describe()));
+        self.requests.push(TrackedRequest {
+            content: Arc::new(content),
+            attempts: 0,
+            over: false,
+            answered: false,
+        });
         self.send(number);
     }
 
@@ -127,14 +134,14 @@ impl Run<'_> {
             return;
         }
         request.attempts += 1;
-        if request.attempts > ATTEMPTS && !matches!(*request.wish, Wish::Install(_)) {
+        if request.attempts > ATTEMPTS && !matches!(*request.content, CallerRequest::Install(_)) {
             request.over = true;
             return;
         }
         let late = |dice: &mut Random| if dice.percent(70) { 0 } else { dice.below(25) };
-        let repeated = request.wish.can_be_repeated();
+        let repeated = request.content.can_be_repeated();
         if repeated && self.dice.percent(5) {
-            self.story.tell(format!("  request {number} is lost"));
+            self.log.add(format!("  request {number} is lost"));
             let again = self.step + 1 + self.dice.below(20);
             // Its caller sends it again.
             self.mail.push((again, number));
@@ -155,15 +162,15 @@ impl Run<'_> {
         }
         let (arrived, later): (Vec<_>, Vec<_>) = self.mail.drain(..).partition(|(at, _)| *at <= self.step);
         self.mail = later;
-        for (_, number) in self.dice.shuffled(arrived) {
+        for (_, number) in self.dice.shuffle(arrived) {
             let Some(stepper) = &self.stepper else { return };
-            match self.requests[number].wish.submit(stepper) {
+            match self.requests[number].content.submit(stepper) {
                 Ok(promise) => {
-                    let deaf = self.requests[number].wish.can_be_repeated() && self.dice.percent(6);
+                    let deaf = self.requests[number].content.can_be_repeated() && self.dice.percent(6);
                     self.waiting.push_back(Attempt { request: number, promise, deaf, known: 0 });
                 }
                 Err(why) => {
-                    self.story.tell(format!("  request {number} is sent away: {why}"));
+                    self.log.add(format!("  request {number} is sent away: {why}"));
                     self.retry(number);
                 }
             }
@@ -176,12 +183,12 @@ impl Run<'_> {
         if request.over {
             return;
         }
-        if !request.wish.can_be_repeated() {
+        if !request.content.can_be_repeated() {
             request.over = true;
             return;
         }
         request.attempts += 1;
-        if request.attempts > ATTEMPTS && !matches!(*request.wish, Wish::Install(_)) {
+        if request.attempts > ATTEMPTS && !matches!(*request.content, CallerRequest::Install(_)) {
             request.over = true;
             return;
         }
@@ -190,46 +197,46 @@ impl Run<'_> {
     }
 
     /// A caller is answered.
-    pub(super) fn told(&mut self, attempt: &Attempt, outcome: &Result<Said, Failure>) {
+    pub(super) fn receive_answer(&mut self, attempt: &Attempt, outcome: &Result<CallerResponse, Failure>) {
         let number = attempt.request;
         match outcome {
             Err(why) => {
-                self.story.tell(format!("  request {number} failed: {why}"));
+                self.log.add(format!("  request {number} failed: {why}"));
                 self.retry(number);
             }
             Ok(_) if attempt.deaf => {
-                self.story.tell(format!("  the answer to request {number} is lost"));
+                self.log.add(format!("  the answer to request {number} is lost"));
                 self.retry(number);
             }
             Ok(said) => {
                 self.figures.answers += 1;
                 let word = match said {
-                    Said::One(CommandAnswer::Accepted(_)) => {
+                    CallerResponse::One(CommandAnswer::Accepted(_)) => {
                         self.figures.accepted += 1;
                         "accepted".to_owned()
                     }
-                    Said::One(CommandAnswer::Refused(refusal)) => {
+                    CallerResponse::One(CommandAnswer::Refused(refusal)) => {
                         format!("refused, {}", refusal.code.as_str())
                     }
-                    Said::One(CommandAnswer::Replayed { .. }) => {
+                    CallerResponse::One(CommandAnswer::Replayed { .. }) => {
                         self.figures.replayed += 1;
                         "the same as before".to_owned()
                     }
-                    Said::All(BatchAnswer::Done(all)) => format!("{} answers", all.len()),
-                    Said::All(BatchAnswer::Refused(_)) => "refused together".to_owned(),
-                    Said::Seen(_) => "seen".to_owned(),
-                    Said::Done => {
-                        self.installed();
+                    CallerResponse::All(BatchAnswer::Done(all)) => format!("{} answers", all.len()),
+                    CallerResponse::All(BatchAnswer::Refused(_)) => "refused together".to_owned(),
+                    CallerResponse::Seen(_) => "seen".to_owned(),
+                    CallerResponse::Done => {
+                        self.note_installation();
                         "done".to_owned()
                     }
-                    Said::Time(to) => format!("it is {to}"),
-                    Said::Swept(report) => {
+                    CallerResponse::Time(to) => format!("it is {to}"),
+                    CallerResponse::Swept(report) => {
                         self.figures.sweeps += 1;
                         format!("{report:?}")
                     }
-                    Said::Unsure => "one or another".to_owned(),
+                    CallerResponse::Unsure => "one or another".to_owned(),
                 };
-                self.story.tell(format!("  request {number}: {word}"));
+                self.log.add(format!("  request {number}: {word}"));
                 let request = &mut self.requests[number];
                 (request.over, request.answered) = (true, true);
             }
@@ -237,7 +244,7 @@ impl Run<'_> {
     }
 
     /// The pack is there: now the project is set up.
-    pub(super) fn installed(&mut self) {
+    pub(super) fn note_installation(&mut self) {
         if std::mem::replace(&mut self.installed, true) {
             return;
         }
@@ -258,8 +265,8 @@ impl Run<'_> {
         for (n, mut command) in std::iter::once(first).chain(lines.into_iter().take(many)).enumerate() {
             command.idempotency_key.get_or_insert(Name::from(format!("opening-{n}")));
             let number = self.requests.len();
-            let wish = Arc::new(Wish::Command(command));
-            self.requests.push(Request { wish, attempts: 0, over: false, answered: false });
+            let content = Arc::new(CallerRequest::Command(command));
+            self.requests.push(TrackedRequest { content, attempts: 0, over: false, answered: false });
             // One after the other, mostly.
             at += 1 + self.dice.below(4);
             self.mail.push((self.step + at, number));

@@ -18,26 +18,26 @@ fn admin() -> Actor {
     Actor::new("olga", ActorKind::Human).with_roles(["admin"])
 }
 
-impl Run<'_> {
+impl SimulationRun<'_> {
     /// A maintenance action.
     pub(super) fn upkeep(&mut self) {
         let open = self.requests.iter().filter(|it| !it.over).count();
         if open >= OPEN || !self.installed {
             return;
         }
-        let wish = match self.dice.below(5) {
+        let content = match self.dice.below(5) {
             0 => self.next_version(),
             1..=2 => self.migration(),
             _ => self.redaction(),
         };
-        if let Some(wish) = wish {
-            self.request(wish);
+        if let Some(content) = content {
+            self.request(content);
         }
     }
 
     /// The second version, once, and not before the first is there for good.
-    fn next_version(&mut self) -> Option<Wish> {
-        let installs = |it: usize| matches!(*self.requests[it].wish, Wish::Install(_));
+    fn next_version(&mut self) -> Option<CallerRequest> {
+        let installs = |it: usize| matches!(*self.requests[it].content, CallerRequest::Install(_));
         let on_its_way = self.mail.iter().any(|(_, it)| installs(*it))
             || self.waiting.iter().any(|it| installs(it.request))
             || self.decided.iter().flat_map(|it| &it.attempts).any(|it| installs(it.request));
@@ -45,11 +45,11 @@ impl Run<'_> {
             return None;
         }
         self.renewed = true;
-        Some(Wish::Install(self.scene.both.clone()))
+        Some(CallerRequest::Install(self.scene.both.clone()))
     }
 
     /// Migrates to the other version, or back.
-    fn migration(&mut self) -> Option<Wish> {
+    fn migration(&mut self) -> Option<CallerRequest> {
         let entities = self.model.world.view.entities();
         let entity = *self.dice.pick(&entities)?;
         let (key, from) = (entity.key.clone(), entity.definition);
@@ -61,11 +61,11 @@ impl Run<'_> {
             }
             _ => Ask::Migrate(Migrate::new(key, if from == 1 { 2 } else { 1 })),
         };
-        Some(Wish::Command(self.named(Command::new(admin(), ask))))
+        Some(CallerRequest::Command(self.with_key(Command::new(admin(), ask))))
     }
 
     /// Redacts an entry of an entity.
-    fn redaction(&mut self) -> Option<Wish> {
+    fn redaction(&mut self) -> Option<CallerRequest> {
         let entities = self.model.world.view.entities();
         let entity = *self.dice.pick(&entities)?;
         let records = self.disk.quietly(|| final_checks::records(&self.store));
@@ -91,11 +91,11 @@ impl Run<'_> {
         }
         let redact = Redact { entity: entity.key.clone(), entries: vec![seq], becomes, history };
         let command = Command::new(admin(), Ask::Redact(redact)).with_reason("It was a secret");
-        Some(Wish::Command(self.named(command)))
+        Some(CallerRequest::Command(self.with_key(command)))
     }
 
     /// A pass takes as many steps as there are entries to read; then it is over.
-    pub(super) fn sweep_to_its_end(&mut self) -> Result<(), Broken> {
+    pub(super) fn sweep_to_its_end(&mut self) -> Result<(), BrokenPromise> {
         for _ in 0..MOST_STEPS {
             if !self.stepper.as_ref().is_some_and(Stepper::is_sweeping) {
                 return Ok(());
@@ -104,11 +104,14 @@ impl Run<'_> {
             self.commit()?;
             self.flush()?;
         }
-        Err(Broken::new("the sweep looks at everything", format!("and does not end in {MOST_STEPS} steps")))
+        Err(BrokenPromise::new(
+            "the sweep looks at everything",
+            format!("and does not end in {MOST_STEPS} steps"),
+        ))
     }
 
     /// Sweeps until there are no more findings.
-    pub(super) fn swept(&mut self) -> Result<(), Broken> {
+    pub(super) fn take_sweep(&mut self) -> Result<(), BrokenPromise> {
         if !self.scene.upkeep {
             return Ok(());
         }
@@ -119,7 +122,7 @@ impl Run<'_> {
                 let now = self.model.world.now.0.max(self.clock_now().0);
                 self.clock.store(now + SWEEP.0 + 1, Ordering::Release);
             } else {
-                self.request(Wish::Sweep);
+                self.request(CallerRequest::Sweep);
             }
             for _ in 0..12 {
                 self.step += 25;
@@ -140,7 +143,7 @@ impl Run<'_> {
                 && !found.entries.is_empty()
             {
                 let what = format!("{}: {:?}", entity.key, found.entries);
-                return Err(Broken::new("the sweep looks at everything", what));
+                return Err(BrokenPromise::new("the sweep looks at everything", what));
             }
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use super::*;
 
-impl Run<'_> {
-    pub(super) fn decider_step(&mut self) -> Result<(), Broken> {
+impl SimulationRun<'_> {
+    pub(super) fn decider_step(&mut self) -> Result<(), BrokenPromise> {
         let awaited = self.awaits_sweep();
         let Some(stepper) = &mut self.stepper else { return self.open() };
         self.disk.read_failed();
@@ -18,13 +18,13 @@ impl Run<'_> {
         for attempt in &mut attempts {
             if attempt.promise.take().is_some() {
                 let what = format!("request {} was answered", attempt.request);
-                return Err(Broken::new("nobody is told before it is on disk", what));
+                return Err(BrokenPromise::new("nobody is told before it is on disk", what));
             }
         }
-        let decider_step = DeciderStep {
+        let decider_step = ObservedStep {
             clock,
             resumed_at: self.resumed_at,
-            wishes: attempts.iter().map(|it| self.requests[it.request].wish.clone()).collect(),
+            requests: attempts.iter().map(|it| self.requests[it.request].content.clone()).collect(),
             read_failed: self.disk.read_failed(),
             entries: result.entries,
             failed: Vec::new(),
@@ -32,23 +32,25 @@ impl Run<'_> {
             advancing: stepper.advancing_to().is_some(),
             most: stepper.knows_written().saturating_add(self.options.most_behind),
             sweeping: awaited
-                || attempts.iter().any(|it| matches!(*self.requests[it.request].wish, Wish::Sweep)),
+                || attempts
+                    .iter()
+                    .any(|it| matches!(*self.requests[it.request].content, CallerRequest::Sweep)),
         };
         if result.taken + result.entries > 0 {
             let numbers: Vec<usize> = attempts.iter().map(|it| it.request).collect();
-            self.story.tell(format!(
+            self.log.add(format!(
                 "a step at {clock}: {numbers:?}, {} entries{}",
                 result.entries,
                 if decider_step.read_failed { ", a read failed" } else { "" }
             ));
         }
         let weighs = result.to_commit;
-        self.decided.push_back(Decided { decider_step, attempts, weighs });
+        self.decided.push_back(DecidedStep { decider_step, attempts, weighs });
         self.pass_weightless()
     }
 
-    /// Steps without entries need no commit.
-    pub(super) fn pass_weightless(&mut self) -> Result<(), Broken> {
+    /// Turns without entries need no commit.
+    pub(super) fn pass_weightless(&mut self) -> Result<(), BrokenPromise> {
         while self.decided.front().is_some_and(|it| !it.weighs) {
             let Some(mut decided) = self.decided.pop_front() else { break };
             let known = self.model.world.view.len();
@@ -60,7 +62,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(super) fn commit(&mut self) -> Result<(), Broken> {
+    pub(super) fn commit(&mut self) -> Result<(), BrokenPromise> {
         let Some(stepper) = &mut self.stepper else { return self.open() };
         let was_broken = stepper.is_broken();
         if !stepper.commit() {
@@ -68,7 +70,7 @@ impl Run<'_> {
         }
         let failed = stepper.is_broken();
         let Some(mut decided) = self.decided.pop_front() else {
-            return Err(Broken::new("what is committed was decided", "nothing was"));
+            return Err(BrokenPromise::new("what is committed was decided", "nothing was"));
         };
         let outcomes: Vec<_> = decided.attempts.iter_mut().map(|it| it.promise.take()).collect();
         if !failed {
@@ -79,20 +81,20 @@ impl Run<'_> {
         let stepper = self.stepper.as_ref().unwrap();
         if !failed && stepper.last_committed() != self.model.seq() {
             let what = format!("{} is known, {} is on disk", stepper.last_committed(), self.model.seq());
-            return Err(Broken::new("what is on disk is known", what));
+            return Err(BrokenPromise::new("what is on disk is known", what));
         }
-        self.story.tell(format!("commit {}: {}", self.model.seq(), if failed { "failed" } else { "done" }));
-        let Decided { decider_step, attempts, weighs } = decided;
+        self.log.add(format!("commit {}: {}", self.model.seq(), if failed { "failed" } else { "done" }));
+        let DecidedStep { decider_step, attempts, weighs } = decided;
         for (n, (mut attempt, outcome)) in attempts.into_iter().zip(outcomes).enumerate() {
             attempt.known = known;
             let expected = expected.as_ref().and_then(|it| it[n].as_ref());
             let Some(outcome) = outcome else {
-                if self.requests[attempt.request].wish.takes_long() {
+                if self.requests[attempt.request].content.takes_long() {
                     self.journeys.push(attempt);
                     continue;
                 }
                 let what = format!("request {} has no answer after its commit", attempt.request);
-                return Err(Broken::new("everybody is told", what));
+                return Err(BrokenPromise::new("everybody is told", what));
             };
             let right = match (&outcome, expected) {
                 (Ok(said), Some(expected)) => is_same(said, expected),
@@ -104,38 +106,41 @@ impl Run<'_> {
             looked_at_all(&attempt, &outcome)?;
             if !right {
                 let what = format!("request {}: {outcome:?} instead of {expected:?}", attempt.request);
-                return Err(Broken::new("callers are told what happened", what));
+                return Err(BrokenPromise::new("callers are told what happened", what));
             }
-            self.told(&attempt, &outcome);
+            self.receive_answer(&attempt, &outcome);
         }
         self.arrivals()?;
         if failed && !was_broken {
-            self.doubt = Some(Decided { decider_step, attempts: Vec::new(), weighs });
+            self.doubt = Some(DecidedStep { decider_step, attempts: Vec::new(), weighs });
         }
         if failed { Ok(()) } else { self.pass_weightless() }
     }
 
     fn awaits_sweep(&self) -> bool {
         let decided = self.decided.iter().flat_map(|it| &it.attempts);
-        self.journeys.iter().chain(decided).any(|it| matches!(*self.requests[it.request].wish, Wish::Sweep))
+        self.journeys
+            .iter()
+            .chain(decided)
+            .any(|it| matches!(*self.requests[it.request].content, CallerRequest::Sweep))
     }
 
     /// Completed moves of the clock and sweeps.
-    pub(super) fn arrivals(&mut self) -> Result<(), Broken> {
+    pub(super) fn arrivals(&mut self) -> Result<(), BrokenPromise> {
         for mut attempt in std::mem::take(&mut self.journeys) {
             match attempt.promise.take() {
-                Some(Ok(Said::Time(to))) if to > self.model.world.now => {
+                Some(Ok(CallerResponse::Time(to))) if to > self.model.world.now => {
                     let what = format!("it is said to be {to} at {}", self.model.world.now);
-                    return Err(Broken::new("callers are told what happened", what));
+                    return Err(BrokenPromise::new("callers are told what happened", what));
                 }
                 // It runs: every caller is answered, with a result or a failure.
                 Some(Err(Failure::Stopped)) => {
                     let what = format!("request {}: it is said to have stopped", attempt.request);
-                    return Err(Broken::new("callers are told what happened", what));
+                    return Err(BrokenPromise::new("callers are told what happened", what));
                 }
                 Some(outcome) => {
                     looked_at_all(&attempt, &outcome)?;
-                    self.told(&attempt, &outcome);
+                    self.receive_answer(&attempt, &outcome);
                 }
                 None => self.journeys.push(attempt),
             }
@@ -143,17 +148,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), Broken> {
+    pub(super) fn flush(&mut self) -> Result<(), BrokenPromise> {
         let Some(stepper) = &self.stepper else { return self.open() };
         let many = 1 + self.dice.below(6);
         let before = stepper.last_flushed();
         stepper.write_workers().flush(many).ok();
         if stepper.last_flushed() < before {
-            return Err(Broken::new("what is written stays written", format!("{before}")));
+            return Err(BrokenPromise::new("what is written stays written", format!("{before}")));
         }
         if stepper.last_flushed() > before {
             self.figures.flushes += 1;
-            self.story.tell(format!("written up to {}", stepper.last_flushed()));
+            self.log.add(format!("written up to {}", stepper.last_flushed()));
         }
         if stepper.last_flushed() == self.model.seq() && self.dice.percent(30) {
             let (ground, world) = (&self.scene.ground, &self.model.world);
@@ -166,7 +171,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(super) fn recover(&mut self) -> Result<(), Broken> {
+    pub(super) fn recover(&mut self) -> Result<(), BrokenPromise> {
         let Some(stepper) = &mut self.stepper else { return self.open() };
         if !stepper.is_broken() {
             return Ok(());
@@ -175,14 +180,14 @@ impl Run<'_> {
         while stepper.has_decided() {
             stepper.commit();
         }
-        let dropped: Vec<Decided> = self.decided.drain(..).collect();
+        let dropped: Vec<DecidedStep> = self.decided.drain(..).collect();
         for mut attempt in dropped.into_iter().flat_map(|it| it.attempts) {
             match attempt.promise.take() {
-                Some(outcome @ Err(_)) => self.told(&attempt, &outcome),
-                None if self.requests[attempt.request].wish.takes_long() => self.journeys.push(attempt),
+                Some(outcome @ Err(_)) => self.receive_answer(&attempt, &outcome),
+                None if self.requests[attempt.request].content.takes_long() => self.journeys.push(attempt),
                 outcome => {
                     let what = format!("request {}: {outcome:?} after a failed commit", attempt.request);
-                    return Err(Broken::new("callers are told what happened", what));
+                    return Err(BrokenPromise::new("callers are told what happened", what));
                 }
             }
         }
@@ -190,18 +195,21 @@ impl Run<'_> {
         let Some(stepper) = &mut self.stepper else { return Ok(()) };
         match stepper.recover() {
             Ok(()) => {
-                self.story.tell("it begins again");
+                self.log.add("it begins again");
                 self.settle_doubt()?;
                 self.disk.read_failed();
             }
             Err(why) => {
-                self.story.tell(format!("it cannot begin again: {why}"));
+                self.log.add(format!("it cannot begin again: {why}"));
                 for mut attempt in std::mem::take(&mut self.waiting) {
                     match attempt.promise.take() {
-                        Some(outcome @ Err(_)) => self.told(&attempt, &outcome),
+                        Some(outcome @ Err(_)) => self.receive_answer(&attempt, &outcome),
                         outcome => {
                             let what = format!("request {}: {outcome:?}", attempt.request);
-                            return Err(Broken::new("callers are sent away while it cannot be done", what));
+                            return Err(BrokenPromise::new(
+                                "callers are sent away while it cannot be done",
+                                what,
+                            ));
                         }
                     }
                 }
@@ -210,10 +218,10 @@ impl Run<'_> {
         self.arrivals()
     }
 
-    pub(super) fn crash(&mut self) -> Result<(), Broken> {
+    pub(super) fn crash(&mut self) -> Result<(), BrokenPromise> {
         self.figures.crashes += 1;
-        self.story.tell("it crashes");
-        self.meddler.move_now(None);
+        self.log.add("it crashes");
+        self.interference.move_now(None);
         self.stepper = None;
         self.store = self.store.reopen();
         let lost = self.decided.drain(..).flat_map(|it| it.attempts).collect::<Vec<_>>();
@@ -221,7 +229,7 @@ impl Run<'_> {
         for attempt in lost.collect::<Vec<_>>() {
             self.retry(attempt.request);
         }
-        self.listeners.iter_mut().for_each(Listener::cut_off);
+        self.listeners.iter_mut().for_each(JournalListener::cut_off);
         self.open()
     }
 
@@ -239,37 +247,38 @@ impl Run<'_> {
 
     pub(super) fn pass(&mut self, span: Span) {
         if self.options.clock.is_manual() {
-            let moves = |it: &Attempt| matches!(*self.requests[it.request].wish, Wish::Advance(_));
+            let moves =
+                |it: &Attempt| matches!(*self.requests[it.request].content, CallerRequest::Advance(_));
             if !self.journeys.iter().any(moves) && self.installed {
                 let to = self.model.world.now.plus(span);
-                self.request(Wish::Advance(to));
+                self.request(CallerRequest::Advance(to));
             }
             return;
         }
         self.clock.fetch_add(span.0, Ordering::AcqRel);
-        self.story.tell(format!("it is {}", self.clock_now()));
+        self.log.add(format!("it is {}", self.clock_now()));
     }
 }
 
 /// A requested sweep must have covered every entity that existed when it began.
-fn looked_at_all(attempt: &Attempt, outcome: &Result<Said, Failure>) -> Result<(), Broken> {
+fn looked_at_all(attempt: &Attempt, outcome: &Result<CallerResponse, Failure>) -> Result<(), BrokenPromise> {
     match outcome {
-        Ok(Said::Swept(report)) if report.looked_at < attempt.known as u64 => {
+        Ok(CallerResponse::Swept(report)) if report.looked_at < attempt.known as u64 => {
             let what = format!("{report:?}, and there were {}", attempt.known);
-            Err(Broken::new("the sweep looks at everything", what))
+            Err(BrokenPromise::new("the sweep looks at everything", what))
         }
         _ => Ok(()),
     }
 }
 
-fn is_same(said: &Said, expected: &Said) -> bool {
+fn is_same(said: &CallerResponse, expected: &CallerResponse) -> bool {
     match (said, expected) {
-        (Said::One(a), Said::One(b)) => alike(a, b),
-        (Said::All(a), Said::All(b)) => all_alike(a, b),
-        (Said::Seen(a), Said::Seen(b)) => a == b,
-        (Said::Done, Said::Done) => true,
-        (Said::Time(a), Said::Time(b)) => a == b,
-        (_, Said::Unsure) => true,
+        (CallerResponse::One(a), CallerResponse::One(b)) => alike(a, b),
+        (CallerResponse::All(a), CallerResponse::All(b)) => all_alike(a, b),
+        (CallerResponse::Seen(a), CallerResponse::Seen(b)) => a == b,
+        (CallerResponse::Done, CallerResponse::Done) => true,
+        (CallerResponse::Time(a), CallerResponse::Time(b)) => a == b,
+        (_, CallerResponse::Unsure) => true,
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::install::{Installation, output};
 use super::log;
-use crate::Trouble;
+use crate::BenchError;
 use crate::load::Pace;
 
 /// Runs the server until its own input ends, which happens when we end in any way; then stops the server
@@ -37,7 +37,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    pub(super) fn start(installation: &Installation, wanted: &Path) -> Result<Self, Trouble> {
+    pub(super) fn start(installation: &Installation, wanted: &Path) -> Result<Self, BenchError> {
         let folder = usable(installation, wanted)?;
         let mut cluster =
             Self { installation: installation.clone(), folder, wanted: wanted.to_owned(), guard: None };
@@ -52,7 +52,7 @@ impl Cluster {
         let mut guard = installation.as_user("sh");
         guard.args(["-c", GUARD, "guard"]).arg(installation.bin()).arg(folder).current_dir(folder);
         guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        cluster.guard = Some(guard.spawn().map_err(Trouble::file(folder))?);
+        cluster.guard = Some(guard.spawn().map_err(BenchError::file(folder))?);
         cluster.wait()?;
         Ok(cluster)
     }
@@ -63,22 +63,22 @@ impl Cluster {
     }
 
     /// The only value that a query gives.
-    pub(super) fn ask(&self, query: &str) -> Result<String, Trouble> {
+    pub(super) fn ask(&self, query: &str) -> Result<String, BenchError> {
         output(self.client("psql").args(["-qAtX", "-v", "ON_ERROR_STOP=1", "-c", query, "postgres"]))
     }
 
-    pub(super) fn count(&self, table: &str) -> Result<u64, Trouble> {
+    pub(super) fn count(&self, table: &str) -> Result<u64, BenchError> {
         let told = self.ask(&format!("SELECT count(*) FROM {table}"))?;
-        told.parse().map_err(|_| Trouble::Program { program: "psql".to_owned(), said: told })
+        told.parse().map_err(|_| BenchError::Program { program: "psql".to_owned(), said: told })
     }
 
     /// Puts a script where the server's user can read it.
-    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), Trouble> {
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), BenchError> {
         let path = self.folder.join(name);
-        std::fs::write(&path, text).map_err(Trouble::file(&path))
+        std::fs::write(&path, text).map_err(BenchError::file(&path))
     }
 
-    pub(super) fn run_file(&self, name: &str, entities: u64) -> Result<(), Trouble> {
+    pub(super) fn run_file(&self, name: &str, entities: u64) -> Result<(), BenchError> {
         let mut psql = self.client("psql");
         psql.args([
             "-qAtX",
@@ -100,7 +100,7 @@ impl Cluster {
         entities: u64,
         clients: u32,
         time: Duration,
-    ) -> Result<Pace, Trouble> {
+    ) -> Result<Pace, BenchError> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
         let mut pgbench = self.client("pgbench");
         pgbench.args(["-n", "-M", "prepared", "-l", "--log-prefix=latency", "-f", name]);
@@ -109,13 +109,13 @@ impl Cluster {
         let report = output(pgbench.args(["-D", &format!("entities={entities}"), "postgres"]))?;
         let (commands, per_second) = log::report(&report)?;
         let mut pace = Pace { commands, seconds: commands / per_second.max(0.001), ..Pace::default() };
-        let files = std::fs::read_dir(&self.folder).map_err(Trouble::file(&self.folder))?;
+        let files = std::fs::read_dir(&self.folder).map_err(BenchError::file(&self.folder))?;
         for path in files.flatten().map(|it| it.path()) {
             let ours = path.file_name().is_some_and(|it| it.to_string_lossy().starts_with("latency."));
             if ours {
-                let text = std::fs::read_to_string(&path).map_err(Trouble::file(&path))?;
+                let text = std::fs::read_to_string(&path).map_err(BenchError::file(&path))?;
                 log::latencies(&text, &mut pace.latency);
-                std::fs::remove_file(&path).map_err(Trouble::file(&path))?;
+                std::fs::remove_file(&path).map_err(BenchError::file(&path))?;
             }
         }
         Ok(pace)
@@ -127,7 +127,7 @@ impl Cluster {
         command
     }
 
-    fn wait(&mut self) -> Result<(), Trouble> {
+    fn wait(&mut self) -> Result<(), BenchError> {
         let begun = Instant::now();
         loop {
             let ready = output(self.client("pg_isready").arg("-q"));
@@ -141,7 +141,7 @@ impl Cluster {
                     let log = std::fs::read_to_string(self.folder.join("server.log")).unwrap_or_default();
                     let said =
                         format!("it did not start: {}", log.lines().last().unwrap_or("it says nothing"));
-                    return Err(Trouble::Program { program: "postgres".to_owned(), said });
+                    return Err(BenchError::Program { program: "postgres".to_owned(), said });
                 }
             }
         }
@@ -160,13 +160,13 @@ impl Drop for Cluster {
 
 /// Makes the folder that is wanted, or one among the temporary files where the server's user cannot
 /// reach that or its path is too long for a socket.
-fn usable(installation: &Installation, wanted: &Path) -> Result<PathBuf, Trouble> {
+fn usable(installation: &Installation, wanted: &Path) -> Result<PathBuf, BenchError> {
     let other = std::env::temp_dir().join(format!("trackside-postgres-{}", std::process::id()));
     for folder in [wanted, &other] {
         if folder.as_os_str().len() > LONGEST {
             continue;
         }
-        std::fs::create_dir(folder).map_err(Trouble::file(folder))?;
+        std::fs::create_dir(folder).map_err(BenchError::file(folder))?;
         installation.hand_over(folder)?;
         if output(installation.as_user("test").arg("-w").arg(folder)).is_ok() {
             return Ok(folder.to_owned());
@@ -174,5 +174,5 @@ fn usable(installation: &Installation, wanted: &Path) -> Result<PathBuf, Trouble
         let _ = std::fs::remove_dir(folder);
     }
     let said = format!("{} cannot be used by it: choose another folder with --data", wanted.display());
-    Err(Trouble::Program { program: "postgres".to_owned(), said })
+    Err(BenchError::Program { program: "postgres".to_owned(), said })
 }

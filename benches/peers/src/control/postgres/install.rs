@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Trouble;
+use crate::BenchError;
 
 /// All of these are needed.
 const PROGRAMS: [&str; 5] = ["postgres", "initdb", "psql", "pgbench", "pg_isready"];
@@ -50,7 +50,7 @@ impl Installation {
     }
 
     /// Gives a folder to that user.
-    pub(super) fn hand_over(&self, folder: &Path) -> Result<(), Trouble> {
+    pub(super) fn hand_over(&self, folder: &Path) -> Result<(), BenchError> {
         match self.user {
             None => Ok(()),
             Some(user) => output(Command::new("chown").arg(user).arg(folder)).map(drop),
@@ -73,9 +73,9 @@ fn complete(bin: &Path) -> bool {
 }
 
 /// The output of a program, if it succeeds.
-pub(super) fn output(command: &mut Command) -> Result<String, Trouble> {
+pub(super) fn output(command: &mut Command) -> Result<String, BenchError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let failed = |said: String| Trouble::Program { program: program.clone(), said };
+    let failed = |said: String| BenchError::Program { program: program.clone(), said };
     let output = command.output().map_err(|it| failed(it.to_string()))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::Trouble;
+use crate::BenchError;
 use crate::latency::Latency;
 
 /// Transactions, and how many a second, from its report.
-pub(super) fn report(text: &str) -> Result<(f64, f64), Trouble> {
+pub(super) fn report(text: &str) -> Result<(f64, f64), BenchError> {
     let number = |key: &str| {
         let line = text.lines().find_map(|it| it.strip_prefix(key))?;
         line.split_whitespace().next()?.split('/').next()?.parse::<f64>().ok()
@@ -14,13 +14,16 @@ pub(super) fn report(text: &str) -> Result<(f64, f64), Trouble> {
     let failed = number("number of failed transactions:").unwrap_or(0.0);
     match (number("number of transactions actually processed:"), number("tps =")) {
         (Some(commands), Some(per_second)) if failed == 0.0 => Ok((commands, per_second)),
-        (Some(_), Some(_)) => Err(odd(format!("{failed} transactions failed"))),
-        _ => Err(odd(format!("its report was not understood: {}", text.lines().last().unwrap_or_default()))),
+        (Some(_), Some(_)) => Err(parse_error(format!("{failed} transactions failed"))),
+        _ => Err(parse_error(format!(
+            "its report was not understood: {}",
+            text.lines().last().unwrap_or_default()
+        ))),
     }
 }
 
-fn odd(said: String) -> Trouble {
-    Trouble::Program { program: "pgbench".to_owned(), said }
+fn parse_error(said: String) -> BenchError {
+    BenchError::Program { program: "pgbench".to_owned(), said }
 }
 
 /// The third number of each line: microseconds of one transaction.

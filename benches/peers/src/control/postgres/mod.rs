@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub use install::Installation;
 
-use crate::Trouble;
+use crate::BenchError;
 use crate::load::Pace;
 use cluster::Cluster;
 
@@ -27,7 +27,7 @@ pub const NOT_INSTALLED: &str = "not installed (apt-get install postgresql)";
 
 /// One variant with this many clients.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub struct PostgresRun {
     pub script: &'static str,
     pub clients: u32,
     pub pace: Pace,
@@ -35,16 +35,16 @@ pub struct Tried {
 
 /// The result of PostgreSQL.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct PostgresResult {
     pub version: String,
-    pub tried: Vec<Tried>,
+    pub tried: Vec<PostgresRun>,
     /// The folder it used, if it could not use that of the others.
     pub elsewhere: Option<String>,
 }
 
-impl Measured {
+impl PostgresResult {
     /// The way that was fastest.
-    pub fn best(&self) -> Option<&Tried> {
+    pub fn best(&self) -> Option<&PostgresRun> {
         self.tried.iter().max_by(|a, b| a.pace.per_second().total_cmp(&b.pace.per_second()))
     }
 }
@@ -58,7 +58,7 @@ pub fn measure(
     clients: &[u32],
     each: Duration,
     so_far: &dyn Fn(f64),
-) -> Result<Measured, Trouble> {
+) -> Result<PostgresResult, BenchError> {
     let cluster = Cluster::start(installation, folder)?;
     let version = cluster.ask("SHOW server_version")?;
     cluster.write("schema.sql", SCHEMA)?;
@@ -75,9 +75,9 @@ pub fn measure(
         // A script that no longer moves entities would be very fast.
         if (moved as f64) < pace.commands * 0.999 {
             let said = format!("{moved} moves in {:.0} transactions of \"{script}\"", pace.commands);
-            return Err(Trouble::Program { program: "pgbench".to_owned(), said });
+            return Err(BenchError::Program { program: "pgbench".to_owned(), said });
         }
-        tried.push(Tried { script, clients, pace });
+        tried.push(PostgresRun { script, clients, pace });
     }
-    Ok(Measured { version, tried, elsewhere: cluster.elsewhere().map(|it| it.display().to_string()) })
+    Ok(PostgresResult { version, tried, elsewhere: cluster.elsewhere().map(|it| it.display().to_string()) })
 }

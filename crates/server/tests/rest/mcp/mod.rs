@@ -8,7 +8,7 @@ mod waiting;
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Answered, Ground};
+use crate::ground::{RawAnswer, RestServer};
 
 /// The protocol with a handshake, and the one without.
 const OLDER: &str = "2025-11-25";
@@ -52,11 +52,11 @@ transitions: { unlock: { from: SHUT, to: OPEN, by: actor.id == holder } }
 ";
 
 /// A server with the yard.
-fn yard() -> Ground {
-    on(Ground::new())
+fn yard() -> RestServer {
+    on(RestServer::new())
 }
 
-fn on(ground: Ground) -> Ground {
+fn on(ground: RestServer) -> RestServer {
     let pack = json!({ "files": {
         "pack.yaml": "pack: yard\nversion: 1\nabout: A yard.\n",
         "lifecycles/wagon.yaml": WAGON,
@@ -66,14 +66,14 @@ fn on(ground: Ground) -> Ground {
     ground
 }
 
-fn park(ground: &Ground, id: &str) {
+fn park(ground: &RestServer, id: &str) {
     let fields = json!({ "load": "coal", "checker": "mia" });
     ground.owner.post("/v1/entities/yard.wagon", &json!({ "id": id, "fields": fields })).unwrap();
 }
 
 /// A client that speaks MCP.
-struct Speaker<'a> {
-    ground: &'a Ground,
+struct McpClient<'a> {
+    ground: &'a RestServer,
     /// Further headers, each with a line break before it.
     shown: String,
     version: &'static str,
@@ -81,18 +81,18 @@ struct Speaker<'a> {
     capabilities: Json,
 }
 
-impl<'a> Speaker<'a> {
-    fn new(ground: &'a Ground, token: &str, version: &'static str) -> Self {
+impl<'a> McpClient<'a> {
+    fn new(ground: &'a RestServer, token: &str, version: &'static str) -> Self {
         let shown = format!("\r\nAuthorization: Bearer {token}");
         Self { ground, shown, version, capabilities: json!({}) }
     }
 
-    fn agent(ground: &'a Ground, id: &str) -> Self {
-        Self::new(ground, &ground.minted(json!({ "actor": id, "kind": "agent" })), OLDER)
+    fn agent(ground: &'a RestServer, id: &str) -> Self {
+        Self::new(ground, &ground.mint_token(json!({ "actor": id, "kind": "agent" })), OLDER)
     }
 
     /// One message, and the whole answer.
-    fn sent(&self, method: &str, params: Json) -> Answered {
+    fn send(&self, method: &str, params: Json) -> RawAnswer {
         let mut params = params;
         let mut head = format!(
             "POST /mcp HTTP/1.1{}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream",
@@ -121,8 +121,8 @@ impl<'a> Speaker<'a> {
     }
 
     /// All messages of an answer, in order.
-    fn heard(&self, method: &str, params: Json) -> Vec<Json> {
-        let answer = self.sent(method, params);
+    fn call_messages(&self, method: &str, params: Json) -> Vec<Json> {
+        let answer = self.send(method, params);
         let text = String::from_utf8(answer.body).unwrap();
         if answer.head.to_ascii_lowercase().contains("content-type: text/event-stream") {
             let events = text.lines().filter_map(|it| it.strip_prefix("data:"));
@@ -132,7 +132,7 @@ impl<'a> Speaker<'a> {
     }
 
     fn result(&self, method: &str, params: Json) -> Json {
-        let mut heard = self.heard(method, params);
+        let mut heard = self.call_messages(method, params);
         let answer = heard.pop().expect("an answer");
         assert!(answer.get("result").is_some(), "{answer}");
         answer["result"].clone()
@@ -143,14 +143,14 @@ impl<'a> Speaker<'a> {
     }
 
     /// The result of a tool.
-    fn given(&self, tool: &str, arguments: Json) -> Json {
+    fn tool_result(&self, tool: &str, arguments: Json) -> Json {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
         result["structuredContent"].clone()
     }
 
     /// Why a tool did not.
-    fn refused(&self, tool: &str, arguments: Json) -> Json {
+    fn tool_refusal(&self, tool: &str, arguments: Json) -> Json {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
         result["structuredContent"].clone()

@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{NEWEST, OLDER, Speaker, park, yard};
-use crate::ground::{Ground, refused};
+use super::{McpClient, NEWEST, OLDER, park, yard};
+use crate::ground::{RestServer, refused};
 
 fn names(all: &Json) -> Vec<&str> {
     all.as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect()
@@ -14,7 +14,7 @@ fn plan() -> Json {
 }
 
 /// Creates a task and assigns it.
-fn assigned(ground: &Ground, id: &str, to: &str) {
+fn assign_task(ground: &RestServer, id: &str, to: &str) {
     let owner = &ground.owner;
     owner.post("/v1/entities/mission.task", &json!({ "id": id, "fields": { "title": "Write it" } })).unwrap();
     let asked = json!({ "event": "assign", "fields": { "assigneeIds": [to] } });
@@ -24,10 +24,11 @@ fn assigned(ground: &Ground, id: &str, to: &str) {
 #[test]
 fn a_refusal_equals_that_over_http_and_names_the_fix() {
     let ground = yard();
-    let token = ground.minted(json!({ "actor": "ada", "kind": "agent", "roles": ["mission:specialist"] }));
+    let token =
+        ground.mint_token(json!({ "actor": "ada", "kind": "agent", "roles": ["mission:specialist"] }));
     for (version, id) in [(OLDER, "T-1"), (NEWEST, "T-2")] {
-        assigned(&ground, id, "ada");
-        let ada = Speaker::new(&ground, &token, version);
+        assign_task(&ground, id, "ada");
+        let ada = McpClient::new(&ground, &token, version);
         let asked = json!({ "lifecycle": "mission.task", "id": id, "to": "IN_PROGRESS" });
         let result = ada.call("fire", asked.clone());
         assert_eq!(result["isError"], true);
@@ -42,7 +43,7 @@ fn a_refusal_equals_that_over_http_and_names_the_fix() {
         let missing = why["errors"][0]["field"].as_str().unwrap();
         let mut asked = asked;
         asked["fields"] = json!({ missing: plan() });
-        let done = ada.given("fire", asked);
+        let done = ada.tool_result("fire", asked);
         assert_eq!(done["entity"]["state"], "IN_PROGRESS", "{done}");
         assert_eq!(done["transition"]["actor"], "ada");
     }
@@ -51,20 +52,20 @@ fn a_refusal_equals_that_over_http_and_names_the_fix() {
 #[test]
 fn my_work_lists_own_claimable_and_waiting_work() {
     let ground = yard();
-    let (ada, mia) = (Speaker::agent(&ground, "ada"), Speaker::agent(&ground, "mia"));
-    let nothing = ada.given("my_work", json!({ "lifecycle": "yard.wagon" }));
+    let (ada, mia) = (McpClient::agent(&ground, "ada"), McpClient::agent(&ground, "mia"));
+    let nothing = ada.tool_result("my_work", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!((names(&nothing["yours"]), names(&nothing["claimable"])), (vec![], vec![]));
     park(&ground, "W-1");
     park(&ground, "W-2");
-    let work = ada.given("my_work", json!({ "lifecycle": "yard.wagon" }));
+    let work = ada.tool_result("my_work", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(work["you"]["actor"], "ada");
     assert_eq!(names(&work["claimable"]), ["W-1"], "{work}");
     assert_eq!(names(&work["open"]), ["W-1", "W-2"]);
     assert_eq!(names(&work["yours"]), Vec::<&str>::new());
     // Listing takes nothing.
-    let claimed = ada.given("claim", json!({ "lifecycle": "yard.wagon" }));
+    let claimed = ada.tool_result("claim", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(claimed["entity"]["id"], "W-1");
-    let work = ada.given("my_work", json!({}));
+    let work = ada.tool_result("my_work", json!({}));
     assert_eq!(names(&work["yours"]), ["W-1"]);
     let mine = &work["yours"][0];
     assert_eq!((&mine["as"], &mine["allowedTransitions"]), (&json!(["fitter"]), &json!(["CHECKING"])));
@@ -72,19 +73,19 @@ fn my_work_lists_own_claimable_and_waiting_work() {
     assert_eq!(mine["fields"]["load"], "coal");
     assert_eq!(names(&work["claimable"]), ["W-2"]);
     // The checker is named by a relation, and the work waits for that person.
-    let work = mia.given("my_work", json!({ "lifecycle": "yard.wagon" }));
+    let work = mia.tool_result("my_work", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(names(&work["yours"]).len(), 2);
     assert_eq!(work["yours"][0]["as"], json!(["checker"]));
     let first =
         |work: &Json| (work["yours"][0]["id"].clone(), work["yours"][0]["allowedTransitions"].clone());
-    ada.given("fire", json!({ "lifecycle": "yard.wagon", "id": "W-1", "event": "done" }));
-    let work = mia.given("my_work", json!({ "lifecycle": "yard.wagon" }));
+    ada.tool_result("fire", json!({ "lifecycle": "yard.wagon", "id": "W-1", "event": "done" }));
+    let work = mia.tool_result("my_work", json!({ "lifecycle": "yard.wagon" }));
     assert!(
         work["yours"].as_array().unwrap().iter().any(|it| it["allowedTransitions"] == json!(["GONE"])),
         "{:?}",
         first(&work)
     );
-    let typo = ada.refused("my_work", json!({ "lifecycle": "yard.wagons" }));
+    let typo = ada.tool_refusal("my_work", json!({ "lifecycle": "yard.wagons" }));
     assert_eq!((&typo["status"], &typo["code"]), (&json!(404), &json!("unknown-lifecycle")));
     assert!(typo["detail"].as_str().unwrap().contains("yard.wagon"), "{typo}");
 }
@@ -101,13 +102,13 @@ fn my_work_lists_decisions_for_people() {
     } });
     ground.person("pia").post("/v1/entities/mission.approval", &asked).unwrap();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
-    let work = Speaker::new(&ground, token.trim(), NEWEST).given("my_work", json!({}));
+    let work = McpClient::new(&ground, token.trim(), NEWEST).tool_result("my_work", json!({}));
     assert_eq!(names(&work["decisions"]), ["A-1"], "{work}");
     // The deciding person sees the full arguments.
     assert_eq!(work["decisions"][0]["fields"]["payload"]["arguments"], arguments, "{work}");
     assert_eq!(work["decisions"][0]["leftOut"], json!(["rollbackPlan"]), "{work}");
     assert_eq!(
-        names(&Speaker::agent(&ground, "ada").given("my_work", json!({}))["decisions"]),
+        names(&McpClient::agent(&ground, "ada").tool_result("my_work", json!({}))["decisions"]),
         Vec::<&str>::new()
     );
     owner.post("/v1/approvals/A-1/decision", &json!({ "decision": "approve", "note": "go" })).unwrap();
@@ -116,53 +117,53 @@ fn my_work_lists_decisions_for_people() {
 #[test]
 fn work_is_claimed_kept_and_finished_under_its_lease() {
     let ground = yard();
-    let (ada, bob) = (Speaker::agent(&ground, "ada"), Speaker::agent(&ground, "bob"));
-    let none = ada.given("claim", json!({ "lifecycle": "yard.wagon" }));
+    let (ada, bob) = (McpClient::agent(&ground, "ada"), McpClient::agent(&ground, "bob"));
+    let none = ada.tool_result("claim", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(none["claimed"], false);
     park(&ground, "W-1");
     let key = json!({ "lifecycle": "yard.wagon", "idempotencyKey": "once" });
-    let claimed = ada.given("claim", key.clone());
+    let claimed = ada.tool_result("claim", key.clone());
     assert_eq!(claimed["claimed"], true);
-    assert_eq!(ada.given("claim", key)["entity"]["id"], "W-1", "the same key counts once");
-    assert_eq!(bob.given("claim", json!({ "lifecycle": "yard.wagon" }))["claimed"], false);
+    assert_eq!(ada.tool_result("claim", key)["entity"]["id"], "W-1", "the same key counts once");
+    assert_eq!(bob.tool_result("claim", json!({ "lifecycle": "yard.wagon" }))["claimed"], false);
     let fence = claimed["entity"]["leases"][0]["fence"].as_u64().unwrap();
     let beat = json!({ "lifecycle": "yard.wagon", "id": "W-1", "fence": fence });
-    assert!(ada.given("heartbeat", beat.clone())["expiresAt"].is_string());
-    assert_eq!(bob.refused("heartbeat", beat)["status"], 409);
+    assert!(ada.tool_result("heartbeat", beat.clone())["expiresAt"].is_string());
+    assert_eq!(bob.tool_refusal("heartbeat", beat)["status"], 409);
     let late = json!({ "lifecycle": "yard.wagon", "id": "W-1", "event": "done", "fence": fence + 1 });
-    assert_eq!(ada.refused("fire", late)["code"], "stale-fence");
+    assert_eq!(ada.tool_refusal("fire", late)["code"], "stale-fence");
     let asked =
         json!({ "lifecycle": "yard.wagon", "id": "W-1", "event": "done", "fence": fence, "dryRun": true });
-    assert_eq!(ada.given("fire", asked.clone())["dryRun"], true);
-    let shown = ada.given("show", json!({ "lifecycle": "yard.wagon", "id": "W-1" }));
+    assert_eq!(ada.tool_result("fire", asked.clone())["dryRun"], true);
+    let shown = ada.tool_result("show", json!({ "lifecycle": "yard.wagon", "id": "W-1" }));
     assert_eq!(shown["state"], "FIXING", "a dry run changes nothing");
     let mut asked = asked;
     asked["dryRun"] = json!(false);
     asked["ifVersion"] = json!(1);
-    assert_eq!(ada.refused("fire", asked.clone())["code"], "version-mismatch");
+    assert_eq!(ada.tool_refusal("fire", asked.clone())["code"], "version-mismatch");
     asked["ifVersion"] = shown["version"].clone();
-    assert_eq!(ada.given("fire", asked)["entity"]["state"], "CHECKING");
+    assert_eq!(ada.tool_result("fire", asked)["entity"]["state"], "CHECKING");
 }
 
 #[test]
 fn a_report_moves_nothing_and_lists_the_possible_ones() {
     let ground = yard();
     park(&ground, "W-1");
-    let ada = Speaker::agent(&ground, "ada");
+    let ada = McpClient::agent(&ground, "ada");
     let on = |more: Json| {
         let mut asked = json!({ "lifecycle": "yard.wagon", "id": "W-1" });
         asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         asked
     };
-    let which = ada.refused("report", on(json!({})));
+    let which = ada.tool_refusal("report", on(json!({})));
     assert_eq!(which["code"], "report-missing");
     assert!(which["detail"].as_str().unwrap().ends_with("now: note"), "{which}");
-    let moves = ada.refused("report", on(json!({ "event": "fix" })));
+    let moves = ada.tool_refusal("report", on(json!({ "event": "fix" })));
     assert_eq!(moves["code"], "moves");
-    let typo = ada.refused("report", on(json!({ "event": "not" })));
+    let typo = ada.tool_refusal("report", on(json!({ "event": "not" })));
     assert!(typo["detail"].as_str().unwrap().contains("Did you mean note?"), "{typo}");
-    assert_eq!(ada.refused("report", on(json!({ "event": "note" })))["errors"][0]["field"], "text");
-    let done = ada.given("report", on(json!({ "event": "note", "fields": { "text": "rusty" } })));
+    assert_eq!(ada.tool_refusal("report", on(json!({ "event": "note" })))["errors"][0]["field"], "text");
+    let done = ada.tool_result("report", on(json!({ "event": "note", "fields": { "text": "rusty" } })));
     assert_eq!(done["entity"]["state"], "PARKED");
     let told = ground.owner.get("/v1/entities/yard.wagon/W-1/messages").unwrap().body;
     assert_eq!((&told["items"][0]["text"], &told["items"][0]["from"]), (&json!("rusty"), &json!("ada")));
@@ -171,20 +172,27 @@ fn a_report_moves_nothing_and_lists_the_possible_ones() {
 #[test]
 fn things_are_created_listed_and_explained() {
     let ground = yard();
-    let ada = Speaker::agent(&ground, "ada");
-    let without = ada.refused("create", json!({ "lifecycle": "yard.wagon", "fields": {} }));
+    let ada = McpClient::agent(&ground, "ada");
+    let without = ada.tool_refusal("create", json!({ "lifecycle": "yard.wagon", "fields": {} }));
     assert_eq!(without["errors"][0]["field"], "load");
-    let made =
-        ada.given("create", json!({ "lifecycle": "yard.wagon", "id": "W-1", "fields": { "load": "salt" } }));
+    let made = ada.tool_result(
+        "create",
+        json!({ "lifecycle": "yard.wagon", "id": "W-1", "fields": { "load": "salt" } }),
+    );
     assert_eq!(made["transition"]["actor"], "ada");
-    ada.given("create", json!({ "lifecycle": "yard.wagon", "fields": { "load": "coal" } }));
-    let listed = ada
-        .given("list", json!({ "lifecycle": "yard.wagon", "where": "load == \"salt\"", "state": "PARKED" }));
+    ada.tool_result("create", json!({ "lifecycle": "yard.wagon", "fields": { "load": "coal" } }));
+    let listed = ada.tool_result(
+        "list",
+        json!({ "lifecycle": "yard.wagon", "where": "load == \"salt\"", "state": "PARKED" }),
+    );
     assert_eq!(names(&listed["items"]), ["W-1"]);
-    let page = ada.given("list", json!({ "lifecycle": "yard.wagon", "limit": 1 }));
+    let page = ada.tool_result("list", json!({ "lifecycle": "yard.wagon", "limit": 1 }));
     assert!(page["nextCursor"].is_string(), "{page}");
-    assert_eq!(ada.refused("list", json!({ "lifecycle": "yard.wagon", "where": "load ==" }))["status"], 422);
-    let told = ada.given("explain", json!({ "lifecycle": "yard.wagon", "id": "W-1" }));
+    assert_eq!(
+        ada.tool_refusal("list", json!({ "lifecycle": "yard.wagon", "where": "load ==" }))["status"],
+        422
+    );
+    let told = ada.tool_result("explain", json!({ "lifecycle": "yard.wagon", "id": "W-1" }));
     assert!(told["summary"].as_str().unwrap().contains("yard.wagon/W-1 is PARKED"), "{told}");
     assert!(told["ready"].as_array().unwrap().contains(&json!("fix")), "{told}");
     // An invalid shape is reported to the model, which can correct it.
@@ -193,7 +201,7 @@ fn things_are_created_listed_and_explained() {
         json!({ "lifecycle": "yard.wagon", "id": 7 }),
         json!({ "lifecycle": "a", "id": "b", "as": "eve" }),
     ] {
-        let wrong = ada.refused("show", arguments);
+        let wrong = ada.tool_refusal("show", arguments);
         assert_eq!((&wrong["status"], &wrong["code"]), (&json!(400), &json!("invalid-arguments")));
     }
 }

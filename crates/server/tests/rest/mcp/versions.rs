@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{NEWEST, OLDER, Speaker, yard};
+use super::{McpClient, NEWEST, OLDER, yard};
 
 const TOOLS: [&str; 10] =
     ["my_work", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
@@ -10,7 +10,7 @@ const TOOLS: [&str; 10] =
 #[test]
 fn the_older_protocol_begins_with_a_handshake() {
     let ground = yard();
-    let ada = Speaker::agent(&ground, "ada");
+    let ada = McpClient::agent(&ground, "ada");
     let hello = json!({ "protocolVersion": OLDER, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
     let agreed = ada.result("initialize", hello);
     assert_eq!(agreed["protocolVersion"], OLDER);
@@ -26,15 +26,15 @@ fn the_older_protocol_begins_with_a_handshake() {
 #[test]
 fn the_newest_protocol_has_no_handshake() {
     let ground = yard();
-    let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
-    let ada = Speaker::new(&ground, &token, NEWEST);
+    let token = ground.mint_token(json!({ "actor": "ada", "kind": "agent" }));
+    let ada = McpClient::new(&ground, &token, NEWEST);
     let found = ada.result("server/discover", json!({}));
     let versions = found["supportedVersions"].as_array().unwrap_or_else(|| panic!("{found}"));
     assert!(versions.contains(&json!(NEWEST)) && versions.contains(&json!(OLDER)), "{found}");
     // Without its headers the newest protocol is not used.
-    let bare = Speaker { version: OLDER, ..Speaker::new(&ground, &token, OLDER) };
+    let bare = McpClient { version: OLDER, ..McpClient::new(&ground, &token, OLDER) };
     let params = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": NEWEST } });
-    let answer = bare.sent("tools/list", params);
+    let answer = bare.send("tools/list", params);
     assert_eq!(answer.status, 400, "{}", answer.head);
     assert_eq!(
         answer.header("content-type"),
@@ -46,11 +46,11 @@ fn the_newest_protocol_has_no_handshake() {
 #[test]
 fn unsupported_methods_are_unknown() {
     let ground = yard();
-    let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
+    let token = ground.mint_token(json!({ "actor": "ada", "kind": "agent" }));
     for version in [OLDER, NEWEST] {
-        let ada = Speaker::new(&ground, &token, version);
+        let ada = McpClient::new(&ground, &token, version);
         for method in ["prompts/list", "resources/list", "resources/templates/list"] {
-            let answer = ada.heard(method, json!({})).pop().unwrap();
+            let answer = ada.call_messages(method, json!({})).pop().unwrap();
             assert_eq!(answer["error"]["code"], -32601, "{method} of {version}: {answer}");
         }
     }
@@ -59,9 +59,9 @@ fn unsupported_methods_are_unknown() {
 #[test]
 fn every_tool_is_described_in_both() {
     let ground = yard();
-    let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
+    let token = ground.mint_token(json!({ "actor": "ada", "kind": "agent" }));
     for version in [OLDER, NEWEST] {
-        let listed = Speaker::new(&ground, &token, version).result("tools/list", json!({}));
+        let listed = McpClient::new(&ground, &token, version).result("tools/list", json!({}));
         let tools = listed["tools"].as_array().unwrap();
         assert_eq!(tools.iter().map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>(), TOOLS);
         for tool in tools {
@@ -79,10 +79,10 @@ fn every_tool_is_described_in_both() {
 #[test]
 fn unknown_tools_and_prompts_are_protocol_errors() {
     let ground = yard();
-    let ada = Speaker::agent(&ground, "ada");
-    let unknown = ada.heard("tools/call", json!({ "name": "fly", "arguments": {} })).pop().unwrap();
+    let ada = McpClient::agent(&ground, "ada");
+    let unknown = ada.call_messages("tools/call", json!({ "name": "fly", "arguments": {} })).pop().unwrap();
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
     assert!(unknown["error"]["message"].as_str().unwrap().contains("my_work"), "{unknown}");
-    let unknown = ada.heard("prompts/get", json!({ "name": "x" })).pop().unwrap();
+    let unknown = ada.call_messages("prompts/get", json!({ "name": "x" })).pop().unwrap();
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
 }

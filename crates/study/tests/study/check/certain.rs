@@ -38,7 +38,7 @@ transitions:
   drop: { from: OPEN, to: DONE, by: 'BY', when: [ { check: 'CHECK', says: no } ] }
 "#;
 
-fn found(by: &str, check: &str) -> Vec<&'static str> {
+fn finding_codes(by: &str, check: &str) -> Vec<&'static str> {
     codes(&pack(&[PACK, &LIFE.replace("BY", by).replace("CHECK", check)]).findings())
 }
 
@@ -92,7 +92,7 @@ fn a_satisfiable_condition_is_not_reported() {
         ("a && b && c && !d && !e && !f && !g", "n > 0"),
         ("(a || b || c) && !(d || e) && (f || g) && !(a && b)", "n > 0"),
     ] {
-        assert!(found(by, check).is_empty(), "{by}, {check}: {:?}", found(by, check));
+        assert!(finding_codes(by, check).is_empty(), "{by}, {check}: {:?}", finding_codes(by, check));
     }
 }
 
@@ -109,7 +109,7 @@ fn an_unsatisfiable_condition_is_reported() {
         "size(approvers) > 4 && size(approvers) < 3",
         "author == mood && mood == \"good\" && author == \"bad\"",
     ] {
-        assert_eq!(found("human", check), ["never-true"], "{check}");
+        assert_eq!(finding_codes("human", check), ["never-true"], "{check}");
     }
-    assert_eq!(found("a && b && c && d && e && f && g && human && agent", "n > 0"), ["nobody-may"]);
+    assert_eq!(finding_codes("a && b && c && d && e && f && g && human && agent", "n > 0"), ["nobody-may"]);
 }

@@ -14,7 +14,7 @@ struct Case {
 
 const PACK: &str = "pack: t\nversion: 1\n";
 
-fn found(case: &Case, mended: bool) -> Vec<Finding> {
+fn case_findings(case: &Case, mended: bool) -> Vec<Finding> {
     let texts: Vec<String> = std::iter::once(&case.pack)
         .chain(case.lives)
         .map(|it| if mended { it.replace(case.broken, case.mended) } else { (*it).to_owned() })
@@ -30,9 +30,9 @@ fn only(case: Case) -> Finding {
         "{} is nowhere",
         case.broken
     );
-    let broken = found(&case, false);
+    let broken = case_findings(&case, false);
     assert_eq!(codes(&broken), [case.class.code()], "{broken:#?}");
-    let mended = found(&case, true);
+    let mended = case_findings(&case, true);
     assert!(mended.is_empty(), "{mended:#?}");
     broken.into_iter().next().unwrap()
 }

@@ -7,7 +7,7 @@ fn seed(name: &str) -> Vec<Finding> {
     folder(&root().join("crates/study/tests/study/check/seeds").join(name)).findings()
 }
 
-fn said(findings: &[Finding], code: &str) -> Vec<String> {
+fn messages(findings: &[Finding], code: &str) -> Vec<String> {
     findings.iter().filter(|it| it.class.code() == code).map(|it| it.way.to_string()).collect()
 }
 
@@ -35,13 +35,13 @@ fn build_never_leaves_human_escalation() {
 fn research_sessions_never_complete() {
     let found = seed("000-research");
     let session: Vec<Finding> = found.into_iter().filter(|it| it.of == "research.session").collect();
-    assert_eq!(said(&session, "trap-state"), ["states.TERMINATING"]);
+    assert_eq!(messages(&session, "trap-state"), ["states.TERMINATING"]);
     assert_eq!(
-        said(&session, "unreachable-state"),
+        messages(&session, "unreachable-state"),
         ["states.ARCHIVED", "states.COMPLETED", "states.EXPIRED", "states.FAILED"]
     );
     assert_eq!(
-        said(&session, "silent-deadline"),
+        messages(&session, "silent-deadline"),
         [
             "states.ACTIVE.deadline",
             "states.INITIALIZING.deadline",
@@ -57,7 +57,7 @@ fn research_hypotheses_end_where_nothing_is_said() {
     let found = seed("000-research");
     let hypothesis: Vec<Finding> = found.into_iter().filter(|it| it.of == "research.hypothesis").collect();
     assert_eq!(
-        said(&hypothesis, "trap-state"),
+        messages(&hypothesis, "trap-state"),
         [
             "states.ARCHIVED",
             "states.DELETED",

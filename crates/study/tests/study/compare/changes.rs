@@ -15,7 +15,7 @@ fn shop() -> Texts {
 }
 
 /// The shop with one text put for another.
-fn changed(from: &str, to: &str) -> Result<Texts, String> {
+fn change_text(from: &str, to: &str) -> Result<Texts, String> {
     let mut texts = shop();
     let mut found = 0;
     for text in texts.lifecycles.iter_mut().chain([&mut texts.pack]) {
@@ -29,7 +29,7 @@ fn changed(from: &str, to: &str) -> Result<Texts, String> {
 }
 
 /// The reported changes, each as `kind direction: sentence`, in their order.
-fn told(old: &Texts, new: &Texts) -> Vec<String> {
+fn change_lines(old: &Texts, new: &Texts) -> Vec<String> {
     let [old, new] = [old, new].map(|it| it.compiled().unwrap_or_else(|it| panic!("{it}")));
     let changes = compare(&old, &new);
     let groups = group_by_lifecycle(&changes).into_iter().flat_map(|(_, list)| list);
@@ -46,8 +46,8 @@ fn every_kind_of_change_is_reported() {
         };
         lines += &format!("{case}\n");
         let whole = |text: &str| text.replace("\\n", "\n");
-        match changed(&whole(from), &whole(to)) {
-            Ok(texts) => told(&shop(), &texts).iter().for_each(|it| lines += &format!("    {it}\n")),
+        match change_text(&whole(from), &whole(to)) {
+            Ok(texts) => change_lines(&shop(), &texts).iter().for_each(|it| lines += &format!("    {it}\n")),
             Err(problem) => wrong += &format!("{case}\n{problem}\n"),
         }
     }
@@ -59,15 +59,15 @@ fn every_kind_of_change_is_reported() {
 fn a_lifecycle_comes_and_goes() {
     let mut less = shop();
     less.lifecycles.push("lifecycle: shop.van\ncreate: { by: human }\nstates: { IDLE: { initial: true }, GONE: { final: true } }\ntransitions: { sell: { from: IDLE, to: GONE, by: human } }\n".to_owned());
-    assert_eq!(told(&shop(), &less), ["added looser: new lifecycle shop.van"]);
-    assert_eq!(told(&less, &shop()), ["removed tighter: lifecycle shop.van is gone"]);
+    assert_eq!(change_lines(&shop(), &less), ["added looser: new lifecycle shop.van"]);
+    assert_eq!(change_lines(&less, &shop()), ["removed tighter: lifecycle shop.van is gone"]);
 }
 
 #[test]
 fn a_pack_does_not_differ_from_itself() {
     for name in PACKS {
-        let texts = Texts::shipped(name);
-        assert_eq!(told(&texts, &texts), [""; 0], "{name}");
+        let texts = Texts::shipped_pack(name);
+        assert_eq!(change_lines(&texts, &texts), [""; 0], "{name}");
     }
-    assert_eq!(told(&shop(), &shop()), [""; 0]);
+    assert_eq!(change_lines(&shop(), &shop()), [""; 0]);
 }

@@ -64,16 +64,16 @@ fn instead(word: &str, known: &BTreeMap<String, usize>, turn: usize) -> Option<S
     Some(other.to_owned())
 }
 
-fn shown(pack: &Pack) -> String {
+fn pack_text(pack: &Pack) -> String {
     format!("{pack:?}")
 }
 
 /// Changes one word after the other. Returns the number of effective changes, and those that were not
 /// reported.
-fn tried(name: &str, most: usize) -> (usize, Vec<String>) {
-    let texts = Texts::shipped(name);
+fn try_mutations(name: &str, most: usize) -> (usize, Vec<String>) {
+    let texts = Texts::shipped_pack(name);
     let before = texts.compiled().unwrap();
-    let shape = shown(&before);
+    let shape = pack_text(&before);
     let (mut counted, mut silent) = (0, Vec::new());
     let files = texts.lifecycles.len() + 1;
     let all: Vec<(usize, Range<usize>)> = (0..files)
@@ -94,7 +94,7 @@ fn tried(name: &str, most: usize) -> (usize, Vec<String>) {
             _ => mutated.lifecycles[file - 1] = changed,
         }
         let Ok(after) = mutated.compiled() else { continue };
-        if shown(&after) == shape {
+        if pack_text(&after) == shape {
             continue;
         }
         counted += 1;
@@ -116,7 +116,7 @@ fn every_change_of_a_word_is_reported() {
     let most = std::env::var("MUTATIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(6);
     let (mut counted, mut silent) = (0, Vec::new());
     for name in PACKS {
-        let (some, unsaid) = tried(name, most);
+        let (some, unsaid) = try_mutations(name, most);
         assert!(some > 0, "{name}: only {some} changes counted");
         counted += some;
         silent.extend(unsaid);

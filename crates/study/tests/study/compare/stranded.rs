@@ -54,10 +54,10 @@ fn caught(from: &str, to: &str) -> Vec<String> {
         &Project::default(),
         Timestamp::parse("2026-01-01T00:30:00Z").unwrap(),
     );
-    told(&found)
+    stranding_lines(&found)
 }
 
-fn told(found: &Stranding) -> Vec<String> {
+fn stranding_lines(found: &Stranding) -> Vec<String> {
     found.groups.iter().map(|it| format!("{} {}: {}", it.trouble.as_str(), it.ids_text(3), it.why)).collect()
 }
 
@@ -71,7 +71,7 @@ fn every_way_to_be_stranded_is_reported() {
     let renamed = PARCEL.replace("AWAY", "OUT");
     let (old, new) = (law(PARCEL), law(&renamed));
     let gone = find_stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
-    let mut lines = told(&gone);
+    let mut lines = stranding_lines(&gone);
     for (from, to) in [
         ("  end: { from: AWAY, to: DONE, by: human }\n", ""),
         ("weight: { type: integer }", "weight: { type: integer, maximum: 10 }"),
@@ -95,7 +95,7 @@ fn every_way_to_be_stranded_is_reported() {
         let new = law(&text);
         let now = Timestamp::parse("2026-01-01T00:30:00Z").unwrap();
         lines.push(format!("-- {from} -> {to}"));
-        lines.extend(told(&find_stranded(&old, &new, &[away(&old)], &Project::default(), now)));
+        lines.extend(stranding_lines(&find_stranded(&old, &new, &[away(&old)], &Project::default(), now)));
     }
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -107,12 +107,12 @@ fn a_state_that_can_no_longer_be_left_is_a_trap() {
     let new = law(&text);
     let found = find_stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
     assert!(
-        told(&found)
+        stranding_lines(&found)
             .iter()
             .any(|it| it
                 .starts_with("no-way-out P-1: no actor can take the transitions out of AWAY: lose, end")),
         "{:?}",
-        told(&found)
+        stranding_lines(&found)
     );
 }
 
@@ -127,7 +127,11 @@ fn long_lists_are_cut() {
         })
         .collect();
     let found = find_stranded(&old, &new, &many, &Project::default(), Timestamp::default());
-    assert!(told(&found).iter().any(|it| it.contains("P-1, P-2, P-3 and 6 more")), "{:?}", told(&found));
+    assert!(
+        stranding_lines(&found).iter().any(|it| it.contains("P-1, P-2, P-3 and 6 more")),
+        "{:?}",
+        stranding_lines(&found)
+    );
     assert_eq!((found.count(), found.looked_at), (9, 9));
     let stored = serde_json::to_string(&many).unwrap();
     assert_eq!(read_entities(&stored, &old).unwrap(), many);

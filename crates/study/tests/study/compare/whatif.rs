@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::definition::{PACKS, Texts, shipped, yaml_in};
+use super::definition::{PACKS, Texts, shipped_pack, yaml_in};
 use trackside_engine::Law;
 use trackside_engine::journal::Journal;
 use trackside_engine::trace::Trace;
@@ -16,10 +16,10 @@ fn law(texts: &Texts) -> Arc<Law> {
 
 /// The journals of a pack's scenarios whose names contain a text.
 fn journals(name: &str, only: &str) -> Vec<Journal> {
-    let law = law(&Texts::shipped(name));
+    let law = law(&Texts::shipped_pack(name));
     let (mut sources, mut problems) = (Sources::default(), Problems::default());
     let mut journals = Vec::new();
-    for path in yaml_in(&shipped(name).join("scenarios")) {
+    for path in yaml_in(&shipped_pack(name).join("scenarios")) {
         let file = sources.add(path.display().to_string(), std::fs::read_to_string(&path).unwrap());
         let mut scenarios = scenario::read_file(&sources, file, &mut problems).unwrap();
         scenarios.matrix = None;
@@ -36,7 +36,7 @@ fn journals(name: &str, only: &str) -> Vec<Journal> {
     journals
 }
 
-fn told(answer: &WhatIf) -> Vec<String> {
+fn whatif_lines(answer: &WhatIf) -> Vec<String> {
     let lines = answer.differences.iter().map(|it| it.line());
     lines.chain(answer.ends.iter().map(|it| it.line())).collect()
 }
@@ -44,7 +44,7 @@ fn told(answer: &WhatIf) -> Vec<String> {
 #[test]
 fn the_same_definition_gives_the_same_past() {
     for name in PACKS {
-        let law = law(&Texts::shipped(name));
+        let law = law(&Texts::shipped_pack(name));
         let (mut commands, mut lost, mut wrong) = (0, 0, Vec::new());
         let most: usize = std::env::var("JOURNALS").ok().and_then(|it| it.parse().ok()).unwrap_or(6);
         let all = journals(name, "");
@@ -54,7 +54,7 @@ fn the_same_definition_gives_the_same_past() {
             commands += answer.commands;
             lost += answer.not_run.len();
             let title = journal.about.scenario.clone().unwrap_or_default();
-            wrong.extend(told(&answer).into_iter().map(|it| format!("{title}: {it}")));
+            wrong.extend(whatif_lines(&answer).into_iter().map(|it| format!("{title}: {it}")));
         }
         assert!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
         assert!(commands > 5 && commands > lost, "{name}: {commands} commands replayed, {lost} not");
@@ -62,8 +62,8 @@ fn the_same_definition_gives_the_same_past() {
 }
 
 /// A pack with one text put for another, everywhere.
-fn mutated(name: &str, from: &str, to: &str) -> Arc<Law> {
-    let mut texts = Texts::shipped(name);
+fn mutated_law(name: &str, from: &str, to: &str) -> Arc<Law> {
+    let mut texts = Texts::shipped_pack(name);
     let found: usize = texts.lifecycles.iter().chain([&texts.pack]).map(|it| it.matches(from).count()).sum();
     assert!(found > 0, "`{from}` must be there");
     for text in texts.lifecycles.iter_mut().chain([&mut texts.pack]) {
@@ -74,8 +74,8 @@ fn mutated(name: &str, from: &str, to: &str) -> Arc<Law> {
 
 #[test]
 fn a_tighter_rule_refuses_recorded_commands() {
-    let old = law(&Texts::shipped("mission"));
-    let new = mutated(
+    let old = law(&Texts::shipped_pack("mission"));
+    let new = mutated_law(
         "mission",
         "require: { title: A title is required }",
         "require: { title: A title is required, description: Say more }",
@@ -99,8 +99,8 @@ fn a_tighter_rule_refuses_recorded_commands() {
 
 #[test]
 fn a_shorter_time_strikes_earlier() {
-    let old = law(&Texts::shipped("coding"));
-    let new = mutated("coding", "after: settings.draft_alarm", "after: 1m");
+    let old = law(&Texts::shipped_pack("coding"));
+    let new = mutated_law("coding", "after: settings.draft_alarm", "after: 1m");
     let mut lines = Vec::new();
     for journal in journals("coding", "raft") {
         let answer = what_if(&old, &new, &journal, &Actors::default());
@@ -111,8 +111,8 @@ fn a_shorter_time_strikes_earlier() {
 
 #[test]
 fn a_tighter_role_refuses_and_later_differences_are_marked_as_consequences() {
-    let old = law(&Texts::shipped("coding"));
-    let new = mutated("coding", "by: (coder || supervisor) && author", "by: supervisor && author");
+    let old = law(&Texts::shipped_pack("coding"));
+    let new = mutated_law("coding", "by: (coder || supervisor) && author", "by: supervisor && author");
     let (mut lines, mut follow_ups) = (Vec::new(), 0);
     for journal in journals("coding", "").iter().step_by(7) {
         let answer = what_if(&old, &new, journal, &Actors::default());
@@ -128,13 +128,13 @@ fn a_tighter_role_refuses_and_later_differences_are_marked_as_consequences() {
 
 #[test]
 fn unknown_roles_are_inferred_as_the_fewest_that_the_old_rules_accept() {
-    let old = law(&Texts::shipped("build"));
+    let old = law(&Texts::shipped_pack("build"));
     let mut inferred = Vec::new();
     for journal in journals("build", "").iter().step_by(4) {
         let mut silent = journal.clone();
         silent.about.actors.clear();
         let answer = what_if(&old, &old, &silent, &Actors::default());
-        assert_eq!(told(&answer), [""; 0], "{:?}", journal.about.scenario);
+        assert_eq!(whatif_lines(&answer), [""; 0], "{:?}", journal.about.scenario);
         inferred.extend(answer.inferred);
     }
     assert!(inferred.iter().any(|(_, roles)| !roles.is_empty()));

@@ -15,7 +15,7 @@ const HEAD: &str = "lifecycle: t.task\nabout: Work.\ncreate: { by: human, takes:
 const NEVER: &str = "prove: [ { says: It never ends, never: 'state == \"END\"' } ]\n";
 
 /// One task on a stage with two agents and a person, explored.
-fn played(task: &str, stage: &str) -> ExplorationReport {
+fn explore_task(task: &str, stage: &str) -> ExplorationReport {
     let mut sources = Sources::default();
     let pack = sources.add("pack.yaml", "pack: t\nversion: 1\nsettings: { owner: nobody }\n");
     let lifecycles = vec![sources.add("task.yaml", format!("{HEAD}{task}"))];
@@ -34,8 +34,8 @@ fn played(task: &str, stage: &str) -> ExplorationReport {
     explore(&stage, &ExploreOptions { bound, threads: 2, reduce: Reduce::Mirrors, go_on: &|_| true })
 }
 
-fn broken(task: &str, stage: &str) {
-    let report = played(&format!("{task}{NEVER}"), stage);
+fn finds_loss(task: &str, stage: &str) {
+    let report = explore_task(&format!("{task}{NEVER}"), stage);
     let outcome = &report.verdicts[0].outcome;
     assert!(matches!(outcome, PromiseOutcome::Broken { .. }), "{outcome:?} {:?}", report.mirrors);
 }
@@ -49,12 +49,12 @@ fn by(end: &str) -> String {
 
 #[test]
 fn actors_named_in_a_rule_are_not_symmetric() {
-    broken(&by("actor.id == \"bob\""), "");
-    broken(&by("actor.id.startsWith(\"b\")"), "");
-    broken(&by("actor.id in project.people"), "people: [bob]\n");
-    broken(&by("actor.id == settings.owner"), "settings: { owner: bob }\n");
+    finds_loss(&by("actor.id == \"bob\""), "");
+    finds_loss(&by("actor.id.startsWith(\"b\")"), "");
+    finds_loss(&by("actor.id in project.people"), "people: [bob]\n");
+    finds_loss(&by("actor.id == settings.owner"), "settings: { owner: bob }\n");
     // No particular actor: mirror images, and still found.
-    broken(&by("true"), "");
+    finds_loss(&by("true"), "");
 }
 
 #[test]
@@ -64,29 +64,29 @@ fn time_that_a_rule_looks_at_keeps_worlds_apart() {
             "states: {{ A: {{ initial: true }}, B: {{}}, END: {{ final: true, outcome: success }} }}\ntimers: {{ tick: {{ every: 10m, runs: [A, B] }} }}\ntransitions:\n  go: {{ from: A, to: B, by: agent }}\n  back: {{ from: B, to: A, by: agent }}\n  end: {{ from: A, to: END, by: agent, when: '{when}' }}\n"
         )
     };
-    broken(&turn("timeByState[\"A\"] >= duration(\"20m\")"), "");
-    broken(&turn("now >= timestamp(\"2026-01-01T00:20:00Z\")"), "");
-    broken(&turn("totalTime >= duration(\"30m\")"), "");
-    broken(&turn("timeInState >= duration(\"20m\")"), "");
+    finds_loss(&turn("timeByState[\"A\"] >= duration(\"20m\")"), "");
+    finds_loss(&turn("now >= timestamp(\"2026-01-01T00:20:00Z\")"), "");
+    finds_loss(&turn("totalTime >= duration(\"30m\")"), "");
+    finds_loss(&turn("timeInState >= duration(\"20m\")"), "");
 }
 
 #[test]
 fn a_time_of_day_keeps_worlds_apart() {
     // Started in the evening it is due the next day.
     let daily = "states: { A: { initial: true }, B: {}, END: { final: true, outcome: success } }\ntimers: { hour: { every: 6h, runs: [A] }, day: { every: 'daily 18:00', starts: [go], runs: [B], then: end }, short: { after: 1h, starts: [go], runs: [B], then: back } }\ntransitions:\n  go: { from: A, to: B, by: agent }\n  back: { from: B, to: A, by: engine }\n  end: { from: B, to: END, by: engine }\n";
-    broken(daily, "now: 2026-01-01T05:30:00Z\n");
+    finds_loss(daily, "now: 2026-01-01T05:30:00Z\n");
 }
 
 #[test]
 fn between_two_clocks_of_one_moment_there_is_a_world() {
     let two = "states: { A: { initial: true }, END: {}, C: {} }\ntimers: { one: { after: 1h, runs: [A], then: go }, two: { after: 1h, runs: [A, END], then: on } }\ntransitions:\n  go: { from: A, to: END, by: engine }\n  on: { from: [A, END], to: C, by: engine }\n";
-    broken(two, "");
+    finds_loss(two, "");
 }
 
 #[test]
 fn an_effect_result_counts_for_no_actor() {
     let build = "states: { A: { initial: true }, B: {}, C: {}, END: { final: true, outcome: success } }\neffects: { tests: { ok: passed, failed: back } }\ntransitions:\n  submit: { from: A, to: B, by: agent, effects: [tests] }\n  passed: { from: B, to: C, by: engine }\n  back: { from: B, to: A, by: engine }\n  end: { from: C, to: END, by: agent }\nprove: [ { says: Nobody alone, alone: agent, from: 'state == \"A\"', to: 'state == \"END\"' } ]\n";
-    let report = played(build, "");
+    let report = explore_task(build, "");
     assert!(
         matches!(report.verdicts[0].outcome, PromiseOutcome::Broken { .. }),
         "{:?}",
@@ -98,7 +98,7 @@ fn an_effect_result_counts_for_no_actor() {
 fn an_unobserved_promise_is_not_reported_as_held() {
     let states = "states: { A: { initial: true }, END: {} }\nfields: { n: { type: string } }\ntransitions:\n  end: { from: A, to: END, by: agent, takes: { n: Say n } }\n";
     let vain = format!("{states}prove: [ {{ says: vain, never: agent, on: end }} ]\n");
-    let report = played(&vain, "without: [t.task.end]\n");
+    let report = explore_task(&vain, "without: [t.task.end]\n");
     assert!(
         matches!(report.verdicts[0].outcome, PromiseOutcome::NotLooked),
         "{:?}",
@@ -111,7 +111,7 @@ fn an_unobserved_promise_is_not_reported_as_held() {
         "alone: 'int(n) > 1', from: 'state == \"A\"', to: 'state == \"END\"'",
         "never: 'int(n) > 1', in: [END]",
     ] {
-        let report = played(&format!("{states}prove: [ {{ says: unanswered, {promise} }} ]\n"), "");
+        let report = explore_task(&format!("{states}prove: [ {{ says: unanswered, {promise} }} ]\n"), "");
         let outcome = &report.verdicts[0].outcome;
         assert!(matches!(outcome, PromiseOutcome::NoAnswer { .. }), "{promise}: {outcome:?}");
     }
@@ -141,6 +141,6 @@ fn many_alike_cost_no_more_than_few() {
 #[test]
 fn a_distant_deadline_is_waited_for() {
     let slow = "states: { A: { initial: true }, END: {} }\ntimers: { tick: { every: 5m, runs: [A] }, late: { after: 1d, runs: [A], then: end } }\ntransitions: { end: { from: A, to: END, by: engine } }\nprove: [ { says: It ends, eventually: 'state == \"END\"', within: 2d } ]\n";
-    let report = played(slow, "");
+    let report = explore_task(slow, "");
     assert!(matches!(report.verdicts[0].outcome, PromiseOutcome::Held), "{:?}", report.verdicts[0].outcome);
 }

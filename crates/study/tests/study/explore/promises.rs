@@ -1,6 +1,6 @@
 //! Each kind of promise: it holds, or the shortest story that breaks it is reported.
 
-use super::common::{explored, explored_as, lines, nobody_wrote, outcome, stage, told, try_stage};
+use super::common::{explored, explored_as, failure_lines, lines, nobody_wrote, outcome, stage, try_stage};
 use trackside_study::explore::report::PromiseOutcome;
 use trackside_study::explore::search::{SearchBound, Stopped};
 use trackside_study::explore::world::Reduce;
@@ -27,7 +27,7 @@ fn a_pack_that_keeps_its_promises_is_reported() {
 #[test]
 fn never_is_broken_by_the_shortest_story() {
     let report = explored(&stage(&[("takes: { note: Say why }", "takes: [note]")], &[]));
-    let said = told(&report, "says why");
+    let said = failure_lines(&report, "says why");
     assert_eq!(said.len(), 4, "{said:?}");
     assert_eq!(said[0], "ada fires claim of desk.task/T-1");
     assert!(said[2].ends_with("fires approve of desk.task/T-1"), "{said:?}");
@@ -37,7 +37,7 @@ fn never_is_broken_by_the_shortest_story() {
 #[test]
 fn always_is_broken_by_an_endless_run() {
     let report = explored(&stage(&[("tries > settings.mostTries", "tries > 3")], &[]));
-    let said = told(&report, "Rejections end");
+    let said = failure_lines(&report, "Rejections end");
     // Claimed, submitted and rejected four times.
     assert_eq!(said.len(), 13, "{said:?}");
 }
@@ -53,18 +53,18 @@ fn an_unreachable_state_is_reported() {
 #[test]
 fn eventually_needs_a_clock() {
     let report = explored(&stage(&[("lease: work, ", ""), ("holding: work, release: [work]", "")], &[]));
-    let said = told(&report, "comes back");
+    let said = failure_lines(&report, "comes back");
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[1].contains("no timer runs"), "{said:?}");
     let report = explored(&stage(&[("within: 15m", "within: 5m")], &[]));
-    assert!(told(&report, "comes back")[1].contains("within 5m: the timer at 10m is too late"));
+    assert!(failure_lines(&report, "comes back")[1].contains("within 5m: the timer at 10m is too late"));
 }
 
 #[test]
 fn an_actor_acting_alone_is_found() {
     let own = [("by: human || (coder && actor.id != author), takes", "by: human || coder, takes")];
     let report = explored(&stage(&own, &[]));
-    let said = told(&report, "finishes their own work");
+    let said = failure_lines(&report, "finishes their own work");
     assert_eq!(
         said,
         [
@@ -75,7 +75,7 @@ fn an_actor_acting_alone_is_found() {
         ]
     );
     // The same, detected at the step itself.
-    assert_eq!(told(&report, "approves their own work").len(), 4);
+    assert_eq!(failure_lines(&report, "approves their own work").len(), 4);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn time_and_the_engine_do_not_count_as_actors() {
         "reopen:  { from: REVIEW, to: OPEN, by: engine }",
         "reopen:  { from: REVIEW, to: DONE, by: engine, set: { note: \"'x'\" } }",
     )];
-    let said = told(&explored(&stage(&lazy, &[])), "finishes their own work");
+    let said = failure_lines(&explored(&stage(&lazy, &[])), "finishes their own work");
     assert!(said[2].starts_with("time 1d pass"), "{said:?}");
 }
 

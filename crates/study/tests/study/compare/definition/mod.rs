@@ -32,8 +32,8 @@ impl Texts {
         }
     }
 
-    pub(crate) fn shipped(name: &str) -> Self {
-        let folder = shipped(name);
+    pub(crate) fn shipped_pack(name: &str) -> Self {
+        let folder = shipped_pack(name);
         let lifecycles =
             yaml_in(&folder.join("lifecycles")).into_iter().map(|it| std::fs::read_to_string(it).unwrap());
         Self {
@@ -43,7 +43,7 @@ impl Texts {
     }
 }
 
-pub(crate) fn shipped(name: &str) -> PathBuf {
+pub(crate) fn shipped_pack(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(name)
 }
 

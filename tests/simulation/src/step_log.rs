@@ -1,21 +1,21 @@
-//! The story of a run, printed when a promise is broken.
+//! The log of a run, printed when a promise is broken.
 
 use std::collections::VecDeque;
 
 /// The number of lines that are kept.
 const KEPT: usize = 400;
 
-/// The last lines of a story.
+/// The last steps of a run, numbered.
 #[derive(Debug, Default)]
-pub(crate) struct Story {
+pub(crate) struct StepLog {
     lines: VecDeque<String>,
-    told: usize,
+    count: usize,
 }
 
-impl Story {
-    pub fn tell(&mut self, line: impl Into<String>) {
-        self.told += 1;
-        self.lines.push_back(format!("{:5} {}", self.told, line.into()));
+impl StepLog {
+    pub fn add(&mut self, line: impl Into<String>) {
+        self.count += 1;
+        self.lines.push_back(format!("{:5} {}", self.count, line.into()));
         if self.lines.len() > KEPT {
             self.lines.pop_front();
         }

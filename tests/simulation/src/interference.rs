@@ -41,9 +41,9 @@ pub enum DiskBug {
 
 /// Writes between the reads of others.
 #[derive(Clone)]
-pub(crate) struct Meddler(Arc<Mutex<State>>);
+pub(crate) struct Interference(Arc<Mutex<InterferenceState>>);
 
-struct State {
+struct InterferenceState {
     dice: Random,
     behind: Option<WriteWorkers>,
     /// The rate of writes before a read, in percent.
@@ -53,9 +53,10 @@ struct State {
     rows: BTreeMap<EntityKey, EntityRow>,
 }
 
-impl Meddler {
+impl Interference {
     pub fn new(seed: u64, often: usize, bug: Option<DiskBug>) -> Self {
-        let state = State { dice: Random::new(seed), behind: None, often, bug, rows: BTreeMap::new() };
+        let state =
+            InterferenceState { dice: Random::new(seed), behind: None, often, bug, rows: BTreeMap::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -64,7 +65,7 @@ impl Meddler {
         self.0.lock().unwrap().behind = behind;
     }
 
-    fn meddle(&self) {
+    fn interfere(&self) {
         let mut state = self.0.lock().unwrap();
         let often = state.often;
         if !state.dice.percent(often) {
@@ -84,31 +85,40 @@ impl Meddler {
 
 /// A store with such interference.
 #[derive(Clone)]
-pub(crate) struct Meddled {
+pub(crate) struct InterferedStore {
     pub store: MemoryStore,
-    pub meddler: Meddler,
+    pub interference: Interference,
 }
 
-impl Store for Meddled {
+impl Store for InterferedStore {
     fn journal(&self) -> Result<Box<dyn JournalWriter>, StoreError> {
-        Ok(Box::new(End { inner: self.store.journal()?, meddler: self.meddler.clone() }))
+        Ok(Box::new(InterferedJournal {
+            inner: self.store.journal()?,
+            interference: self.interference.clone(),
+        }))
     }
 
     fn projector(&self) -> Result<Box<dyn Projector>, StoreError> {
-        Ok(Box::new(Writer { inner: self.store.projector()?, meddler: self.meddler.clone() }))
+        Ok(Box::new(InterferedProjector {
+            inner: self.store.projector()?,
+            interference: self.interference.clone(),
+        }))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
-        Ok(Box::new(Looker { inner: self.store.reader()?, meddler: self.meddler.clone() }))
+        Ok(Box::new(InterferedReader {
+            inner: self.store.reader()?,
+            interference: self.interference.clone(),
+        }))
     }
 }
 
-struct End {
+struct InterferedJournal {
     inner: Box<dyn JournalWriter>,
-    meddler: Meddler,
+    interference: Interference,
 }
 
-impl JournalWriter for End {
+impl JournalWriter for InterferedJournal {
     fn head(&mut self) -> Result<Head, StoreError> {
         self.inner.head()
     }
@@ -118,10 +128,10 @@ impl JournalWriter for End {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        if self.meddler.is_lying(DiskBug::CommitLost, 20) {
+        if self.interference.is_lying(DiskBug::CommitLost, 20) {
             return Ok(());
         }
-        if batch.records.len() > 1 && self.meddler.is_lying(DiskBug::CommitHalved, 20) {
+        if batch.records.len() > 1 && self.interference.is_lying(DiskBug::CommitHalved, 20) {
             let half = batch.records.len() / 2;
             let records = batch.records.iter().take(half).cloned().collect();
             self.inner.append(&Batch { records, definitions: batch.definitions.clone() })?;
@@ -135,26 +145,26 @@ impl JournalWriter for End {
     }
 }
 
-struct Writer {
+struct InterferedProjector {
     inner: Box<dyn Projector>,
-    meddler: Meddler,
+    interference: Interference,
 }
 
-impl Projector for Writer {
+impl Projector for InterferedProjector {
     fn position(&mut self) -> Result<u64, StoreError> {
         self.inner.position()
     }
 
     fn project(&mut self, projection: &Projection) -> Result<(), StoreError> {
         let mut projection = projection.clone();
-        if self.meddler.is_lying(DiskBug::KeysUnwritten, 100) {
+        if self.interference.is_lying(DiskBug::KeysUnwritten, 100) {
             projection.keys.clear();
         }
-        if self.meddler.is_lying(DiskBug::RowForgotten, 20) {
+        if self.interference.is_lying(DiskBug::RowForgotten, 20) {
             projection.entities.pop();
         }
-        if self.meddler.is_lying(DiskBug::TimersUnchanged, 100) {
-            let mut state = self.meddler.0.lock().unwrap();
+        if self.interference.is_lying(DiskBug::TimersUnchanged, 100) {
+            let mut state = self.interference.0.lock().unwrap();
             for row in &mut projection.entities {
                 if let Some(old) = state.rows.get(&row.entity.key) {
                     Arc::make_mut(&mut row.entity).timers.clone_from(&old.entity.timers);
@@ -179,23 +189,23 @@ impl Projector for Writer {
     }
 }
 
-struct Looker {
+struct InterferedReader {
     inner: Box<dyn Reader>,
-    meddler: Meddler,
+    interference: Interference,
 }
 
 /// Perhaps writes, then reads.
-macro_rules! looked_up {
+macro_rules! interfered_read {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $found:ty;)*) => {
         $(fn $name(&mut self, $($argument: $kind),*) -> Result<$found, StoreError> {
-            self.meddler.meddle();
+            self.interference.interfere();
             self.inner.$name($($argument),*)
         })*
     };
 }
 
-impl Reader for Looker {
-    looked_up! {
+impl Reader for InterferedReader {
+    interfered_read! {
         head() -> Head;
         records(after: u64, most: usize) -> Vec<Record>;
         record(seq: u64) -> Option<Record>;
@@ -227,25 +237,25 @@ impl Reader for Looker {
     }
 
     fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError> {
-        self.meddler.meddle();
+        self.interference.interfere();
         let mut found = self.inner.counts(group)?;
-        if self.meddler.is_lying(DiskBug::GroupsOlder, 100) {
+        if self.interference.is_lying(DiskBug::GroupsOlder, 100) {
             found.position = 0;
         }
         Ok(found)
     }
 
     fn groups(&mut self, of: &EntityKey) -> Result<AtPosition<Vec<(Name, Counts)>>, StoreError> {
-        self.meddler.meddle();
+        self.interference.interfere();
         let mut found = self.inner.groups(of)?;
-        if self.meddler.is_lying(DiskBug::GroupsOlder, 100) {
+        if self.interference.is_lying(DiskBug::GroupsOlder, 100) {
             found.position = 0;
         }
         Ok(found)
     }
 
     fn members(&mut self, group: &GroupKey) -> Result<AtPosition<Members>, StoreError> {
-        self.meddler.meddle();
+        self.interference.interfere();
         self.inner.members(group)
     }
 }

@@ -7,11 +7,11 @@ use trackside_lifecycle::model::{Aim, Consequences, Fit, Lifecycle, Read, Target
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::claims::claimed;
-use super::domain::Abs;
+use super::claims::entity_promises;
+use super::domain::AbstractValue;
 use super::eval::{eval, slot_place};
-use super::frame::Frame;
-use super::shape::Shape;
+use super::frame::MoveFrame;
+use super::shape::EntityShape;
 
 /// A field that names a target counts as this many conditions.
 const AIMS: usize = 10;
@@ -21,7 +21,7 @@ pub(super) const PREVIOUS: &str = "previousState";
 
 /// The uses of a field or a counter in conditions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct About {
+pub(super) struct ReadSummary {
     /// The number of conditions that use it.
     pub times: usize,
     /// A property does.
@@ -35,20 +35,20 @@ pub(super) struct About {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
-    pub fields: BTreeMap<Name, About>,
-    pub counters: BTreeMap<Name, About>,
-    pub slots: BTreeMap<Name, About>,
+pub(super) struct ConditionReads {
+    pub fields: BTreeMap<Name, ReadSummary>,
+    pub counters: BTreeMap<Name, ReadSummary>,
+    pub slots: BTreeMap<Name, ReadSummary>,
     /// The state before the present one, under its own name.
-    pub previous: BTreeMap<Name, About>,
+    pub previous: BTreeMap<Name, ReadSummary>,
 }
 
 /// All reads of the conditions.
-pub(super) fn asked(shape: &Shape<'_>) -> Asked {
+pub(super) fn condition_reads(shape: &EntityShape<'_>) -> ConditionReads {
     let life = shape.life;
-    let mut asked = Asked::default();
+    let mut asked = ConditionReads::default();
     for (guard, proved) in conditions(life) {
-        let mut one = Asked::default();
+        let mut one = ConditionReads::default();
         one.look(shape, &guard.outline());
         asked.add(one, proved);
     }
@@ -76,31 +76,31 @@ fn conditions(life: &Lifecycle) -> Vec<(&Guard, bool)> {
     for arm in arms() {
         all.push(&arm.by);
         all.extend(arm.checks.iter().map(|it| &it.guard));
-        all.extend(follows(&arm.then));
+        all.extend(consequence_guards(&arm.then));
         if let Target::Choices(choices) = &arm.target {
             for choice in choices {
                 all.extend(&choice.when);
-                all.extend(follows(&choice.then));
+                all.extend(consequence_guards(&choice.then));
             }
         }
     }
     all.push(&life.create.by);
     all.extend(life.create.checks.iter().map(|it| &it.guard));
-    all.extend(follows(&life.create.then));
+    all.extend(consequence_guards(&life.create.then));
     for state in &life.states {
         all.extend(state.checks.iter().map(|it| &it.guard));
         all.extend(state.always.iter().filter_map(|it| it.when.as_ref()));
-        all.extend(follows(&state.enter));
-        all.extend(follows(&state.exit));
+        all.extend(consequence_guards(&state.enter));
+        all.extend(consequence_guards(&state.exit));
     }
     all.extend(life.reactions.iter().map(|it| &it.when));
     all.extend(life.timers.iter().filter_map(|it| it.then.as_ref()?.when.as_ref()));
     all.extend(life.counters.iter().filter_map(|it| it.then.as_ref()?.when.as_ref()));
-    let promised = claimed(life).into_iter().map(|it| (it.guard, it.proved));
+    let promised = entity_promises(life).into_iter().map(|it| (it.guard, it.proved));
     all.into_iter().map(|it| (it, false)).chain(promised).collect()
 }
 
-fn follows(from: &Consequences) -> impl Iterator<Item = &Guard> {
+fn consequence_guards(from: &Consequences) -> impl Iterator<Item = &Guard> {
     from.then.iter().filter_map(|it| it.when.as_ref())
 }
 
@@ -109,10 +109,10 @@ fn aims(life: &Lifecycle) -> Vec<&Aim> {
     life.arms().flat_map(|it| it.target.aims()).chain(on).collect()
 }
 
-impl Asked {
+impl ConditionReads {
     /// Repeated reads of one condition count once.
-    fn add(&mut self, one: Asked, proved: bool) {
-        let merge = |into: &mut BTreeMap<Name, About>, from: BTreeMap<Name, About>| {
+    fn add(&mut self, one: ConditionReads, proved: bool) {
+        let merge = |into: &mut BTreeMap<Name, ReadSummary>, from: BTreeMap<Name, ReadSummary>| {
             for (name, about) in from {
                 let all = into.entry(name).or_default();
                 all.times += usize::from(about.times > 0);
@@ -129,7 +129,7 @@ impl Asked {
     }
 
     /// One condition, with the expressions behind its names.
-    fn look(&mut self, shape: &Shape<'_>, outline: &Outline) {
+    fn look(&mut self, shape: &EntityShape<'_>, outline: &Outline) {
         match outline {
             Outline::Equal(both) | Outline::Differ(both) => self.compare(shape, both, true),
             Outline::Less(both) | Outline::AtMost(both) | Outline::More(both) | Outline::AtLeast(both) => {
@@ -182,7 +182,7 @@ impl Asked {
         }
     }
 
-    fn compare(&mut self, shape: &Shape<'_>, both: &[Outline; 2], equality: bool) {
+    fn compare(&mut self, shape: &EntityShape<'_>, both: &[Outline; 2], equality: bool) {
         let [a, b] = both;
         for (side, other) in [(a, b), (b, a)] {
             let is_null = matches!(other, Outline::Constant(Value::Null));
@@ -203,13 +203,13 @@ impl Asked {
         }
     }
 
-    fn there(&mut self, shape: &Shape<'_>, of: &Outline) {
+    fn there(&mut self, shape: &EntityShape<'_>, of: &Outline) {
         if let Some(about) = self.field(shape, of) {
             about.presence = true;
         }
     }
 
-    fn field(&mut self, shape: &Shape<'_>, of: &Outline) -> Option<&mut About> {
+    fn field(&mut self, shape: &EntityShape<'_>, of: &Outline) -> Option<&mut ReadSummary> {
         let Outline::Read(slot, members) = of else { return None };
         match shape.life.reads.get(slot_place(*slot)) {
             Some(Read::Field(name) | Read::Was(name)) if members.is_empty() => {
@@ -220,7 +220,7 @@ impl Asked {
     }
 }
 
-fn counter(shape: &Shape<'_>, of: &Outline) -> Option<Name> {
+fn counter(shape: &EntityShape<'_>, of: &Outline) -> Option<Name> {
     let Outline::Read(slot, _) = of else { return None };
     match shape.life.reads.get(slot_place(*slot)) {
         Some(Read::Counter(name) | Read::Counters(name)) => Some(name.clone()),
@@ -229,16 +229,16 @@ fn counter(shape: &Shape<'_>, of: &Outline) -> Option<Name> {
 }
 
 /// A whole number that reads only settings.
-pub(super) fn constant(shape: &Shape<'_>, of: &Outline) -> Option<i64> {
-    let frame = Frame::still(shape, Abs::Unknown);
+pub(super) fn constant(shape: &EntityShape<'_>, of: &Outline) -> Option<i64> {
+    let frame = MoveFrame::still(shape, AbstractValue::Unknown);
     match eval(&frame, &[], of, &mut Vec::new()) {
-        Ok(Abs::Known(Value::Int(it))) => Some(it),
+        Ok(AbstractValue::Known(Value::Int(it))) => Some(it),
         _ => None,
     }
 }
 
 /// Whether it is an actor's id: the caller's, or a field of plain text.
-fn is_id(shape: &Shape<'_>, of: &Outline) -> bool {
+fn is_id(shape: &EntityShape<'_>, of: &Outline) -> bool {
     let Outline::Read(slot, members) = of else { return false };
     match shape.life.reads.get(slot_place(*slot)) {
         Some(
@@ -254,7 +254,7 @@ fn is_id(shape: &Shape<'_>, of: &Outline) -> bool {
 }
 
 /// Whether it is a field that lists ids.
-fn is_ids(shape: &Shape<'_>, of: &Outline) -> bool {
+fn is_ids(shape: &EntityShape<'_>, of: &Outline) -> bool {
     let Outline::Read(slot, members) = of else { return false };
     match shape.life.reads.get(slot_place(*slot)) {
         Some(Read::Field(name) | Read::Was(name)) if members.is_empty() => {

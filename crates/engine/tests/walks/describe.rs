@@ -5,7 +5,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 
 /// A command in a line.
-pub(crate) fn asked(command: &Command) -> String {
+pub(crate) fn describe_command(command: &Command) -> String {
     let shown = |fields: &Fields| {
         let all: Vec<String> =
             fields.iter().map(|(name, value)| format!("{name}: {}", value.to_json())).collect();
@@ -57,7 +57,7 @@ pub(crate) fn asked(command: &Command) -> String {
 }
 
 /// An entry in a line, if it is worth one.
-pub(crate) fn happened(entry: &Entry) -> Option<String> {
+pub(crate) fn describe_entry(entry: &Entry) -> Option<String> {
     let of = &entry.entity;
     Some(match &entry.event {
         Event::Created { state, .. } => format!("{of} is {state}"),

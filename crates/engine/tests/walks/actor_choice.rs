@@ -6,11 +6,11 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_random::Random;
 
-use crate::asking::Asking;
+use crate::request_chooser::RequestChooser;
 
-impl Asking<'_> {
+impl RequestChooser<'_> {
     /// Likely actors, those named by the entity first.
-    pub(crate) fn likely(
+    pub(crate) fn likely_actor(
         &self,
         id: &Name,
         entity: Option<&Entity>,
@@ -24,19 +24,19 @@ impl Asking<'_> {
                         || it.leases.iter().any(|(_, lease)| lease.holder.as_ref() == Some(actor))
                 })
         };
-        let present = dice.shuffled(self.cast.present());
+        let present = dice.shuffle(self.cast.present());
         let (mut first, rest): (Vec<&Actor>, Vec<&Actor>) = present.into_iter().partition(|it| named(&it.id));
         if dice.percent(75) {
             first.extend(rest);
         } else {
-            first = dice.shuffled(first.into_iter().chain(rest).collect());
+            first = dice.shuffle(first.into_iter().chain(rest).collect());
         }
         let mut likely: Vec<(Actor, Option<Name>)> = Vec::new();
         for actor in first {
             likely.push((actor.clone(), None));
             // A deputy acts on behalf of the actors that the entity names.
             if actor.roles.iter().any(|it| self.ground.hints.deputies.contains(&it.as_str())) {
-                let agents = dice.shuffled(self.cast.agents());
+                let agents = dice.shuffle(self.cast.agents());
                 let subject = agents.iter().find(|it| named(it)).or(agents.first()).cloned();
                 likely.push((actor.clone(), subject));
             }
@@ -44,7 +44,7 @@ impl Asking<'_> {
         likely
     }
 
-    pub(crate) fn anybody(&self, dice: &mut Random) -> Option<(Actor, Option<Name>)> {
+    pub(crate) fn any_actor(&self, dice: &mut Random) -> Option<(Actor, Option<Name>)> {
         let present = self.cast.present();
         let actor = (*dice.pick(&present)?).clone();
         let agents = self.cast.agents();

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 /// A condition on the variables of one entity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cond {
+pub enum ModelCondition {
     Always,
     Never,
     /// The variable has this value.
     Is(usize, u8),
-    All(Vec<Cond>),
-    Any(Vec<Cond>),
-    Not(Box<Cond>),
+    All(Vec<ModelCondition>),
+    Any(Vec<ModelCondition>),
+    Not(Box<ModelCondition>),
 }
 
-impl Cond {
+impl ModelCondition {
     /// All of them, without those that are always true.
-    pub fn all(parts: impl IntoIterator<Item = Cond>) -> Self {
+    pub fn all(parts: impl IntoIterator<Item = ModelCondition>) -> Self {
         let mut kept = Vec::new();
         for part in parts {
             match part {
@@ -39,7 +39,7 @@ impl Cond {
     }
 
     /// At least one of them.
-    pub fn any(parts: impl IntoIterator<Item = Cond>) -> Self {
+    pub fn any(parts: impl IntoIterator<Item = ModelCondition>) -> Self {
         let mut kept = Vec::new();
         for part in parts {
             match part {

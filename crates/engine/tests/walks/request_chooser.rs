@@ -16,11 +16,11 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_random::Random;
 
-use crate::cast::Cast;
+use crate::cast::WalkActors;
 use crate::findings;
 use crate::ids;
-use crate::packs::Ground;
-use crate::values::Source;
+use crate::packs::WalkPack;
+use crate::values::ValueGenerator;
 
 /// Requests that are considered before a refused one is sent.
 const THOUGHTS: usize = 7;
@@ -29,7 +29,7 @@ const VOICES: usize = 12;
 
 /// The expected answer to a request.
 #[derive(Debug, PartialEq, Eq)]
-enum Answer {
+enum ExpectedAnswer {
     Yes,
     /// Another actor might be admitted.
     NotYou,
@@ -39,29 +39,31 @@ enum Answer {
 
 /// Chooses a request by looking at the world.
 #[derive(Debug)]
-pub(crate) struct Asking<'a> {
-    pub(crate) ground: &'a Ground,
+pub(crate) struct RequestChooser<'a> {
+    pub(crate) ground: &'a WalkPack,
     pub(crate) world: &'a World,
-    pub(crate) cast: &'a Cast,
+    pub(crate) cast: &'a WalkActors,
     /// How often each transition of each lifecycle was taken; rare ones are preferred.
     pub(crate) taken: &'a BTreeMap<(Name, Name), usize>,
 }
 
-impl Asking<'_> {
+impl RequestChooser<'_> {
     /// A request that will be accepted, if one is found.
-    pub(crate) fn guided(&self, dice: &mut Random) -> Option<Command> {
+    pub(crate) fn choose_guided(&self, dice: &mut Random) -> Option<Command> {
         let mut last = None;
         for _ in 0..THOUGHTS {
             let Some((entity, arm)) = self.tempting(dice) else { continue };
-            for (actor, subject) in self.likely(&entity.key.id, Some(entity), dice).into_iter().take(VOICES) {
+            for (actor, subject) in
+                self.likely_actor(&entity.key.id, Some(entity), dice).into_iter().take(VOICES)
+            {
                 let command = self.fire(entity, arm, actor, subject, dice);
-                match self.tried(&command) {
-                    Answer::Yes => return Some(command),
-                    Answer::NotYou => last = Some(command),
-                    Answer::NotSo => {
+                match self.try_command(&command) {
+                    ExpectedAnswer::Yes => return Some(command),
+                    ExpectedAnswer::NotYou => last = Some(command),
+                    ExpectedAnswer::NotSo => {
                         let (actor, subject) = (command.actor.clone(), command.on_behalf_of.clone());
                         let again = self.fire(entity, arm, actor, subject, dice);
-                        if self.tried(&again) == Answer::Yes {
+                        if self.try_command(&again) == ExpectedAnswer::Yes {
                             return Some(again);
                         }
                         last = Some(again);
@@ -74,13 +76,13 @@ impl Asking<'_> {
     }
 
     /// Any request about any entity by any actor.
-    pub(crate) fn blind(&self, dice: &mut Random) -> Option<Command> {
+    pub(crate) fn choose_blind(&self, dice: &mut Random) -> Option<Command> {
         let entities = self.world.view.entities();
         let entity = dice.pick(&entities)?;
         let life = self.ground.life(&entity.key.lifecycle)?;
         let transition = dice.pick(&life.transitions)?;
         let arm = dice.pick(&transition.arms)?;
-        let (actor, subject) = self.anybody(dice)?;
+        let (actor, subject) = self.any_actor(dice)?;
         Some(self.fire(entity, arm, actor, subject, dice))
     }
 
@@ -102,8 +104,8 @@ impl Asking<'_> {
                 }
             }
             let id = ids::fresh(self.ground, &self.world.view, self.cast, life, dice)?;
-            for (actor, subject) in self.likely(&id, None, dice).into_iter().take(VOICES) {
-                let mut fields = self.sent(life, None, &life.create.takes, &[], dice);
+            for (actor, subject) in self.likely_actor(&id, None, dice).into_iter().take(VOICES) {
+                let mut fields = self.sent_fields(life, None, &life.create.takes, &[], dice);
                 for (name, _) in &life.create.require {
                     if fields.get(name).is_none()
                         && let Some(take) = life.create.takes.iter().find(|it| it.name == *name)
@@ -117,10 +119,10 @@ impl Asking<'_> {
                 if life.create.reason.is_some() || dice.percent(20) {
                     command = command.with_reason("it is needed");
                 }
-                match self.tried(&command) {
-                    Answer::Yes => return Some(command),
-                    Answer::NotYou => last = Some(command),
-                    Answer::NotSo => {
+                match self.try_command(&command) {
+                    ExpectedAnswer::Yes => return Some(command),
+                    ExpectedAnswer::NotYou => last = Some(command),
+                    ExpectedAnswer::NotSo => {
                         last = Some(command);
                         if dice.percent(50) {
                             break;
@@ -151,7 +153,7 @@ impl Asking<'_> {
         let life = self.ground.life(lifecycle)?;
         let arm = life.transition(event)?.arms.first()?;
         let mut last = None;
-        for (actor, subject) in self.likely(&Name::new(""), None, dice) {
+        for (actor, subject) in self.likely_actor(&Name::new(""), None, dice) {
             let mut fields = Fields::default();
             for take in arm.takes.iter().filter(|it| it.required.is_some()) {
                 fields.put(&take.name, self.source(life, None).field(&take.name, &take.fits, dice));
@@ -161,7 +163,7 @@ impl Asking<'_> {
             let claim = Claim { lifecycle: (*lifecycle).clone(), event, only: None, fields };
             let mut command = Command::new(actor, Ask::Claim(claim));
             command.on_behalf_of = subject;
-            if self.tried(&command) == Answer::Yes {
+            if self.try_command(&command) == ExpectedAnswer::Yes {
                 return Some(command);
             }
             last = Some(command);
@@ -219,7 +221,7 @@ impl Asking<'_> {
         let home = if ok { effect.ok.as_ref() } else { effect.failed.as_ref() };
         let arm = home.and_then(|it| life.transition(it)).and_then(|it| it.arms.first());
         let takes = arm.map(|it| it.takes.as_slice()).unwrap_or_default();
-        let fields = self.sent(life, Some(entity), takes, &[], dice);
+        let fields = self.sent_fields(life, Some(entity), takes, &[], dice);
         // An effect that was answered before, or never requested.
         let effect = if dice.percent(95) { *id } else { *id + 1_000 };
         let actor = self.cast.find(&Name::new("cron"))?.clone();
@@ -241,7 +243,7 @@ impl Asking<'_> {
             }
         }
         let ada = Name::new("ada");
-        let actor = if dice.percent(85) { self.cast.find(&ada)?.clone() } else { self.anybody(dice)?.0 };
+        let actor = if dice.percent(85) { self.cast.find(&ada)?.clone() } else { self.any_actor(dice)?.0 };
         let ask = Ask::Correct { entity: entity.key.clone(), to, fields };
         Some(Command::new(actor, ask).with_reason("it was wrong"))
     }
@@ -255,18 +257,18 @@ impl Asking<'_> {
         let alert = if dice.percent(90) { *alert } else { *alert + 1 };
         let action = if dice.percent(50) { AlertAction::Acknowledge } else { AlertAction::Resolve };
         let ada = Name::new("ada");
-        let actor = if dice.percent(70) { self.cast.find(&ada)?.clone() } else { self.anybody(dice)?.0 };
+        let actor = if dice.percent(70) { self.cast.find(&ada)?.clone() } else { self.any_actor(dice)?.0 };
         Some(Command::new(actor, Ask::HandleAlert { entity: entity.key.clone(), alert, action }))
     }
 
     /// The engine's answer in a dry run.
-    fn tried(&self, command: &Command) -> Answer {
+    fn try_command(&self, command: &Command) -> ExpectedAnswer {
         match decide(&self.world.law, &self.world.view, command, self.world.now) {
-            Ok(Decision::Accepted(_)) => Answer::Yes,
+            Ok(Decision::Accepted(_)) => ExpectedAnswer::Yes,
             // Faults of the pack are worth sending.
-            Ok(Decision::Refused(refusal)) if findings::is_mistake(&refusal) => Answer::Yes,
-            Ok(Decision::Refused(refusal)) if refusal.stage <= Stage::Who => Answer::NotYou,
-            Ok(Decision::Refused(_) | Decision::Replayed { .. }) | Err(_) => Answer::NotSo,
+            Ok(Decision::Refused(refusal)) if findings::is_mistake(&refusal) => ExpectedAnswer::Yes,
+            Ok(Decision::Refused(refusal)) if refusal.stage <= Stage::Who => ExpectedAnswer::NotYou,
+            Ok(Decision::Refused(_) | Decision::Replayed { .. }) | Err(_) => ExpectedAnswer::NotSo,
         }
     }
 
@@ -302,7 +304,7 @@ impl Asking<'_> {
             }
         };
         let weights: Vec<usize> = lives.iter().map(|it| weight(it)).collect();
-        let life = lives.get(dice.weighed(&weights))?;
+        let life = lives.get(dice.pick_weighted(&weights))?;
         let of: Vec<&Entity> = entities
             .iter()
             .filter(|it| it.key.lifecycle == life.name && ids::goes_on(self.ground, it))
@@ -332,8 +334,8 @@ impl Asking<'_> {
         dice: &mut Random,
     ) -> Command {
         let life = self.ground.life(&entity.key.lifecycle).expect("its lifecycle");
-        let wanted = wanted(life, entity, arm);
-        let mut fields = self.sent(life, Some(entity), &arm.takes, &wanted, dice);
+        let wanted = wanted_fields(life, entity, arm);
+        let mut fields = self.sent_fields(life, Some(entity), &arm.takes, &wanted, dice);
         for aim in aims(&arm.target) {
             if let Aim::Ask { among, .. } = aim
                 && let Some(state) = dice.pick(&among.0)
@@ -375,7 +377,7 @@ impl Asking<'_> {
     }
 
     /// The fields to send: all required ones and some of the rest.
-    fn sent(
+    fn sent_fields(
         &self,
         life: &Lifecycle,
         entity: Option<&Entity>,
@@ -400,14 +402,14 @@ impl Asking<'_> {
         fields
     }
 
-    fn source<'s>(&'s self, life: &'s Lifecycle, entity: Option<&'s Entity>) -> Source<'s> {
+    fn source<'s>(&'s self, life: &'s Lifecycle, entity: Option<&'s Entity>) -> ValueGenerator<'s> {
         let (ground, view, cast, now) = (self.ground, &self.world.view, self.cast, self.world.now);
-        Source { ground, view, cast, now, life, entity }
+        ValueGenerator { ground, view, cast, now, life, entity }
     }
 }
 
 /// Fields that the possible target states require and that are not set.
-fn wanted(life: &Lifecycle, entity: &Entity, arm: &Arm) -> Vec<Name> {
+fn wanted_fields(life: &Lifecycle, entity: &Entity, arm: &Arm) -> Vec<Name> {
     let mut wanted = Vec::new();
     for aim in aims(&arm.target) {
         if let Aim::State(state) = aim
