@@ -26,7 +26,7 @@ pub(crate) struct FeedFilter {
 pub(crate) enum FeedEvent {
     Entry(Json),
     /// The stream broke off: it is tried again.
-    Away,
+    Disconnected,
 }
 
 /// Passes on entries as they arrive, until `each` returns false. An interrupted stream resumes after the
@@ -53,7 +53,7 @@ pub(crate) fn follow(
             Err(RequestError::Cli(_)) if begun && left > 0 => left -= 1,
             Err(error) => return Err(error),
         }
-        if left == TRIES && !each(FeedEvent::Away) {
+        if left == TRIES && !each(FeedEvent::Disconnected) {
             return Ok(());
         }
         std::thread::sleep(Duration::from_secs(1));

@@ -238,6 +238,6 @@ pub(crate) fn owner() -> Actor {
 }
 
 /// A number with its noun: `1 entry`, `2 entries`.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn count_with_noun(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

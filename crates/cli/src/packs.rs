@@ -137,7 +137,7 @@ fn built_in(name: &str, files: &[(&str, &str)], sources: &mut Sources) -> PackOn
 }
 
 /// The packs at these paths; prints an error if there is none.
-pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
+pub(crate) fn find_or_report(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
     find(paths, sources).map_err(|NoPack(why)| {
         print::message(&format!(
             "{why}. Name a pack folder, a folder of packs, or a file inside a pack; trackside init creates one"
@@ -147,7 +147,10 @@ pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Pack
 }
 
 /// Finds packs by name, the built-in ones included.
-pub(crate) fn named_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
+pub(crate) fn find_or_built_in_or_report(
+    paths: &[PathBuf],
+    sources: &mut Sources,
+) -> Result<Vec<PackOnDisk>, u8> {
     find_or_built_in(paths, sources).map_err(|NoPack(why)| {
         print::message(&why);
         exit::USAGE

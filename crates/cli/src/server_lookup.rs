@@ -40,7 +40,7 @@ pub(crate) const USUAL: &str = ".trackside";
 impl ServerConnection {
     /// The server in the environment, else that of the given folder, else that of the nearest folder above.
     pub(crate) fn find(args: &ReachArgs) -> Result<Self, CliError> {
-        match Self::named()? {
+        match Self::from_environment()? {
             Some(server) => {
                 if args.data.is_some() {
                     print::message("TRACKSIDE_URL is set and takes precedence over --data");
@@ -52,7 +52,7 @@ impl ServerConnection {
     }
 
     /// The server named by the environment, if any.
-    pub(crate) fn named() -> Result<Option<Self>, CliError> {
+    pub(crate) fn from_environment() -> Result<Option<Self>, CliError> {
         let Some(url) = read_environment("TRACKSIDE_URL") else { return Ok(None) };
         let Some(token) = read_environment("TRACKSIDE_TOKEN") else {
             return Err(CliError::unreachable("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a project folder".to_owned()));

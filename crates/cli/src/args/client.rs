@@ -434,14 +434,14 @@ pub(crate) struct AlertsArgs {
 pub(crate) enum AlertsCommand {
     /// Acknowledge an alert; it stays in the list
     #[command(after_help = "Example:\n  trackside alerts acknowledge 41 --note 'I am looking at it'")]
-    Acknowledge(AttendArgs),
+    Acknowledge(AlertUpdateArgs),
     /// Resolve an alert; it leaves the list
     #[command(after_help = "Example:\n  trackside alerts resolve 41 --note 'the disk was full'")]
-    Resolve(AttendArgs),
+    Resolve(AlertUpdateArgs),
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct AttendArgs {
+pub(crate) struct AlertUpdateArgs {
     /// Alert number, as shown by `trackside alerts`
     #[arg(value_name = "ID")]
     pub(crate) id: String,

@@ -3,8 +3,8 @@
 mod exported;
 mod foreign;
 mod journal;
-mod pieces;
-mod whole;
+mod restore;
+mod send;
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -32,7 +32,7 @@ enum News {
 pub(crate) fn show(server: &ServerConnection, lifecycle: Option<&str>) -> Result<(), RequestError> {
     let mut scene = LiveView::new(lifecycle);
     // The first look is taken before the screen is: a refusal is read like any other.
-    scene.looked(LiveQuery::take(server, lifecycle)?);
+    scene.update(LiveQuery::take(server, lifecycle)?);
     let (tell, news) = channel();
     let (ask, asked) = channel();
     follow(server.clone(), lifecycle.map(str::to_owned), tell.clone());
@@ -88,11 +88,11 @@ fn turns(
         while let Ok(it) = news.try_recv() {
             match it {
                 News::Entry(FeedEvent::Entry(entry)) => {
-                    scene.heard(entry);
+                    scene.add_entry(entry);
                     stale = true;
                 }
-                News::Entry(FeedEvent::Away) => scene.away(),
-                News::Looked(look) => scene.looked(*look),
+                News::Entry(FeedEvent::Disconnected) => scene.set_disconnected(),
+                News::Looked(look) => scene.update(*look),
                 News::Lost(error) => return Ok(Some(error)),
             }
         }
