@@ -65,6 +65,14 @@ fn folders_of(path: &Path) -> Result<Vec<PathBuf>, NoPack> {
     Ok(inside)
 }
 
+/// The pack folders in a folder, and in its folder `packs`, as people type them.
+pub(crate) fn folders_below(folder: &Path) -> Vec<String> {
+    let inside = [folder.to_owned(), folder.join("packs")];
+    let found = inside.iter().filter_map(|it| fetch_list(it).ok()).flatten();
+    let packs = found.filter(|it| it.join("pack.yaml").is_file());
+    packs.map(|it| it.strip_prefix(".").unwrap_or(&it).display().to_string()).collect()
+}
+
 /// The texts that define these packs, as they are installed.
 pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<PackSource>, NoPack> {
     let mut all = Vec::new();

@@ -27,6 +27,11 @@ pub(crate) fn run(args: &ImportArgs) -> u8 {
     }
 }
 
+/// The start of the first line of a dry run; empty if this is none.
+fn dry_run_mark(args: &ImportArgs) -> &'static str {
+    if args.dry_run { "dry run, nothing was changed: " } else { "" }
+}
+
 /// Whether its first line is that of an export.
 fn is_export(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_lifecycle::guard::{did_you_mean, nearest};
+use trackside_lifecycle::guard::{did_you_mean_or_all, nearest};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use trackside_runtime::{Failure, MigratedEntity, Migration, MigrationRange, PackSource, Runtime};
@@ -174,7 +174,8 @@ fn read_migration(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), 
 fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
-        let near = did_you_mean(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
+        let near =
+            did_you_mean_or_all(lifecycle, "Lifecycles", law.lifecycle_names().iter().map(Name::as_str));
         return Err(CliError::usage(format!("no pack of this project has a lifecycle {lifecycle}{near}")));
     }
     if law.definition(lifecycle, version).is_none() {

@@ -289,9 +289,10 @@ fn to_import<'a>(entity: &Entity, cleared: impl Iterator<Item = &'a str>, projec
 }
 
 fn print_answer(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>, artifacts: u64) {
+    let mark = super::dry_run_mark(args);
     let what = if args.dry_run { "would be imported" } else { "imported" };
     let count = count_with_noun(sent.imported, "entity", "entities");
-    print::line(&format!("{count} {what} from {}, in their latest state", args.file.display()));
+    print::line(&format!("{mark}{count} {what} from {}, in their latest state", args.file.display()));
     if !sent.already.is_empty() {
         let already = count_with_noun(sent.already.len() as u64, "was", "were");
         print::line(&format!("{already} already imported, unchanged"));
@@ -301,9 +302,6 @@ fn print_answer(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>
     }
     for (lifecycle, count) in left_out {
         print::line(&format!("skipped: {count} of {lifecycle}, because every project has its own"));
-    }
-    if args.dry_run {
-        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
     }
 }
 

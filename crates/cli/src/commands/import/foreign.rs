@@ -98,9 +98,10 @@ fn wishes(args: &ImportArgs) -> Result<Wishes, CliError> {
 }
 
 fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
+    let mark = super::dry_run_mark(args);
     let what = if args.dry_run { "would be imported" } else { "imported" };
     let count = count_with_noun(sent.imported, "entity", "entities");
-    print::line(&format!("{count} of {into} {what} from {}", args.file.display()));
+    print::line(&format!("{mark}{count} of {into} {what} from {}", args.file.display()));
     for ((theirs, ours), count) in &mapped.states {
         print::line(&format!("  {theirs} is {ours}: {count}"));
     }
@@ -126,9 +127,6 @@ fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
             "Not imported, because no field has that name: {}. Map a key with --map KEY=FIELD.",
             without.join(", ")
         ));
-    }
-    if args.dry_run {
-        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
     }
 }
 

@@ -130,7 +130,8 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
     }
     let what = if args.dry_run { "would be" } else { "are" };
     print::line(&format!(
-        "{} of {} {what} in {}, unchanged, with {}",
+        "{}{} of {} {what} in {}, unchanged, with {}",
+        super::dry_run_mark(args),
         count_with_noun(looked.end.seq, "entry", "entries"),
         count_with_noun(looked.entities(), "entity", "entities"),
         data.display(),
@@ -140,7 +141,4 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
         print::line(&format!("with {}", count_with_noun(looked.artifacts, "artifact", "artifacts")));
     }
     print::line(&format!("verified: ends at {}", end_of(looked)));
-    if args.dry_run {
-        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
-    }
 }
