@@ -34,7 +34,7 @@ pub(crate) struct ServerConnection {
     folder: Option<PathBuf>,
 }
 
-/// The default project folder.
+/// The default data folder.
 pub(crate) const USUAL: &str = ".trackside";
 
 impl ServerConnection {
@@ -55,7 +55,7 @@ impl ServerConnection {
     pub(crate) fn from_environment() -> Result<Option<Self>, CliError> {
         let Some(url) = read_environment("TRACKSIDE_URL") else { return Ok(None) };
         let Some(token) = read_environment("TRACKSIDE_TOKEN") else {
-            return Err(CliError::unreachable("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a project folder".to_owned()));
+            return Err(CliError::unreachable("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a data folder".to_owned()));
         };
         Ok(Some(Self { client: client(&with_scheme(&url), &token)?, folder: None }))
     }
@@ -153,7 +153,7 @@ impl ServerConnection {
                 )
             }
             (ClientError::Unreachable { .. }, None) => format!(
-                "{error}. The address is from TRACKSIDE_URL: start the server there, or unset it to use the server of a project folder"
+                "{error}. The address is from TRACKSIDE_URL: start the server there, or unset it to use the server of a data folder"
             ),
             _ => error.to_string(),
         }
