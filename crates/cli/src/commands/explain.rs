@@ -139,10 +139,10 @@ impl<'a> Explanation<'a> {
         why
     }
 
-    /// The states that the caller can move it to now, in a sentence.
+    /// The states that the rules let the caller move it to, in a sentence.
     fn movable(&self) -> String {
         let mut states: Vec<&str> =
-            self.moves.iter().filter(|it| it.ready).flat_map(|it| it.to.iter().copied()).collect();
+            self.moves.iter().filter(|it| it.yours).flat_map(|it| it.to.iter().copied()).collect();
         let mut seen = Vec::new();
         states.retain(|it| {
             !seen.contains(it) && {

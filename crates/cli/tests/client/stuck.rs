@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
     Case {
         steps: &[],
         asks: ("sue", "mission.task/asked"),
-        told: &["human and not requester and not approver (you): approve mission.approval/asked.A1"],
+        told: &["you (human and not requester and not approver): approve mission.approval/asked.A1"],
         never: &[],
     },
     // A loop stopped it: how, after what, and the proposal of the Loop Summary. Its former assignee cannot
@@ -182,7 +182,7 @@ const CASES: &[Case] = &[
     Case {
         steps: &[],
         asks: ("owner", "coding.task/third"),
-        told: &["human (you): resume coding.sprint/S1"],
+        told: &["you (human): resume coding.sprint/S1"],
         never: &[],
     },
     Case {
@@ -284,7 +284,7 @@ const CASES: &[Case] = &[
     Case {
         steps: &[],
         asks: ("coder-1", "coding.task/ready"),
-        told: &["coder or supervisor (you): claim"],
+        told: &["you (coder or supervisor): claim"],
         never: &[],
     },
     // A paused entity names the actors that can resume it.
@@ -311,7 +311,7 @@ const CASES: &[Case] = &[
             "human or engine: resume mission.agent/quin",
             "what you can do without moving it\n  report_run\n",
         ],
-        never: &["you: ", "quin: assigned to it", "(you)"],
+        never: &["you: ", "quin: assigned to it", "you ("],
     },
     Case {
         steps: &[("owner", &["fire", "mission.agent/quin", "resume"])],

@@ -51,6 +51,7 @@ fn describe_caller(source: &str) -> String {
         .replace(" && !engine", "")
         .replace("||", "or")
         .replace("&&", "and");
+    text = text.replace("subject.id != actor.id", "acting for another actor");
     for actor in ["actor.id", "subject.id"] {
         text =
             text.replace(&format!("{actor} in "), "listed in ").replace(&format!("{actor} == "), "named in ");
@@ -89,6 +90,7 @@ mod tests {
             ("human || (editor && !author_of)", "human or (editor and not author_of)"),
             ("self && role == \"a || engine\"", "self and role is \"a or engine\""),
             ("task == null || lead", "task is empty or lead"),
+            ("system && subject.id != actor.id", "system and acting for another actor"),
         ] {
             assert_eq!(describe_guard(source), expected);
         }

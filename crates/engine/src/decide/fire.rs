@@ -285,7 +285,13 @@ impl DecisionBuilder<'_> {
                 let known = life.transitions.iter().map(|it| it.name.as_str());
                 let near = nearest(name, here.iter().copied()).or_else(|| nearest(name, known));
                 let hint = match (near, here.as_slice()) {
-                    (Some(near), _) => format!("Did you mean {near}?"),
+                    (Some(near), here) if here.contains(&near) => format!("Did you mean {near}?"),
+                    (Some(near), _) => {
+                        let arms =
+                            life.transitions.iter().filter(|it| it.name == *near).flat_map(|it| &it.arms);
+                        let from = states_of(life, arms);
+                        format!("Did you mean {near}? {near} is possible in: {}", from.join(", "))
+                    }
                     (None, []) => format!("No event is possible in {state}."),
                     (None, here) => format!("Possible in {state}: {}.", here.join(", ")),
                 };
@@ -415,7 +421,8 @@ fn words_for(what: &What) -> String {
 /// Who may take one of these arms, as text.
 pub(super) fn who_may(arms: &[&Arm]) -> String {
     let mut words: Vec<String> = Vec::new();
-    for arm in arms {
+    let others = arms.iter().any(|it| !is_engine_only(&it.by));
+    for arm in arms.iter().filter(|it| !others || !is_engine_only(&it.by)) {
         let text = describe_guard(arm.by.source());
         if !words.contains(&text) {
             words.push(text);
