@@ -56,20 +56,21 @@ fn field(typed: &str) -> Result<(String, Json), CliError> {
 
 /// The error for a value that is not JSON, with the value as it was probably meant.
 fn invalid_json(name: &str, text: &str, error: &serde_json::Error) -> String {
-    let is_list = text.starts_with('[') && text.ends_with(']');
-    let meant = match text {
-        _ if is_list => {
+    let next = match text {
+        _ if text.starts_with('[') && text.ends_with(']') => {
             let items =
                 text.trim_matches(['[', ']']).split(',').map(|it| it.trim().trim_matches(['"', '\'']));
             let items: Vec<Json> = items.filter(|it| !it.is_empty()).map(Json::from).collect();
-            format!("{name}:='{}'", Json::Array(items))
+            format!("Quote each text, and the whole value for the shell: {name}:='{}'", Json::Array(items))
         }
-        _ if text.starts_with('{') => format!("{name}:='{{\"key\":\"value\"}}'"),
-        text => format!("{name}={text} for text, or {name}:='{}' for JSON", Json::from(text)),
+        _ if text.starts_with('{') => {
+            format!(
+                "Quote each text, and the whole value for the shell, as in {name}:='{{\"key\":\"value\"}}'"
+            )
+        }
+        _ => format!("Write {name}={text} for text, or JSON as in {name}:=3 or {name}:='[\"ada\"]'"),
     };
-    format!(
-        "this is not valid JSON ({error}). Quote texts inside JSON with \" and the whole value with ' as in {meant}"
-    )
+    format!("this is not valid JSON ({error}). {next}")
 }
 
 #[cfg(test)]
@@ -103,8 +104,8 @@ mod tests {
             ("=1", "write name=text"),
             (":=1", "write name=text"),
             ("a:={", "this is not valid JSON"),
-            ("a:=[ada, eve]", "as in a:='[\"ada\",\"eve\"]'"),
-            ("a:=ada", "as in a=ada for text"),
+            ("a:=[ada, eve]", "Quote each text, and the whole value for the shell: a:='[\"ada\",\"eve\"]'"),
+            ("a:=ada", "Write a=ada for text"),
             ("a=@/no/such/file", "no such file"),
         ] {
             let stopped = field(typed).unwrap_err();
