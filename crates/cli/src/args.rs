@@ -125,7 +125,7 @@ pub(crate) enum CliCommand {
     Redact(RedactArgs),
     /// Migrate running entities to another version of their definition
     Migrate(MigrateArgs),
-    /// Back up a project folder, and verify the copy
+    /// Back up a data folder, and verify the copy
     Backup(BackupArgs),
     /// Restore a backup into an empty folder
     Restore(RestoreArgs),
@@ -135,7 +135,7 @@ pub(crate) enum CliCommand {
     Export(ExportArgs),
     /// Import an export, or the tasks of another tool
     Import(ImportArgs),
-    /// Diagnose a project folder and suggest what to do next
+    /// Diagnose a data folder and suggest what to do next
     Doctor(DoctorArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),

@@ -15,7 +15,7 @@ const TRIES: u32 = 30;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FeedFilter {
     pub(crate) lifecycle: Option<String>,
-    /// Entries after this one; else from now on.
+    /// Entries after this one; else from the call of `follow` on.
     pub(crate) after: Option<u64>,
     /// Whether to follow every entry of the journal, not only those for people.
     pub(crate) everything: bool,
@@ -26,7 +26,12 @@ pub(crate) struct FeedFilter {
 pub(crate) enum FeedEvent {
     Entry(Json),
     /// The stream broke off: it is tried again.
-    Away,
+    Disconnected,
+}
+
+/// The last entry that the server shows: the position from which to follow. None if the server does not report it.
+pub(crate) fn position(server: &ServerConnection) -> Option<u64> {
+    server.get(&ApiPath::readiness()).ok()?.get("seq")?.as_u64()
 }
 
 /// Passes on entries as they arrive, until `each` returns false. An interrupted stream resumes after the
@@ -38,6 +43,8 @@ pub(crate) fn follow(
 ) -> Result<(), RequestError> {
     let mut left = TRIES;
     let mut begun = false;
+    // With a position, an interruption before the first event loses nothing.
+    wanted.after = wanted.after.or_else(|| position(server));
     loop {
         let route = ApiPath::new(&["events"])
             .with_some("lifecycle", wanted.lifecycle.as_ref())
@@ -53,7 +60,7 @@ pub(crate) fn follow(
             Err(RequestError::Cli(_)) if begun && left > 0 => left -= 1,
             Err(error) => return Err(error),
         }
-        if left == TRIES && !each(FeedEvent::Away) {
+        if left == TRIES && !each(FeedEvent::Disconnected) {
             return Ok(());
         }
         std::thread::sleep(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! The project folder, for commands that run without a server.
+//! The data folder, for commands that run without a server.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -146,7 +146,7 @@ pub(crate) fn needs_the_folder(server: &ServerConnection, what: &str) -> CliErro
             )
         }
         None => format!(
-            "{what} needs exclusive access to the project folder, but TRACKSIDE_URL names a server, {}. Stop that server and run the command on its machine, with --data DIR and without TRACKSIDE_URL",
+            "{what} needs exclusive access to the data folder, but TRACKSIDE_URL names a server, {}. Stop that server and run the command on its machine, with --data DIR and without TRACKSIDE_URL",
             server.place()
         ),
     };
@@ -238,6 +238,6 @@ pub(crate) fn owner() -> Actor {
 }
 
 /// A number with its noun: `1 entry`, `2 entries`.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn count_with_noun(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -6,14 +6,21 @@ use trackside_lifecycle::guard::nearest;
 
 use crate::args::Args;
 
+/// The words that the help uses.
+const TERMS: &str = "Terms:
+  entity         A piece of work with a state, such as the task mission.task/T-1
+  lifecycle      The states and events of one kind of entity, and who may fire the events
+  pack           A set of lifecycles that is installed as one";
+
 /// The groups of the main help, each with its commands.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["up", "demo", "init", "sign-in"]),
-    ("Change entities", &["new", "fire", "claim", "heartbeat", "correct", "mcp", "hook"]),
+    ("Change entities", &["new", "fire", "claim", "heartbeat", "correct"]),
     (
         "Inspect entities",
         &["show", "list", "explain", "history", "messages", "watch", "query", "stats", "journal"],
     ),
+    ("Connect agents", &["mcp", "hook"]),
     ("Requests, alerts and violations", &["approvals", "alerts", "notifications", "violations", "validate"]),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
     (
@@ -31,7 +38,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
 pub(crate) fn command() -> clap::Command {
     let command = Args::command();
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
+        "{{about-with-newline}}\n{TERMS}\n\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
         grouped(&command)
     );
     command.help_template(template)

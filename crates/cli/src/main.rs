@@ -12,6 +12,7 @@ mod commands;
 mod demo;
 mod difference;
 mod feed;
+mod field_types;
 mod files;
 mod folder;
 mod foreign;

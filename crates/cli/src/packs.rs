@@ -65,6 +65,14 @@ fn folders_of(path: &Path) -> Result<Vec<PathBuf>, NoPack> {
     Ok(inside)
 }
 
+/// The pack folders in a folder, and in its folder `packs`, as people type them.
+pub(crate) fn folders_below(folder: &Path) -> Vec<String> {
+    let inside = [folder.to_owned(), folder.join("packs")];
+    let found = inside.iter().filter_map(|it| fetch_list(it).ok()).flatten();
+    let packs = found.filter(|it| it.join("pack.yaml").is_file());
+    packs.map(|it| it.strip_prefix(".").unwrap_or(&it).display().to_string()).collect()
+}
+
 /// The texts that define these packs, as they are installed.
 pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<PackSource>, NoPack> {
     let mut all = Vec::new();
@@ -137,7 +145,7 @@ fn built_in(name: &str, files: &[(&str, &str)], sources: &mut Sources) -> PackOn
 }
 
 /// The packs at these paths; prints an error if there is none.
-pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
+pub(crate) fn find_or_report(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
     find(paths, sources).map_err(|NoPack(why)| {
         print::message(&format!(
             "{why}. Name a pack folder, a folder of packs, or a file inside a pack; trackside init creates one"
@@ -147,7 +155,10 @@ pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Pack
 }
 
 /// Finds packs by name, the built-in ones included.
-pub(crate) fn named_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
+pub(crate) fn find_or_built_in_or_report(
+    paths: &[PathBuf],
+    sources: &mut Sources,
+) -> Result<Vec<PackOnDisk>, u8> {
     find_or_built_in(paths, sources).map_err(|NoPack(why)| {
         print::message(&why);
         exit::USAGE

@@ -22,11 +22,12 @@ pub(crate) fn print(moved: &MovedReply) {
     let entry = &moved.transition;
     let key = format!("{}/{}", text(entry, "lifecycle"), text(entry, "id"));
     let now = moved.entity.as_ref().filter(|_| !moved.dry_run);
-    print::line(&format!("{key} {}", describe(entry, now, &bold)));
+    let result = format!("{key} {}", describe(entry, now, &bold));
     if moved.dry_run {
-        print::message("dry run: nothing was changed. This would happen");
+        print::line(&format!("dry run, nothing was changed: {result}"));
         return;
     }
+    print::line(&result);
     if moved.replayed {
         print::message("this command was already executed with the same key; nothing was changed");
     }
@@ -40,8 +41,14 @@ pub(crate) fn print(moved: &MovedReply) {
     }
     let allowed = texts(entity, "allowedTransitions");
     if !allowed.is_empty() {
-        print::message(&format!("you can move it to: {}", allowed.join(", ")));
+        print::message(&targets(&allowed));
     }
+}
+
+/// The states that the caller can move the entity to, as a line.
+pub(crate) fn targets<S: AsRef<str>>(states: &[S]) -> String {
+    let states: Vec<&str> = states.iter().map(AsRef::as_ref).collect();
+    format!("you can move it to: {}", states.join(", "))
 }
 
 /// `work held by ada, fence 3, until …`.

@@ -20,7 +20,7 @@ impl ProjectLocation {
     /// The project of the server in the environment, else of the given folder, else of the nearest folder above.
     /// Prints which one it is, unless the arguments say so.
     pub(crate) fn find(args: &ProjectArgs) -> Result<Self, CliError> {
-        match named()? {
+        match server_from_environment()? {
             Some(server) => Ok(Self::Server(server)),
             None => Self::of(found(args)?),
         }
@@ -28,7 +28,7 @@ impl ProjectLocation {
 
     /// Finds the project, for commands that can create one.
     pub(crate) fn find_or_new(args: &ProjectArgs) -> Result<Self, CliError> {
-        match named()? {
+        match server_from_environment()? {
             Some(server) => Ok(Self::Server(server)),
             None => Self::of(found_or_new(args)),
         }
@@ -43,8 +43,8 @@ impl ProjectLocation {
 }
 
 /// The server named by `TRACKSIDE_URL`.
-fn named() -> Result<Option<ServerConnection>, CliError> {
-    let server = ServerConnection::named()?;
+fn server_from_environment() -> Result<Option<ServerConnection>, CliError> {
+    let server = ServerConnection::from_environment()?;
     if let Some(server) = &server {
         print::message(&format!(
             "Using the project of {}: TRACKSIDE_URL is set and takes precedence over folders.",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::key::EntityKey;
-use trackside_lifecycle::guard::did_you_mean;
+use trackside_lifecycle::guard::did_you_mean_or_all;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Import, ImportReply, field_bodies, states_by_alias};
 use trackside_runtime::{Imported as Outcome, Runtime};
@@ -48,7 +48,8 @@ impl ProjectAccess {
         };
         let law = runtime.law();
         let Some(life) = law.newest(&Name::new(name)) else {
-            let hint = did_you_mean(name, law.lifecycle_names().iter().map(Name::as_str));
+            let hint =
+                did_you_mean_or_all(name, "Lifecycles", law.lifecycle_names().iter().map(Name::as_str));
             return Err(CliError::usage(format!("unknown lifecycle {name}{hint}")).into());
         };
         let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();

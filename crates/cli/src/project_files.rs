@@ -1,4 +1,4 @@
-//! Files that Trackside writes into a project folder beside the databases: a `.gitignore`, so that `git add -A` never
+//! Files that Trackside writes into a data folder beside the databases: a `.gitignore`, so that `git add -A` never
 //! stages tokens or databases, and the JSON Schemas, so that editors complete definitions without the network.
 
 use std::path::Path;

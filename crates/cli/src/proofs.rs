@@ -139,7 +139,6 @@ fn by_promise<'a>(
 
 pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
     let progress = report.progress;
-    let rate = progress.worlds as f64 / shown.seconds.max(0.001);
     print::line(&format!(
         "{} · {}",
         painted_data(shown.pack, Colour::Bold),
@@ -149,7 +148,7 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
         print::line(&format!("  {}", report.about));
     }
     print::line(&format!(
-        "  {} worlds, {} moves in {:.2} s ({rate:.0} worlds/s). {}",
+        "  {} worlds, {} moves in {:.2} s. {}",
         progress.worlds,
         progress.moves,
         shown.seconds,

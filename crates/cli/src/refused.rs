@@ -3,6 +3,7 @@
 use trackside_engine::refusal::{Code, ConditionCode};
 use trackside_protocol::{Problem, ProblemCode, UnmetBody};
 
+use crate::field_types::FieldTypes;
 use crate::print::{self, Colour, painted};
 use crate::server_lookup::RequestError;
 use crate::{exit, print_transition, time_format, values};
@@ -16,6 +17,8 @@ pub(crate) struct CommandSubject<'a> {
     pub(crate) options: &'static [&'static str],
     /// Fields as they were typed.
     pub(crate) typed: &'a [String],
+    /// The declared types of the fields, if they are known.
+    pub(crate) types: Option<&'a FieldTypes>,
 }
 
 impl<'a> CommandSubject<'a> {
@@ -29,6 +32,10 @@ impl<'a> CommandSubject<'a> {
 
     pub(crate) fn with_typed(self, typed: &'a [String]) -> Self {
         Self { typed, ..self }
+    }
+
+    pub(crate) fn with_types(self, types: &'a FieldTypes) -> Self {
+        Self { types: Some(types), ..self }
     }
 
     pub(crate) fn with_options(self, options: &'static [&'static str]) -> Self {
@@ -92,9 +99,9 @@ pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str
         lines.extend(problem.errors.iter().map(unmet));
     }
     if !problem.allowed_transitions.is_empty() {
-        lines.push(format!("allowed from here: {}", problem.allowed_transitions.join(", ")));
+        lines.push(print_transition::targets(&problem.allowed_transitions));
     }
-    if let Some(who) = &problem.who {
+    if let Some(who) = problem.who.as_ref().filter(|_| needs_who(problem)) {
         lines.push(format!("who may: {who}"));
     }
     if problem.kept {
@@ -104,6 +111,15 @@ pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str
         lines.push(format!("next: {next}"));
     }
     lines.join("\n")
+}
+
+/// Whether to add who may: permission is missing, and no message says who has it.
+fn needs_who(problem: &Problem) -> bool {
+    let mut denials = problem.errors.iter().filter(|it| it.has_code(Code::NotPermitted)).peekable();
+    let says_who = |it: &UnmetBody| {
+        ["Who may: ", "Only ", "happens by itself"].iter().any(|words| it.message.contains(words))
+    };
+    denials.peek().is_some() && !denials.any(says_who)
 }
 
 fn unmet(it: &UnmetBody) -> String {
@@ -117,14 +133,15 @@ fn unmet(it: &UnmetBody) -> String {
     line
 }
 
-/// The option for a missing field.
-fn typed(it: &UnmetBody, about: CommandSubject<'_>) -> Option<String> {
+/// The argument for a missing field or one with too few items: a placeholder of its type, else its name.
+fn argument(it: &UnmetBody, about: CommandSubject<'_>) -> Option<String> {
     let name = it.field.as_deref()?;
+    let placeholder = about.types.and_then(|it| it.placeholder(name));
     match () {
-        () if it.has_code(ConditionCode::TooFew) => Some(format!("{name}:='[…]'")),
+        () if it.has_code(ConditionCode::TooFew) => placeholder,
         () if !it.has_code(ConditionCode::Missing) => None,
         () if name == "reason" || about.options.contains(&name) => Some(format!("--{name} …")),
-        () => Some(format!("{name}=…")),
+        () => Some(placeholder.unwrap_or_else(|| name.to_owned())),
     }
 }
 
@@ -138,6 +155,9 @@ fn next_by_code(code: ProblemCode, about: CommandSubject<'_>) -> Option<String> 
         })
     })
 }
+
+/// How fields are typed.
+const FORMS: &str = " (name=text, name:=json or name=@file)";
 
 /// The next step, unless the refusal names it.
 fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
@@ -155,12 +175,12 @@ fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
                 .to_owned(),
         );
     }
-    let mut missing: Vec<String> = problem.errors.iter().filter_map(|it| typed(it, about)).collect();
+    let mut missing: Vec<String> = problem.errors.iter().filter_map(|it| argument(it, about)).collect();
     missing.dedup();
     let extra = problem.errors.iter().filter(|it| it.has_code(Code::UnexpectedField));
     let extra: Vec<&str> = extra.filter_map(|it| it.field.as_deref()).collect();
     let with = missing.join(" ");
-    let how = if with.contains('=') { " (name=text, name:=json or name=@file)" } else { "" };
+    let how = if missing.iter().any(|it| !it.starts_with("--")) { FORMS } else { "" };
     match (missing.is_empty(), extra.is_empty()) {
         (true, false) => Some(format!("ask again without {}", extra.join(", "))),
         (false, true) => Some(format!("ask again with {with}{how}")),
@@ -188,7 +208,7 @@ mod tests {
         problem.errors = vec![unmet("limit", "unexpected-field")];
         assert_eq!(next(&problem, CommandSubject::default()).unwrap(), "ask again without limit");
         problem.errors.push(unmet("title", "missing"));
-        let both = "ask again without limit and with title=… (name=text, name:=json or name=@file)";
+        let both = "ask again without limit and with title (name=text, name:=json or name=@file)";
         assert_eq!(next(&problem, CommandSubject::default()).unwrap(), both);
         problem.errors = vec![unmet("fence", "missing"), unmet("reason", "missing")];
         let beat = CommandSubject::default().with_options(&["slot", "fence"]);
@@ -231,9 +251,23 @@ refused: requirement-missing
       it saw plan = nothing
   - owner: Say whose it is (missing)
       it saw owner = nothing
-allowed from here: A, B
-who may: human
-next: ask again with plan=… owner=… (name=text, name:=json or name=@file)";
+you can move it to: A, B
+next: ask again with plan owner (name=text, name:=json or name=@file)";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn who_may_is_printed_once_and_only_for_missing_permission() {
+        let mut problem = Problem::new(Code::NotPermitted, "ada may not publish. Who may: human");
+        problem.who = Some("human".to_owned());
+        let text = render(&problem, CommandSubject::default());
+        assert_eq!(text.to_lowercase().matches("who may: human").count(), 1, "{text}");
+        let mut problem = Problem::new(Code::NotPermitted, "This token may not act for eve");
+        problem.who = Some("a token made with --for".to_owned());
+        let text = render(&problem, CommandSubject::default());
+        assert!(text.contains("who may: a token made with --for"), "{text}");
+        let mut problem = Problem::new(Code::GuardFailed, "Too early");
+        problem.who = Some("human".to_owned());
+        assert!(!render(&problem, CommandSubject::default()).contains("who may"));
     }
 }

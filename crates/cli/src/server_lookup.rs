@@ -34,13 +34,13 @@ pub(crate) struct ServerConnection {
     folder: Option<PathBuf>,
 }
 
-/// The default project folder.
+/// The default data folder.
 pub(crate) const USUAL: &str = ".trackside";
 
 impl ServerConnection {
     /// The server in the environment, else that of the given folder, else that of the nearest folder above.
     pub(crate) fn find(args: &ReachArgs) -> Result<Self, CliError> {
-        match Self::named()? {
+        match Self::from_environment()? {
             Some(server) => {
                 if args.data.is_some() {
                     print::message("TRACKSIDE_URL is set and takes precedence over --data");
@@ -52,10 +52,10 @@ impl ServerConnection {
     }
 
     /// The server named by the environment, if any.
-    pub(crate) fn named() -> Result<Option<Self>, CliError> {
+    pub(crate) fn from_environment() -> Result<Option<Self>, CliError> {
         let Some(url) = read_environment("TRACKSIDE_URL") else { return Ok(None) };
         let Some(token) = read_environment("TRACKSIDE_TOKEN") else {
-            return Err(CliError::unreachable("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a project folder".to_owned()));
+            return Err(CliError::unreachable("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a data folder".to_owned()));
         };
         Ok(Some(Self { client: client(&with_scheme(&url), &token)?, folder: None }))
     }
@@ -153,7 +153,7 @@ impl ServerConnection {
                 )
             }
             (ClientError::Unreachable { .. }, None) => format!(
-                "{error}. The address is from TRACKSIDE_URL: start the server there, or unset it to use the server of a project folder"
+                "{error}. The address is from TRACKSIDE_URL: start the server there, or unset it to use the server of a data folder"
             ),
             _ => error.to_string(),
         }

@@ -20,6 +20,11 @@ impl ApiPath {
         Self { text, asked: false }
     }
 
+    /// The route that reports the server's readiness and the last journal entry it shows.
+    pub(crate) fn readiness() -> Self {
+        Self { text: "/readyz".to_owned(), asked: false }
+    }
+
     /// With a parameter.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl std::fmt::Display) -> Self {

@@ -44,8 +44,7 @@ fn field(typed: &str) -> Result<(String, Json), CliError> {
         return Err(wrong("write name=text, name:=json or name=@file"));
     };
     if let Some(name) = name.strip_suffix(':') {
-        let json =
-            serde_json::from_str(text).map_err(|it| wrong(&format!("this is not valid JSON ({it})")))?;
+        let json = serde_json::from_str(text).map_err(|it| wrong(&invalid_json(name, text, &it)))?;
         return Ok((name.to_owned(), json));
     }
     if let Some(path) = text.strip_prefix('@') {
@@ -53,6 +52,25 @@ fn field(typed: &str) -> Result<(String, Json), CliError> {
         return Ok((name.to_owned(), Json::String(text)));
     }
     Ok((name.to_owned(), Json::String(text.to_owned())))
+}
+
+/// The error for a value that is not JSON, with the value as it was probably meant.
+fn invalid_json(name: &str, text: &str, error: &serde_json::Error) -> String {
+    let next = match text {
+        _ if text.starts_with('[') && text.ends_with(']') => {
+            let items =
+                text.trim_matches(['[', ']']).split(',').map(|it| it.trim().trim_matches(['"', '\'']));
+            let items: Vec<Json> = items.filter(|it| !it.is_empty()).map(Json::from).collect();
+            format!("Quote each text, and the whole value for the shell: {name}:='{}'", Json::Array(items))
+        }
+        _ if text.starts_with('{') => {
+            format!(
+                "Quote each text, and the whole value for the shell, as in {name}:='{{\"key\":\"value\"}}'"
+            )
+        }
+        _ => format!("Write {name}={text} for text, or JSON as in {name}:=3 or {name}:='[\"ada\"]'"),
+    };
+    format!("this is not valid JSON ({error}). {next}")
 }
 
 #[cfg(test)]
@@ -84,6 +102,8 @@ mod tests {
             ("=1", "write name=text"),
             (":=1", "write name=text"),
             ("a:={", "this is not valid JSON"),
+            ("a:=[ada, eve]", "Quote each text, and the whole value for the shell: a:='[\"ada\",\"eve\"]'"),
+            ("a:=ada", "Write a=ada for text"),
             ("a=@/no/such/file", "no such file"),
         ] {
             let stopped = field(typed).unwrap_err();

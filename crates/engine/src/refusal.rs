@@ -96,9 +96,9 @@ impl fmt::Display for Refusal {
         }
         if !self.allowed.is_empty() {
             let allowed: Vec<&str> = self.allowed.iter().map(Name::as_str).collect();
-            write!(f, "\n  allowed from here: {}", allowed.join(", "))?;
+            write!(f, "\n  you can move it to: {}", allowed.join(", "))?;
         }
-        if let Some(who) = &self.who {
+        if let Some(who) = self.who.as_ref().filter(|_| self.needs_who()) {
             write!(f, "\n  who may: {who}")?;
         }
         if self.kept.is_some() {
@@ -109,6 +109,13 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
+    /// Whether the text must add who may: permission is missing, and no message says who has it.
+    fn needs_who(&self) -> bool {
+        let mut denials =
+            self.errors.iter().filter(|it| it.code == ConditionCode::from(Code::NotPermitted)).peekable();
+        denials.peek().is_some() && denials.all(|it| !it.message.contains("Who may: "))
+    }
+
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let (stage, detail) = (code.stage(), detail.into());
         Self { stage, code, detail, errors: Vec::new(), allowed: Vec::new(), who: None, kept: None }

@@ -143,7 +143,7 @@ fn a_refusal_names_every_unmet_condition_with_its_values() {
     assert_eq!(refusal.errors[1].saw[&Name::new("settings.most")], Value::Int(2));
     assert_eq!(refusal.errors[2].saw[&Name::new("boss.n")], Value::Int(1));
     assert_eq!(refusal.allowed, [Name::new("OPEN"), Name::new("SHUT")]);
-    assert_eq!(refusal.who.as_deref(), Some("lead or (human and owner != null)"));
+    assert_eq!(refusal.who.as_deref(), Some("lead or (human and owner is set)"));
     let shown = refusal.to_string();
     assert!(shown.contains("- note: Say why (missing)") && shown.contains("it saw n = 2"), "{shown}");
     // An actor that may not shut it learns that first, together with all other unmet conditions.

@@ -1,4 +1,4 @@
-//! Arguments of the commands that work on a project folder.
+//! Arguments of the commands that work on a data folder.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::AskArgs;
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct DataArgs {
-    /// Project folder
+    /// Data folder
     #[arg(long, value_name = "DIR", default_value = ".trackside")]
     pub(crate) data: PathBuf,
 }
@@ -16,7 +16,7 @@ pub(crate) struct DataArgs {
 /// Which project a command works on.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct ProjectArgs {
-    /// Project folder [default: .trackside in this folder or the nearest one above]
+    /// Data folder [default: .trackside in this folder or the nearest one above]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct AuditExportArgs {
     after_help = "Examples:\n  trackside audit verify --data .trackside\n  trackside audit verify T-1.evidence.jsonl\n\nExits with 0 if the journal is intact, 1 if it is not, 3 if it cannot be opened.\nIf a server uses the folder, or TRACKSIDE_URL names one, that server verifies it.\nKeep the end it prints in another place: a later audit with --known SEQ:HASH detects a rewritten journal."
 )]
 pub(crate) struct AuditVerifyArgs {
-    /// Evidence file to verify, without a server or project folder [default: the project's journal]
+    /// Evidence file to verify, without a server or data folder [default: the project's journal]
     #[arg(value_name = "FILE", conflicts_with = "data")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) struct AuditVerifyArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside backup backups/monday --data .trackside\n\nThe copy is verified from end to end. It is an ordinary project folder; put it back with trackside restore."
+    after_help = "Example:\n  trackside backup backups/monday --data .trackside\n\nThe copy is verified from end to end. It is an ordinary data folder; put it back with trackside restore."
 )]
 pub(crate) struct BackupArgs {
     /// Target folder; must be empty or not exist

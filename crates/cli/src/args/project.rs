@@ -11,7 +11,7 @@ use super::{AskArgs, CheckArgs};
     after_help = "Example:\n  trackside init shop\n\nCreates shop/packs/shop with a lifecycle of five states and a scenario, and a README. Existing files are never overwritten."
 )]
 pub(crate) struct InitArgs {
-    /// Project folder [default: the current one]
+    /// Folder of the new project, which is created if it does not exist [default: the current one]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ pub(crate) enum PackCommand {
     List(PackListArgs),
     /// Check packs; same as `trackside check`
     Check(CheckArgs),
-    /// Check a pack and install it beside the versions in use
+    /// Check a pack and install it on the server; new entities use it at once
     Add(PackAddArgs),
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct PackListArgs {
     after_help = "Example:\n  trackside pack add packs/shop\n\nA changed pack needs a higher version in its pack.yaml. New entities use it at once; existing entities keep their version until trackside migrate moves them."
 )]
 pub(crate) struct PackAddArgs {
-    /// Pack folder
+    /// Folder of the pack, which contains pack.yaml
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
     #[command(flatten)]

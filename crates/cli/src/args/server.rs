@@ -28,16 +28,16 @@ pub(crate) struct UpArgs {
     /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Seconds that running requests may take to finish after a stop signal
+    /// Seconds to wait for running requests after Ctrl-C or SIGTERM, before they are cut off
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(crate) stop_within: u64,
-    /// Store to use: `sqlite` in the project folder
+    /// Storage: this release has only `sqlite`, with its files in the data folder
     #[arg(long, value_name = "URL", default_value = "sqlite")]
     pub(crate) store: String,
     /// Packs to load: built-in packs by name, others by folder, separated by commas [default: all built-in packs]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) packs: Vec<String>,
-    /// Clock [default: system; required for a project whose clock was advanced manually]
+    /// Source of time: `system`, or `manual`, which stands still until `trackside clock advance` [default: system; a project with a manual clock needs this option]
     #[arg(long, value_enum)]
     pub(crate) clock: Option<ClockArg>,
     /// Initial time of the manual clock, unless the project is already later [default: 2026-01-01T00:00:00Z]
@@ -52,7 +52,7 @@ pub(crate) struct UpArgs {
     /// Serve `/metrics` without a token
     #[arg(long)]
     pub(crate) open_metrics: bool,
-    /// Log format on stderr
+    /// Form of the log on standard error
     #[arg(long, value_enum, value_name = "FORM", default_value_t = LogKind::Text)]
     pub(crate) log: LogKind,
     /// Log level
@@ -88,7 +88,7 @@ pub(crate) struct DemoArgs {
     /// Pause after each step, up to 60s; 0 for none
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     pub(crate) pace: String,
-    /// Project folder to keep; must be new or empty [default: a temporary folder, removed at the end]
+    /// Data folder to keep; must be new or empty [default: a temporary folder, removed at the end]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Address to listen on; port 0 picks a free port

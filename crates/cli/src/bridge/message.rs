@@ -70,12 +70,12 @@ impl McpMessage {
         };
         put("mcp-protocol-version", version.filter(|_| !self.is_handshake()));
         put("mcp-method", self.method());
-        put("mcp-name", self.named());
+        put("mcp-name", self.target_name());
         headers
     }
 
     /// The name of the tool or resource, for methods that have one.
-    fn named(&self) -> Option<&str> {
+    fn target_name(&self) -> Option<&str> {
         let member = match self.method()? {
             "tools/call" | "prompts/get" => "name",
             "resources/read" => "uri",

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use trackside_protocol::AlertNote;
 
-use crate::args::{AlertsArgs, AlertsCommand, AttendArgs};
+use crate::args::{AlertUpdateArgs, AlertsArgs, AlertsCommand};
 use crate::paging::fetch_list;
 use crate::print;
 use crate::refused::{self, CommandSubject};
@@ -15,8 +15,8 @@ use crate::url::ApiPath;
 pub(crate) fn run(args: &AlertsArgs) -> u8 {
     let (outcome, json) = match &args.command {
         None => (list(args), args.list.ask.json),
-        Some(AlertsCommand::Acknowledge(args)) => (attend(args, "acknowledge"), args.ask.json),
-        Some(AlertsCommand::Resolve(args)) => (attend(args, "resolve"), args.ask.json),
+        Some(AlertsCommand::Acknowledge(args)) => (update_alert(args, "acknowledge"), args.ask.json),
+        Some(AlertsCommand::Resolve(args)) => (update_alert(args, "resolve"), args.ask.json),
     };
     refused::finish(outcome, CommandSubject::default(), json)
 }
@@ -47,7 +47,7 @@ fn show(alerts: &[Json]) {
     });
 }
 
-fn attend(args: &AttendArgs, how: &str) -> Result<u8, RequestError> {
+fn update_alert(args: &AlertUpdateArgs, how: &str) -> Result<u8, RequestError> {
     let body = AlertNote { note: args.note.clone() };
     let answer =
         ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["alerts", &args.id, how]), &body)?;

@@ -10,7 +10,7 @@ use trackside_store::Store;
 use trackside_store::archive::{folder_of, move_out};
 
 use crate::args::{ArchiveArgs, DataArgs};
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::print;
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
@@ -81,7 +81,7 @@ fn show(args: &ArchiveArgs, moved: &[Moved]) {
         ));
     }
     for Moved { path, first, last, .. } in moved {
-        let entries = counted((last + 1).saturating_sub(*first), "entry", "entries");
+        let entries = count_with_noun((last + 1).saturating_sub(*first), "entry", "entries");
         print::line(&format!("{entries} ({first} to {last}) in {}", path.display()));
     }
 }

@@ -9,7 +9,7 @@ use trackside_store::{Chain, StoreError};
 use super::evidence;
 use crate::args::{AuditArgs, AuditCommand, AuditVerifyArgs, DataArgs};
 use crate::exit;
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::print::{self, Colour, ProgressBar, painted_data};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
@@ -112,16 +112,16 @@ fn show(verified: &Json) {
     }
     let files = match number("/archiveFiles") {
         0 => String::new(),
-        some => format!(", {} of the archive among them", counted(some, "file", "files")),
+        some => format!(", {} of the archive among them", count_with_noun(some, "file", "files")),
     };
     let mark = match is_intact(verified) {
         true => painted_data("intact", Colour::Green),
         false => painted_data("BROKEN", Colour::Red),
     };
-    let entries = counted(number("/entries"), "entry", "entries");
+    let entries = count_with_noun(number("/entries"), "entry", "entries");
     let dropped = match number("/payloadsDropped") {
         0 => String::new(),
-        some => format!(", {} dropped", counted(some, "payload", "payloads")),
+        some => format!(", {} dropped", count_with_noun(some, "payload", "payloads")),
     };
     print::line(&format!("{mark}  {entries}{files}{dropped}"));
     let hash = verified.pointer("/to/hash").and_then(Json::as_str).unwrap_or_default();
@@ -135,7 +135,7 @@ fn show(verified: &Json) {
 
 /// Why payloads were dropped. A server omits which entity it was about.
 fn shown(why: &Json) -> String {
-    let payloads = counted(number(why, "payloads"), "payload", "payloads");
+    let payloads = count_with_noun(number(why, "payloads"), "payload", "payloads");
     let mut line = format!("{payloads} dropped by entry {}: {}", number(why, "seq"), text(why, "event"));
     for (before, name) in [(" ", "entity"), (" by ", "actor"), (" at ", "timestamp"), (": ", "reason")] {
         if let Some(said) = why.get(name).and_then(Json::as_str) {

@@ -80,7 +80,7 @@ fn backup(args: &BackupArgs, data: &DataArgs, bar: &ProgressBar) -> Result<Copie
         bar.show(folder::share(done, all), &format!("{done} of {all} pages copied"));
     })?;
     let files = Archive::of(data)?.copy(&args.to)?;
-    whole(&args.to, files, bar)?;
+    verify_chain(&args.to, files, bar)?;
     let artifacts = Artifacts::of(data).copy(&args.to)?;
     folder::same_clock(data, &args.to)?;
     project_files::write_gitignore(&args.to)?;
@@ -101,21 +101,21 @@ fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
     // Verify the archive before anything is written.
     let from = Archive::of(&args.from)?.files().len();
     if from > 0 {
-        whole(&args.from, from, bar)?;
+        verify_chain(&args.from, from, bar)?;
     }
     let damaged = Artifacts::of(&args.from).stats()?.damaged;
     if let Some(first) = damaged.first() {
         let why = format!(
             "{}: the content of {} does not match its hash, first {first}. Replace them with intact copies, or move them away",
             args.from.display(),
-            folder::counted(damaged.len() as u64, "artifact", "artifacts")
+            folder::count_with_noun(damaged.len() as u64, "artifact", "artifacts")
         );
         return Err(CliError::refused(why));
     }
     project_files::remove(data);
     let end = Sqlite::restore(&args.from, data).map_err(|error| unusable(&args.from, &error))?;
     let files = Archive::of(&args.from)?.copy(data)?;
-    whole(data, files, bar)?;
+    verify_chain(data, files, bar)?;
     let artifacts = Artifacts::of(&args.from).copy(data)?;
     folder::same_clock(&args.from, data)?;
     project_files::write_or_warn(data);
@@ -134,7 +134,7 @@ fn unusable(from: &Path, error: &StoreError) -> CliError {
 }
 
 /// Verifies the whole chain if there is an archive; without one it has been verified already.
-fn whole(folder: &Path, files: usize, bar: &ProgressBar) -> Result<(), CliError> {
+fn verify_chain(folder: &Path, files: usize, bar: &ProgressBar) -> Result<(), CliError> {
     if files == 0 {
         return Ok(());
     }
@@ -171,7 +171,10 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
     } else {
         print::line(&format!("{what} to {}, verified: ends at {seq}:{hash}", to.display()));
         if artifacts.whole > 0 {
-            print::line(&format!("with {}", folder::counted(artifacts.whole, "artifact", "artifacts")));
+            print::line(&format!(
+                "with {}",
+                folder::count_with_noun(artifacts.whole, "artifact", "artifacts")
+            ));
         }
     }
     if artifacts.damaged.is_empty() {

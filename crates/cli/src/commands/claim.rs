@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use trackside_protocol::ClaimBody;
 
 use crate::args::ClaimArgs;
+use crate::field_types::FieldTypes;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
@@ -11,7 +12,10 @@ use crate::{exit, print, values};
 
 pub(crate) fn run(args: &ClaimArgs) -> u8 {
     let (_, typed) = super::fire::words(args.event.as_deref(), &args.fields);
-    refused::finish(claim(args), CommandSubject::lifecycle(&args.lifecycle).with_typed(&typed), args.ask.json)
+    let outcome = claim(args);
+    let types = FieldTypes::for_hints(&outcome, &args.ask.reach, &args.lifecycle);
+    let about = CommandSubject::lifecycle(&args.lifecycle).with_typed(&typed).with_types(&types);
+    refused::finish(outcome, about, args.ask.json)
 }
 
 fn claim(args: &ClaimArgs) -> Result<u8, RequestError> {

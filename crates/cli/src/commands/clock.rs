@@ -1,4 +1,4 @@
-//! `trackside clock`: the time of the server, and moving it where it is moved by hand.
+//! `trackside clock`: shows the server's time, and advances a manual clock.
 
 use serde_json::Value as Json;
 use trackside_protocol::Advance;

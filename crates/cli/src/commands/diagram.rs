@@ -22,7 +22,7 @@ use crate::{exit, files};
 const PACKS: &str = "packs";
 
 pub(crate) fn run(args: &DiagramArgs) -> u8 {
-    let (name, paths) = asked(args);
+    let (name, paths) = parse_arguments(args);
     let mut graphs = match graphs(&paths) {
         Ok(graphs) => graphs,
         Err(code) => return code,
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &DiagramArgs) -> u8 {
 }
 
 /// The lifecycle to draw, and the paths to search. A first word that names a file or folder is a path.
-fn asked(args: &DiagramArgs) -> (Option<&str>, Vec<PathBuf>) {
+fn parse_arguments(args: &DiagramArgs) -> (Option<&str>, Vec<PathBuf>) {
     let mut paths = args.paths.clone();
     let mut name = args.lifecycle.as_deref();
     if let Some(word) = name
@@ -96,7 +96,7 @@ fn is_path(word: &str) -> bool {
 
 fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
     let mut sources = Sources::default();
-    let packs = packs::named_or_built_in(paths, &mut sources)?;
+    let packs = packs::find_or_built_in_or_report(paths, &mut sources)?;
     let mut graphs = Vec::new();
     for pack in &packs {
         match compile(&sources, &pack.files) {

@@ -50,7 +50,7 @@ fn compare_versions(args: &DiffArgs) -> Result<Answer, CliError> {
     for name in names {
         let mut changes = match (old.get(&name), new.get(&name)) {
             (Some(old), Some(new)) => compare(old, new),
-            (before, _) => vec![whole(&name, before.is_some())],
+            (before, _) => vec![pack_change(&name, before.is_some())],
         };
         changes.retain(|it| only.is_none() || it.lifecycle == only);
         packs.push((name, changes));
@@ -96,7 +96,7 @@ fn is_place(change: &Change) -> bool {
 }
 
 /// The addition or removal of a whole pack.
-fn whole(name: &Name, gone: bool) -> Change {
+fn pack_change(name: &Name, gone: bool) -> Change {
     Change {
         kind: if gone { ChangeKind::Removed } else { ChangeKind::Added },
         direction: if gone { Direction::Tighter } else { Direction::Looser },

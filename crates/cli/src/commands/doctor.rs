@@ -10,7 +10,7 @@ use trackside_store::sqlite::FileHealth;
 use trackside_store::{Chain, Definition, Head, Sqlite, Store, StoreError};
 
 use crate::args::{DataArgs, DoctorArgs};
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::print::{self, Colour, painted_data};
 use crate::server_lookup::ServerConnection;
 use crate::{exit, project};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DoctorArgs) -> u8 {
 /// The doctor reads files, so a server that is known only by its address is not enough.
 fn folder_of(args: &DoctorArgs) -> Result<DataArgs, CliError> {
     if args.data.data.is_none()
-        && let Some(server) = ServerConnection::named()?
+        && let Some(server) = ServerConnection::from_environment()?
     {
         let why = format!(
             "doctor reads the files of a project, but TRACKSIDE_URL names a server, {}. Run it on that machine with --data DIR, or ask the server with: trackside audit verify, trackside validate",
@@ -162,7 +162,7 @@ impl Found {
             next.push("missing archive files may still contain erased or redacted values: put them back, and the values are dropped when the project starts".to_owned());
         }
         if self.lag() > 0 && self.owner.is_none() {
-            let entries = counted(self.lag(), "entry", "entries");
+            let entries = count_with_noun(self.lag(), "entry", "entries");
             next.push(format!("state.db is {entries} behind: it catches up when the project starts"));
         }
         if next.is_empty() {
@@ -193,14 +193,14 @@ impl Found {
                 row("", problem);
             }
         }
-        let files = counted(self.archive.files().len() as u64, "file", "files");
+        let files = count_with_noun(self.archive.files().len() as u64, "file", "files");
         row("archive", &format!("{files}, {}", bytes(self.archive_bytes)));
         let at = self.head.at.map(|it| format!(" at {it}")).unwrap_or_default();
         let base = match self.base.seq {
             0 => String::new(),
             some => format!(", of which {some} are archived"),
         };
-        row("journal", &format!("{}{at}{base}", counted(self.head.chain.seq, "entry", "entries")));
+        row("journal", &format!("{}{at}{base}", count_with_noun(self.head.chain.seq, "entry", "entries")));
         let behind = match self.cut_off() {
             None => format!("{} behind", self.lag()),
             Some(_) => painted_data("BEYOND THE END OF THE JOURNAL", Colour::Red),

@@ -10,7 +10,7 @@ use trackside_store::Chain;
 use trackside_store::evidence::{EntitySummary, EvidenceJudgement, EvidenceVerdict, NoEvidence, verify};
 
 use crate::args::AuditExportArgs;
-use crate::folder::{CliError, counted};
+use crate::folder::{CliError, count_with_noun};
 use crate::print::{self, Colour, painted_data};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
@@ -121,8 +121,9 @@ fn show(verdict: &EvidenceVerdict) {
         EvidenceJudgement::Intact => painted_data("intact", Colour::Green),
         EvidenceJudgement::Broken => painted_data("BROKEN", Colour::Red),
     };
-    let (entries, first) = (counted(audit.entries, "entry", "entries"), audit.from.seq.saturating_add(1));
-    let hidden = counted(verdict.hidden, "of them as a digest only", "of them as digests only");
+    let (entries, first) =
+        (count_with_noun(audit.entries, "entry", "entries"), audit.from.seq.saturating_add(1));
+    let hidden = count_with_noun(verdict.hidden, "of them as a digest only", "of them as digests only");
     print::line(&format!("{mark}  {entries} from {first} to {}, {hidden}", audit.to.seq));
     print::line(&format!("{} by {} at {}", about.entity, about.by, about.at));
     print::line(&format!("ends at {}:{}", about.head.seq, about.head.hash));
@@ -135,10 +136,10 @@ fn line(entity: &EntitySummary) -> String {
         entity.id,
         entity.state,
         entity.version,
-        counted(entity.entries, "entry", "entries")
+        count_with_noun(entity.entries, "entry", "entries")
     );
     if entity.redacted > 0 {
-        line.push_str(&format!(", {} dropped", counted(entity.redacted, "payload", "payloads")));
+        line.push_str(&format!(", {} dropped", count_with_noun(entity.redacted, "payload", "payloads")));
     }
     let counters = entity.counters.iter().flat_map(|(name, by_key)| {
         by_key.iter().map(move |(key, value)| match key.is_empty() {

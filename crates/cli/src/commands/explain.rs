@@ -1,6 +1,7 @@
 //! `trackside explain`: why an entity is not moving, who must act, since when, and what happens next.
 
 use serde_json::Value as Json;
+use trackside_engine::refusal::Code;
 
 use crate::args::ExplainArgs;
 use crate::print::{self, Colour, painted_data};
@@ -49,6 +50,9 @@ struct Move<'a> {
 }
 
 const NOTHING: Json = Json::Null;
+
+/// The start of the sentence that names the states to which the caller can move the entity.
+const MOVABLE: &str = "You can move it to";
 
 impl<'a> Explanation<'a> {
     fn read(all: &'a Json) -> Self {
@@ -125,7 +129,7 @@ impl<'a> Explanation<'a> {
         let others = !self.moves.iter().any(|it| it.yours);
         why.push(match (self.moves.is_empty(), yours, possible && others) {
             (true, _, _) => "No actor can move it from here: it moves by itself.".to_owned(),
-            (_, true, _) => "You can move it now.".to_owned(),
+            (_, true, _) => self.movable(),
             (_, _, true) => "It waits for another actor to move it.".to_owned(),
             _ if possible => {
                 format!("You can move it once you provide: {}.", self.misses())
@@ -133,6 +137,28 @@ impl<'a> Explanation<'a> {
             _ => format!("Every move from here is missing something: {}.", self.misses()),
         });
         why
+    }
+
+    /// The states that the rules let the caller move it to, in a sentence.
+    fn movable(&self) -> String {
+        let mut states: Vec<&str> =
+            self.moves.iter().filter(|it| it.yours).flat_map(|it| it.to.iter().copied()).collect();
+        let mut seen = Vec::new();
+        states.retain(|it| {
+            !seen.contains(it) && {
+                seen.push(*it);
+                true
+            }
+        });
+        format!("{MOVABLE}: {}.", states.join(", "))
+    }
+
+    /// The heading of the reasons: it depends on whether the caller can move it now.
+    fn heading(&self, why: &[String]) -> &'static str {
+        match why.iter().any(|it| it.starts_with(MOVABLE)) {
+            true => "it can move now",
+            false => "why it is not moving",
+        }
     }
 
     /// Events by which it can be claimed.
@@ -155,7 +181,7 @@ impl<'a> Explanation<'a> {
     /// The gate that is closed to the caller, if it blocks every move.
     fn gate(&self) -> Option<&'a str> {
         let attempts = list(self.all, "attempts");
-        let shut = |it: &&Json| text(it, "code") == "gate-closed";
+        let shut = |it: &&Json| text(it, "code") == Code::GateClosed.as_str();
         let through = attempts.iter().any(|it| is_true(it, "accepted"));
         attempts.iter().find(shut).filter(|_| !through).map(|it| text(it, "detail").trim_end_matches('.'))
     }
@@ -165,30 +191,19 @@ impl<'a> Explanation<'a> {
         let mut all: Vec<String> = Vec::new();
         for it in list(self.all, "requests") {
             for decider in list(it, "deciders") {
-                let you = if is_true(decider, "permitted") { " (you)" } else { "" };
-                all.push(format!(
-                    "{}{you}: {} {}",
-                    text(decider, "who"),
-                    text(decider, "event"),
-                    entity_of(it)
-                ));
+                let who = caller(text(decider, "who"), is_true(decider, "permitted"));
+                all.push(format!("{who}: {} {}", text(decider, "event"), entity_of(it)));
             }
         }
         for it in list(self.all, "keptBackBy") {
             for opener in list(it, "openers") {
-                let you = if is_true(opener, "permitted") { " (you)" } else { "" };
-                all.push(format!(
-                    "{}{you}: {} {}",
-                    text(opener, "who"),
-                    text(opener, "event"),
-                    entity_of(it)
-                ));
+                let who = caller(text(opener, "who"), is_true(opener, "permitted"));
+                all.push(format!("{who}: {} {}", text(opener, "event"), entity_of(it)));
             }
         }
         for it in list(self.all, "claimable") {
             let you = self.moves.iter().any(|way| way.yours && way.event == text(it, "event"));
-            let you = if you { " (you)" } else { "" };
-            all.push(format!("{}{you}: {}", text(it, "who"), text(it, "event")));
+            all.push(format!("{}: {}", caller(text(it, "who"), you), text(it, "event")));
         }
         let holders = list(self.entity, "leases").iter().map(|it| (text(it, "holder"), "holds it"));
         // Assignees without a permitted move cannot help.
@@ -304,7 +319,6 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// `LIFECYCLE/ID` of an entity in the answer.
 impl<'a> Move<'a> {
     fn read(all: &'a Json, way: &'a Json) -> Self {
         let event = text(way, "event");
@@ -333,6 +347,15 @@ impl<'a> Move<'a> {
             (true, false) => "nothing, but you may not do it".to_owned(),
             (false, _) => self.missing.join("; "),
         }
+    }
+}
+
+/// The callers that a rule admits, with `you` first if the caller is one of them.
+fn caller(who: &str, is_you: bool) -> String {
+    match (is_you, who) {
+        (true, "anyone") => "anyone".to_owned(),
+        (true, who) => format!("you ({who})"),
+        (false, who) => who.to_owned(),
     }
 }
 
@@ -382,15 +405,15 @@ fn print_answer(key: &str, answer: &Explanation<'_>) {
         heading("how it got here");
         arrival.iter().for_each(|it| print::line(&format!("  {it}")));
     }
-    heading("why it is not moving");
-    answer.why().iter().for_each(|it| print::line(&format!("  {it}")));
+    let why = answer.why();
+    heading(answer.heading(&why));
+    why.iter().for_each(|it| print::line(&format!("  {it}")));
     if !answer.moves.is_empty() {
-        heading("who must act");
+        heading(if why.iter().any(|it| it.starts_with(MOVABLE)) { "who can act" } else { "who must act" });
         answer.who().iter().for_each(|it| print::line(&format!("  {it}")));
         heading("what would move it");
         print_table(["  MOVE", "TO", "WHO MAY", "MISSING"], &answer.moves, |it| {
-            let who = if it.yours { format!("{} (you)", it.who) } else { it.who.to_owned() };
-            [format!("  {}", it.event), it.to.join(" or "), who, it.needs()]
+            [format!("  {}", it.event), it.to.join(" or "), caller(it.who, it.yours), it.needs()]
         });
     }
     let here = answer.yours_here();

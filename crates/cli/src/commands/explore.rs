@@ -20,7 +20,7 @@ use crate::{exit, stages};
 
 pub(crate) fn run(args: &ExploreArgs) -> u8 {
     let mut sources = Sources::default();
-    let packs = match packs::named_or_built_in(&args.paths, &mut sources) {
+    let packs = match packs::find_or_built_in_or_report(&args.paths, &mut sources) {
         Ok(packs) => packs,
         Err(code) => return code,
     };

@@ -10,7 +10,7 @@ use trackside_store::export_lines::{self, ExportLine};
 use trackside_store::{Artifacts, rules};
 
 use crate::args::{DataArgs, ExportArgs};
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
@@ -120,7 +120,7 @@ impl Out {
         let finished =
             file.flush().and_then(|()| file.get_ref().sync_all()).and_then(|()| fs::rename(&part, &to));
         finished.map_err(|it| CliError::unwritten(&to, &it))?;
-        print::message(&format!("{} in {}", counted(lines, "line", "lines"), to.display()));
+        print::message(&format!("{} in {}", count_with_noun(lines, "line", "lines"), to.display()));
         Ok(())
     }
 

@@ -1,9 +1,10 @@
-//! `trackside fire`: the one door for every change of state.
+//! `trackside fire`: requests a transition by its event or its target state.
 
 use serde_json::Value as Json;
 use trackside_protocol::{MovedReply, TransitionBody};
 
 use crate::args::FireArgs;
+use crate::field_types::FieldTypes;
 use crate::folder::CliError;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
@@ -16,8 +17,10 @@ pub(crate) fn run(args: &FireArgs) -> u8 {
         Err(stopped) => return stopped.report(),
     };
     let (_, typed) = words(args.event.as_deref(), &args.fields);
-    let about = CommandSubject::entity(lifecycle, id).with_typed(&typed);
-    refused::finish(fire(args, lifecycle, id), about, args.ask.json)
+    let outcome = fire(args, lifecycle, id);
+    let types = FieldTypes::for_hints(&outcome, &args.ask.reach, lifecycle);
+    let about = CommandSubject::entity(lifecycle, id).with_typed(&typed).with_types(&types);
+    refused::finish(outcome, about, args.ask.json)
 }
 
 fn fire(args: &FireArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {

@@ -39,9 +39,9 @@ pub(crate) fn run(args: &FmtArgs) -> u8 {
 
 fn summary(files: usize, changed: usize, refused: usize, check: bool) -> String {
     let mut summary = match (changed, check) {
-        (0, _) => format!("{} formatted already", counted(files - refused)),
-        (_, false) => format!("{changed} of {} formatted", counted(files)),
-        (_, true) => format!("{changed} of {} not formatted; run `trackside fmt`", counted(files)),
+        (0, _) => format!("{} formatted already", file_count(files - refused)),
+        (_, false) => format!("{changed} of {} formatted", file_count(files)),
+        (_, true) => format!("{changed} of {} not formatted; run `trackside fmt`", file_count(files)),
     };
     if refused > 0 {
         summary.push_str(&format!("; {refused} left alone"));
@@ -49,7 +49,7 @@ fn summary(files: usize, changed: usize, refused: usize, check: bool) -> String 
     summary
 }
 
-fn counted(files: usize) -> String {
+fn file_count(files: usize) -> String {
     format!("{files} {}", if files == 1 { "file" } else { "files" })
 }
 

@@ -3,8 +3,8 @@
 mod exported;
 mod foreign;
 mod journal;
-mod pieces;
-mod whole;
+mod restore;
+mod send;
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -25,6 +25,11 @@ pub(crate) fn run(args: &ImportArgs) -> u8 {
         None if is_export(&args.file) => exported::run(args),
         None => journal::run(args),
     }
+}
+
+/// The start of the first line of a dry run; empty if this is none.
+fn dry_run_mark(args: &ImportArgs) -> &'static str {
+    if args.dry_run { "dry run, nothing was changed: " } else { "" }
 }
 
 /// Whether its first line is that of an export.

@@ -22,12 +22,12 @@ fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
     };
     if args.follow {
         let wanted = FeedFilter { after: args.after, everything: true, ..FeedFilter::default() };
-        feed::follow(&server, wanted, &mut |heard| match heard {
+        feed::follow(&server, wanted, &mut |event| match event {
             FeedEvent::Entry(it) => {
                 show(&it);
                 print::is_read()
             }
-            FeedEvent::Away => {
+            FeedEvent::Disconnected => {
                 print::message("lost the connection to the server: reconnecting");
                 true
             }

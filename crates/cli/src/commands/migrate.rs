@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_lifecycle::guard::{did_you_mean, nearest};
+use trackside_lifecycle::guard::{did_you_mean_or_all, nearest};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use trackside_runtime::{Failure, MigratedEntity, Migration, MigrationRange, PackSource, Runtime};
@@ -16,7 +16,7 @@ use trackside_store::{Sqlite, Store};
 
 use crate::args::{DataArgs, MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
 use crate::exit;
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::print::{self, Colour, ProgressBar, painted_data};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
@@ -77,7 +77,7 @@ impl From<&MigratedEntity> for One {
 }
 
 fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
-    let (migration, packs) = asked(args)?;
+    let (migration, packs) = read_migration(args)?;
     let store = Arc::new(folder::open(data, "migrate plan")?);
     let all = match packs.is_empty() {
         true => planned(&store, &migration, &[])?,
@@ -108,7 +108,7 @@ fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> 
 }
 
 fn apply(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
-    let (migration, packs) = asked(args)?;
+    let (migration, packs) = read_migration(args)?;
     let store = Arc::new(folder::open(data, "migrate apply")?);
     let runtime = started(data, &store, &packs, &migration.lifecycle, migration.to)?;
     let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |answer| {
@@ -163,7 +163,7 @@ fn states(typed: &[String]) -> Result<BTreeMap<Name, Name>, CliError> {
     Ok(states)
 }
 
-fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), CliError> {
+fn read_migration(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), CliError> {
     let states = states(&args.state)?;
     let packs = packs::sources(args.pack.as_slice())?;
     let (lifecycle, fields) = (Name::new(&args.lifecycle), values::fields(&args.field)?);
@@ -174,7 +174,8 @@ fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), CliError>
 fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
-        let near = did_you_mean(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
+        let near =
+            did_you_mean_or_all(lifecycle, "Lifecycles", law.lifecycle_names().iter().map(Name::as_str));
         return Err(CliError::usage(format!("no pack of this project has a lifecycle {lifecycle}{near}")));
     }
     if law.definition(lifecycle, version).is_none() {
@@ -277,7 +278,7 @@ impl Moves {
             why.iter().for_each(|it| print::line(&format!("  {it}")));
         }
         let (moved, kept) = (self.moved().count() as u64, self.stuck().count() as u64);
-        let moved = counted(moved, "entity", "entities");
+        let moved = count_with_noun(moved, "entity", "entities");
         print::line(&format!("{}: {moved} {}, {kept} cannot", self.lifecycle, self.verb));
         if kept > 0 {
             print::message(match self.code {

@@ -1,9 +1,10 @@
-//! `trackside new`: an entity is created.
+//! `trackside new`: creates an entity.
 
 use trackside_engine::refusal::Code;
 use trackside_protocol::CreateBody;
 
 use crate::args::NewArgs;
+use crate::field_types::FieldTypes;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
@@ -13,9 +14,10 @@ pub(crate) fn run(args: &NewArgs) -> u8 {
     let outcome = create(args);
     // A failed creation leaves nothing to show, unless an entity already has the id.
     let there = matches!(&outcome, Err(RequestError::Refused(it)) if it.has_code(Code::AlreadyExists));
+    let types = FieldTypes::for_hints(&outcome, &args.ask.reach, &args.lifecycle);
     let about = CommandSubject {
         id: args.id.as_deref().filter(|_| there),
-        ..CommandSubject::lifecycle(&args.lifecycle).with_typed(&args.fields)
+        ..CommandSubject::lifecycle(&args.lifecycle).with_typed(&args.fields).with_types(&types)
     };
     refused::finish(outcome, about, args.ask.json)
 }

@@ -5,17 +5,19 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::compile::compile;
+use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::source::Sources;
 
 use crate::args::{PackAddArgs, PackArgs, PackCommand, PackListArgs};
 use crate::folder::CliError;
+use crate::packs::NoPack;
 use crate::paging::{ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::table::print_table;
 use crate::time_format::{joined, list, number, text, texts};
 use crate::url::ApiPath;
-use crate::{packs, print, project_files};
+use crate::{builtin, packs, print, project_files};
 
 pub(crate) fn run(args: &PackArgs) -> u8 {
     match &args.command {
@@ -49,9 +51,11 @@ fn add(args: &PackAddArgs) -> Result<u8, RequestError> {
 pub(super) fn install(server: &ServerConnection, folder: &Path) -> Result<Json, RequestError> {
     let folders = [folder.to_owned()];
     let mut sources = Sources::default();
-    let found = packs::find(&folders, &mut sources).map_err(CliError::from)?;
+    let found = packs::find(&folders, &mut sources).map_err(|NoPack(why)| no_pack(folder, &why))?;
     let [pack] = found.as_slice() else {
-        let why = format!("{}: name one pack folder, which contains pack.yaml", folder.display());
+        let inside: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
+        let why =
+            format!("{} contains several packs. Name one of them: {}", folder.display(), inside.join(", "));
         return Err(CliError::usage(why).into());
     };
     // Report compile errors here, where the files are.
@@ -65,6 +69,26 @@ pub(super) fn install(server: &ServerConnection, folder: &Path) -> Result<Json, 
     let texts = packs::sources(&folders).map_err(CliError::from)?;
     let texts: BTreeMap<String, String> = texts.into_iter().flat_map(|it| it.files).collect();
     server.put(&ApiPath::new(&["packs", &name]), &json!({ "files": texts }))
+}
+
+/// The error for a path that is no pack, with what to name instead.
+fn no_pack(folder: &Path, why: &str) -> CliError {
+    let name = folder.to_string_lossy();
+    if builtin::names().any(|it| it == name) {
+        return CliError::usage(format!(
+            "{name} is a built-in pack, and this is no folder of that name. `trackside up` installs the built-in packs, or those \
+             that --packs names. Show the installed packs with: trackside pack list"
+        ));
+    }
+    let here = packs::folders_below(Path::new("."));
+    let next = match nearest(&name, here.iter().map(String::as_str)) {
+        Some(near) => format!("Did you mean {near}?"),
+        None if here.is_empty() => {
+            "Name a folder that contains pack.yaml. Create one with: trackside init DIR".to_owned()
+        }
+        None => format!("Name a folder that contains pack.yaml. Here: {}", here.join(", ")),
+    };
+    CliError::usage(format!("{why}. {next}"))
 }
 
 fn print_answer(answer: &Json) {

@@ -14,7 +14,7 @@ use trackside_store::Store;
 use trackside_store::archive::{Archive, folder_of};
 
 use crate::args::{DataArgs, RedactArgs};
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
@@ -123,7 +123,7 @@ impl Dropped {
         let list: Vec<String> = self.entries.iter().map(ToString::to_string).collect();
         print::line(&format!(
             "erased the values of {} of {}: {}",
-            counted(self.entries.len() as u64, "entry", "entries"),
+            count_with_noun(self.entries.len() as u64, "entry", "entries"),
             self.entity,
             list.join(", ")
         ));

@@ -65,7 +65,7 @@ fn print_answer(entity: &Json) {
             print::line("final state: no transition leads out of it");
         }
         some if some.is_empty() => print::line("you cannot move it from here"),
-        some => print::line(&format!("you can move it to: {}", some.join(", "))),
+        some => print::line(&print_transition::targets(&some)),
     }
 }
 

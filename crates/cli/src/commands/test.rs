@@ -21,7 +21,7 @@ use crate::{exit, files};
 
 pub(crate) fn run(args: &TestArgs) -> u8 {
     let mut sources = Sources::default();
-    let packs = match packs::named(&args.paths, &mut sources) {
+    let packs = match packs::find_or_report(&args.paths, &mut sources) {
         Ok(packs) => packs,
         Err(code) => return code,
     };

@@ -30,7 +30,10 @@ fn up(args: &UpArgs) -> Result<(), CliError> {
     huge_pages::avoid();
     must_be_loopback(&args.listen, args.public)?;
     if args.store != "sqlite" {
-        return Err(CliError::usage(format!("--store {}: this release supports only sqlite", args.store)));
+        return Err(CliError::usage(format!(
+            "--store {}: this release supports only sqlite. Leave --store out",
+            args.store
+        )));
     }
     let packs = packs(&args.packs)?;
     let runtime = open(&args.data.data, "up", &packs, |store| clock(args, store))?;
@@ -177,9 +180,14 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
     };
     if kind == ClockArg::System {
         if args.now.is_some() {
-            return Err(CliError::usage("--now needs --clock manual"));
+            return Err(CliError::usage(
+                "--now sets a manual clock. Add --clock manual, or leave --now out to use the system clock",
+            ));
         }
         return Ok(ProjectClock::System);
+    }
+    if let Some(last) = last.filter(|_| !ProjectClock::is_manual_in(&args.data.data)) {
+        say(args, &stops_the_clock(&args.data.data, last));
     }
     let text = args.now.as_deref().unwrap_or(FIRST);
     let now = Timestamp::parse(text)
@@ -192,6 +200,16 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
         );
     }
     Ok(ProjectClock::manual(last.map_or(now, |it| it.max(now))))
+}
+
+/// The warning for a project with the system clock that is started with `--clock manual`.
+fn stops_the_clock(folder: &Path, last: Timestamp) -> String {
+    let folder = folder.display();
+    format!(
+        "warning: the project in {folder} used the system clock. With --clock manual its time stops at {last}: no deadline, \
+         lease or timer ends until you advance it with: trackside clock advance SPAN\n\
+         Return to the system clock with: trackside up --clock system --data {folder}"
+    )
 }
 
 /// The error for a project with a manual clock that is started without `--clock`.

@@ -15,7 +15,7 @@ use trackside_store::{Reader, Store, StoreError};
 
 use crate::args::{DataArgs, ValidateArgs};
 use crate::exit;
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::paging::{ListSize, fetch_list};
 use crate::print::{self, Colour, ProgressBar, painted_data};
 use crate::project::ProjectLocation;
@@ -241,33 +241,33 @@ impl Found {
         }
         let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked, forged } =
             self.sweep;
-        let records = counted(compared, "record", "records");
+        let records = count_with_noun(compared, "record", "records");
         print::line(&format!("{records} compared with the journal, {mended} differed and were rebuilt"));
         if unchecked > 0 {
             print::line(&format!(
                 "{} could not be compared: their entries are in missing archive files, or too long",
-                counted(unchecked, "record", "records")
+                count_with_noun(unchecked, "record", "records")
             ));
         }
         if forged > 0 {
             print::line(&format!(
                 "{} {}: their journal entries were changed, so nothing was rebuilt from them",
                 painted_data("error", Colour::Red),
-                counted(forged, "entity", "entities")
+                count_with_noun(forged, "entity", "entities")
             ));
             print::message("Leave the folder unchanged. `trackside audit verify` lists the changed entries.");
         }
         if self.unseen > 0 {
             print::message(&format!(
                 "{} about violations are in missing archive files: put them back into archive/ to see all.",
-                counted(self.unseen, "entry is", "entries are")
+                count_with_noun(self.unseen, "entry is", "entries are")
             ));
         }
         print::line(&format!(
             "{} checked: {} new, {cleared} cleared, {}; {} open, {} of them errors",
-            counted(looked_at, "entity", "entities"),
-            counted(found, "violation", "violations"),
-            counted(repaired, "repair", "repairs"),
+            count_with_noun(looked_at, "entity", "entities"),
+            count_with_noun(found, "violation", "violations"),
+            count_with_noun(repaired, "repair", "repairs"),
             self.open.len(),
             self.errors()
         ));

@@ -32,7 +32,7 @@ fn watch(args: &WatchArgs) -> Result<u8, RequestError> {
 /// Every event as a line.
 fn lines(server: &ServerConnection, args: &WatchArgs) -> Result<(), RequestError> {
     let wanted = FeedFilter { lifecycle: args.lifecycle.clone(), ..FeedFilter::default() };
-    feed::follow(server, wanted, &mut |heard| match heard {
+    feed::follow(server, wanted, &mut |event| match event {
         FeedEvent::Entry(it) => {
             match args.ask.json {
                 true => print::line(&it.to_string()),
@@ -40,7 +40,7 @@ fn lines(server: &ServerConnection, args: &WatchArgs) -> Result<(), RequestError
             }
             print::is_read()
         }
-        FeedEvent::Away => {
+        FeedEvent::Disconnected => {
             print::message("lost the connection to the server: reconnecting");
             true
         }

@@ -10,7 +10,7 @@ use crate::url::ApiPath;
 /// `POST /v1/… {…}`.
 pub(super) fn words(ask: &DemoRequest) -> String {
     match ask {
-        DemoRequest::Settle { effect, ok, detail } => {
+        DemoRequest::AnswerEffect { effect, ok, detail } => {
             let how = if *ok { "done" } else { "failed" };
             format!(
                 "POST /v1/effects/take {{\"kind\":\"{effect}\"}}, then its result: {how} {}",
@@ -34,7 +34,7 @@ fn route(ask: &DemoRequest) -> ApiPath {
         DemoRequest::Correct { .. } => ApiPath::new(&["entities", lifecycle, id, "correct"]),
         DemoRequest::Explain { .. } => ApiPath::new(&["entities", lifecycle, id, "explain"]),
         DemoRequest::Decide { id, .. } => ApiPath::new(&["approvals", id, "decision"]),
-        DemoRequest::Settle { .. } => ApiPath::new(&["effects", "take"]),
+        DemoRequest::AnswerEffect { .. } => ApiPath::new(&["effects", "take"]),
         DemoRequest::Advance { .. } => ApiPath::new(&["clock", "advance"]),
         DemoRequest::Sweep => ApiPath::new(&["sweep"]),
     }
@@ -42,7 +42,7 @@ fn route(ask: &DemoRequest) -> ApiPath {
 
 pub(super) fn ask(client: &Client, ask: &DemoRequest) -> Result<DemoAnswer, String> {
     let response = match ask {
-        DemoRequest::Settle { effect, ok, detail } => {
+        DemoRequest::AnswerEffect { effect, ok, detail } => {
             let wanted = TakeEffects { kind: Some(effect.clone()), ..TakeEffects::default() };
             let taken = client.post(route(ask).as_str(), &wanted).map_err(|it| it.to_string())?;
             let Some(first) = list(&taken.body, "items").first() else {

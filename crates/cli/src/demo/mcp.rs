@@ -119,7 +119,7 @@ fn tool(ask: &DemoRequest) -> Option<(&'static str, Json)> {
         DemoRequest::Explain { .. } => "explain",
         DemoRequest::Correct { .. }
         | DemoRequest::Decide { .. }
-        | DemoRequest::Settle { .. }
+        | DemoRequest::AnswerEffect { .. }
         | DemoRequest::Advance { .. }
         | DemoRequest::Sweep => {
             return None;

@@ -52,8 +52,8 @@ pub(super) enum DemoRequest {
         id: String,
         what: Decide,
     },
-    /// Work for the outside is taken and answered.
-    Settle {
+    /// Takes an effect and sends its result.
+    AnswerEffect {
         effect: String,
         ok: bool,
         detail: Map<String, Json>,
@@ -81,7 +81,7 @@ impl DemoRequest {
             | Self::Explain { entity } => Some(entity),
             Self::Claim { .. }
             | Self::Decide { .. }
-            | Self::Settle { .. }
+            | Self::AnswerEffect { .. }
             | Self::Advance { .. }
             | Self::Sweep => None,
         }
@@ -114,7 +114,7 @@ impl DemoRequest {
             Self::Heartbeat { what, .. } => serde_json::to_string(what),
             Self::Correct { what, .. } => serde_json::to_string(what),
             Self::Decide { what, .. } => serde_json::to_string(what),
-            Self::Settle { ok, detail, .. } => Ok(json!({ "ok": ok, "detail": detail }).to_string()),
+            Self::AnswerEffect { ok, detail, .. } => Ok(json!({ "ok": ok, "detail": detail }).to_string()),
             Self::Advance { by } => Ok(json!({ "by": by }).to_string()),
             Self::Sweep | Self::Explain { .. } => Ok("{}".to_owned()),
         };

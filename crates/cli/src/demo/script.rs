@@ -241,7 +241,7 @@ impl StepDecl {
             return Ok(DemoRequest::Decide { id, what: Decide { decision, note, to, lifecycle: None } });
         }
         if let Some(effect) = &self.effect {
-            return Ok(DemoRequest::Settle {
+            return Ok(DemoRequest::AnswerEffect {
                 effect: effect.clone(),
                 ok: self.ok != Some(false),
                 detail: fields,

@@ -102,7 +102,7 @@ fn arguments(ask: &DemoRequest) -> Option<Vec<String>> {
         }
         DemoRequest::Explain { entity } => say(&["explain", &entity.to_string()]),
         DemoRequest::Advance { by } => say(&["clock", "advance", by]),
-        DemoRequest::Decide { .. } | DemoRequest::Settle { .. } | DemoRequest::Sweep => return None,
+        DemoRequest::Decide { .. } | DemoRequest::AnswerEffect { .. } | DemoRequest::Sweep => return None,
     }
     Some(args)
 }

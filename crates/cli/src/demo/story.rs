@@ -140,7 +140,7 @@ impl DemoStory {
         let answer = match team.get_mut(by) {
             Some(Actor { door, .. }) => {
                 let now = self.now()?;
-                telling.asked(
+                telling.print_request(
                     &DemoActor { now: &now, id: by, through: door.through().word() },
                     &door.words(&ask),
                 );

@@ -36,7 +36,7 @@ const TOLD: &[&str] = &[
 pub(super) struct StoryPrinter {
     names: usize,
     columns: usize,
-    /// Packs of the scene; entries of other packs are counted, not printed.
+    /// Packs of the scene; entries of other packs are count_with_noun, not printed.
     packs: BTreeSet<String>,
 }
 
@@ -76,7 +76,8 @@ impl StoryPrinter {
         }
     }
 
-    pub fn asked(&self, who: &DemoActor<'_>, words: &str) {
+    /// Prints a request of an actor.
+    pub fn print_request(&self, who: &DemoActor<'_>, words: &str) {
         let names = self.names;
         let before = format!("{:CLOCK$}{:names$}{:DOOR$}", clock(who.now), who.id, who.through);
         // Two lines are enough to recognise it.
@@ -196,7 +197,7 @@ fn done(ask: &DemoRequest, response: &Json) -> Option<String> {
     let number = |name: &str| response.get(name).and_then(Json::as_u64).unwrap_or_default();
     match ask {
         DemoRequest::Heartbeat { .. } => Some(format!("held until {}", moment(text(response, "expiresAt")))),
-        DemoRequest::Settle { .. } => Some("the result is in".to_owned()),
+        DemoRequest::AnswerEffect { .. } => Some("the result is in".to_owned()),
         DemoRequest::Advance { .. } | DemoRequest::Explain { .. } => None,
         DemoRequest::Sweep => {
             let (all, repaired) = (number("lookedAt"), number("repaired"));

@@ -125,7 +125,7 @@ fn plain(name: &str) -> String {
 
 /// A number with its noun.
 fn many(count: usize, one: &str, more: &str) -> String {
-    crate::folder::counted(count as u64, one, more)
+    crate::folder::count_with_noun(count as u64, one, more)
 }
 
 #[cfg(test)]

@@ -88,19 +88,19 @@ mod tests {
         let mut scene = LiveView::new(Some("x.task"));
         let count =
             |state: &str, many| StateCount { lifecycle: "x.task".to_owned(), state: state.to_owned(), many };
-        scene.looked(LiveQuery {
+        scene.update(LiveQuery {
             now: "2026-01-01T00:00:00Z".to_owned(),
             counts: vec![count("OPEN", 10), count("WAITING", 1), count("CLOSED", 0)],
             late: vec![Late { entity: "x.task/7".to_owned(), state: "OPEN".to_owned(), seconds: 7_260.0 }],
         });
-        scene.heard(json!({
+        scene.add_entry(json!({
             "seq": 3, "timestamp": "2026-01-01T00:00:00Z", "event": "STATE_TRANSITION", "lifecycle": "x.task", "id": "7",
             "from": "WAITING", "to": "OPEN", "trigger": "reopen", "actor": "ada", "actorKind": "agent",
         }));
         let mut terminal = Terminal::new(TestBackend::new(90, 14)).unwrap();
         terminal.draw(|frame| draw(frame, &scene)).unwrap();
         insta::assert_snapshot!(terminal.backend());
-        scene.away();
+        scene.set_disconnected();
         terminal.draw(|frame| draw(frame, &scene)).unwrap();
         assert!(terminal.backend().to_string().contains("lost the connection to the server: reconnecting"));
     }

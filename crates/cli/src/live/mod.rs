@@ -31,11 +31,14 @@ enum News {
 /// Shows the view until q is pressed.
 pub(crate) fn show(server: &ServerConnection, lifecycle: Option<&str>) -> Result<(), RequestError> {
     let mut scene = LiveView::new(lifecycle);
-    // The first look is taken before the screen is: a refusal is read like any other.
-    scene.looked(LiveQuery::take(server, lifecycle)?);
+    // The feed starts where the journal was before the first query, so that no event falls between them.
+    let after = feed::position(server);
+    // The first query runs before the screen is taken: a refusal is printed like any other.
+    scene.update(LiveQuery::take(server, lifecycle)?);
     let (tell, news) = channel();
     let (ask, asked) = channel();
-    follow(server.clone(), lifecycle.map(str::to_owned), tell.clone());
+    let wanted = FeedFilter { lifecycle: lifecycle.map(str::to_owned), after, ..FeedFilter::default() };
+    follow(server.clone(), wanted, tell.clone());
     poll(server.clone(), lifecycle.map(str::to_owned), tell, asked);
     let failed = |error: std::io::Error| {
         CliError::unreachable(format!(
@@ -51,9 +54,8 @@ pub(crate) fn show(server: &ServerConnection, lifecycle: Option<&str>) -> Result
 }
 
 /// Follows events beside the view.
-fn follow(server: ServerConnection, lifecycle: Option<String>, tell: Sender<News>) {
+fn follow(server: ServerConnection, wanted: FeedFilter, tell: Sender<News>) {
     thread::spawn(move || {
-        let wanted = FeedFilter { lifecycle, ..FeedFilter::default() };
         let ended = feed::follow(&server, wanted, &mut |heard| tell.send(News::Entry(heard)).is_ok());
         if let Err(error) = ended {
             let _ = tell.send(News::Lost(error));
@@ -88,11 +90,11 @@ fn turns(
         while let Ok(it) = news.try_recv() {
             match it {
                 News::Entry(FeedEvent::Entry(entry)) => {
-                    scene.heard(entry);
+                    scene.add_entry(entry);
                     stale = true;
                 }
-                News::Entry(FeedEvent::Away) => scene.away(),
-                News::Looked(look) => scene.looked(*look),
+                News::Entry(FeedEvent::Disconnected) => scene.set_disconnected(),
+                News::Looked(look) => scene.update(*look),
                 News::Lost(error) => return Ok(Some(error)),
             }
         }

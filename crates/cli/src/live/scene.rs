@@ -102,18 +102,18 @@ impl LiveView {
         Self { title, look: LiveQuery::default(), movers: VecDeque::new(), trouble: None }
     }
 
-    pub(super) fn heard(&mut self, entry: Json) {
+    pub(super) fn add_entry(&mut self, entry: Json) {
         self.trouble = None;
         self.movers.push_front(print_entry::plain(&entry));
         self.movers.truncate(KEPT);
     }
 
-    pub(super) fn looked(&mut self, look: LiveQuery) {
+    pub(super) fn update(&mut self, look: LiveQuery) {
         self.trouble = None;
         self.look = look;
     }
 
-    pub(super) fn away(&mut self) {
+    pub(super) fn set_disconnected(&mut self) {
         self.trouble = Some("lost the connection to the server: reconnecting");
     }
 }

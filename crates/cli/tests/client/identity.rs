@@ -22,7 +22,7 @@ fn tokens_are_made_used_listed_and_revoked() {
     ground.ask_as(token, &["whoami"]).says(0, &["ada (agent), no role", "valid until 2026-01-01 08:00:00Z"]);
     ground
         .ask_as(token, &["token", "create", "eve", "--kind", "human"])
-        .says(4, &["refused: not-permitted", "who may:"]);
+        .says(4, &["refused: not-permitted", "Only a person with role admin may"]);
     let listed = ground.ask(&["token", "list"]);
     listed.says(0, &["ada", "night shift", "owner"]);
     assert!(!listed.data.contains(token), "secrets are not listed");

@@ -129,7 +129,8 @@ fn a_manual_clock_becomes_the_system_clock_only_on_request() {
     let ways = ["manual clock", "--clock manual --data", "--clock system --data", "fire at once"];
     up(&[]).says(2, &ways);
     up(&["--now", "2027-01-01T00:00:00Z"]).says(2, &["manual clock"]);
-    up(&["--clock", "system", "--now", "2027-01-01T00:00:00Z"]).says(2, &["--now needs --clock manual"]);
+    up(&["--clock", "system", "--now", "2027-01-01T00:00:00Z"])
+        .says(2, &["--now sets a manual clock. Add --clock manual"]);
     // A copy of the project is the same project, and so is a restored backup.
     let copy = ground.root.join("copy");
     assert!(copy.join("clock").is_file());

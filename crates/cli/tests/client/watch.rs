@@ -1,8 +1,10 @@
 //! `trackside watch`: as lines, and as a view on a terminal.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::ground::ClientServer;
@@ -58,6 +60,20 @@ fn terminal(ground: &ClientServer, line: &str) -> Command {
     command
 }
 
+/// Reads the output of a terminal in the background. The channel closes at the end of the output.
+fn read_screen(mut out: ChildStdout) -> Receiver<Vec<u8>> {
+    let (tell, screen) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = out.read(&mut bytes) {
+            if tell.send(bytes[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    screen
+}
+
 /// Waits until the screen has shown this.
 fn wait_for_words(screen: &Receiver<Vec<u8>>, seen: &mut String, words: &str) {
     let begun = Instant::now();
@@ -75,16 +91,7 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let mut child =
         terminal(&ground, "watch small.light").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut out = child.stdout.take().unwrap();
-    let (tell, screen) = channel();
-    std::thread::spawn(move || {
-        let mut bytes = [0; 4096];
-        while let Ok(count @ 1..) = out.read(&mut bytes) {
-            if tell.send(bytes[..count].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
+    let screen = read_screen(child.stdout.take().unwrap());
     // Blanks are not drawn, so the test searches for single words.
     let mut seen = String::new();
     for words in ["small.light", "things", "overdue", "latest", "FIXING", "quits"] {
@@ -94,8 +101,8 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
     wait_for_words(&screen, &mut seen, "switch_on");
     child.stdin.take().unwrap().write_all(b"q").unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    // The screen is given back.
-    while let Ok(bytes) = screen.recv_timeout(Duration::from_millis(500)) {
+    // The screen is given back. The channel closes at the end of the output.
+    while let Ok(bytes) = screen.recv_timeout(PATIENCE) {
         seen.push_str(&String::from_utf8_lossy(&bytes));
     }
     assert!(seen.contains("\u{1b}[?1049l"), "{seen}");
@@ -103,4 +110,58 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
     let drawn: String =
         seen.split('\u{1b}').map(|it| it.trim_start_matches(|c: char| "[?;0123456789".contains(c))).collect();
     assert!(!drawn.contains("[1m") && !drawn.contains("[0m"), "{drawn}");
+}
+
+/// Passes the bytes of a client on to the server. Holds back requests for events until `open` has received something.
+fn pass_on(mut client: TcpStream, server: &str, arrived: &Sender<()>, open: &Mutex<Receiver<()>>) {
+    let mut to_server = TcpStream::connect(server).unwrap();
+    let (mut from_server, mut to_client) = (to_server.try_clone().unwrap(), client.try_clone().unwrap());
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut from_server, &mut to_client);
+        let _ = to_client.shutdown(Shutdown::Both);
+    });
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = client.read(&mut bytes) {
+        if String::from_utf8_lossy(&bytes[..count]).contains("/v1/events") {
+            let _ = arrived.send(());
+            let _ = open.lock().unwrap().recv_timeout(PATIENCE);
+        }
+        if to_server.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to_server.shutdown(Shutdown::Both);
+}
+
+#[test]
+fn an_event_before_the_feed_is_connected_is_shown() {
+    let ground = ClientServer::small("before");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    let read =
+        |file: &str| std::fs::read_to_string(format!("{}/{file}", ground.data())).unwrap().trim().to_owned();
+    let (server, token) = (read("address").trim_start_matches("http://").to_owned(), read("token"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (arrived, arrivals) = channel();
+    let (opener, open) = channel();
+    let open = Arc::new(Mutex::new(open));
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let (server, arrived, open) = (server.clone(), arrived.clone(), open.clone());
+            std::thread::spawn(move || pass_on(client, &server, &arrived, &open));
+        }
+    });
+    let mut command = terminal(&ground, "watch small.light");
+    command.env("TRACKSIDE_URL", url).env("TRACKSIDE_TOKEN", token);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let screen = read_screen(child.stdout.take().unwrap());
+    let mut seen = String::new();
+    wait_for_words(&screen, &mut seen, "quits");
+    // The view is drawn, and its feed is not connected yet.
+    arrivals.recv_timeout(PATIENCE).unwrap();
+    ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
+    opener.send(()).unwrap();
+    wait_for_words(&screen, &mut seen, "switch_on");
+    child.stdin.take().unwrap().write_all(b"q").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 
-use super::fire::{code_of, describe_guard};
+use super::callers::describe_guard;
+use super::fire::code_of;
 use super::plan::Rule;
 use super::request::Request;
 use super::{DecisionBuilder, Stop, unknown_lifecycle};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::allowed::targets;
 use super::caller::{may_admit_anyone, reads_caller};
-use super::fire::{describe_guard, plain_scope};
+use super::callers::describe_guard;
+use super::fire::plain_scope;
 use super::lease::not_holding;
 use super::plan::Rule;
 use super::request::Request;

@@ -1,10 +1,11 @@
 //! Takes a transition, requested by name or by target.
 
-use trackside_lifecycle::guard::{Guard, nearest};
+use trackside_lifecycle::guard::{Guard, did_you_mean_or_all, nearest};
 use trackside_lifecycle::model::{Arm, Gate, Lifecycle};
 use trackside_lifecycle::name::Name;
 
 use super::allowed::{allowed_here, targets};
+use super::callers::{describe_guard, is_engine_only};
 use super::plan::{Rule, RulePlan, arm_label};
 use super::request::{Request, names};
 use super::scope::EntityScope;
@@ -116,6 +117,13 @@ impl DecisionBuilder<'_> {
         }
         if permitted.is_empty() && !faults.is_empty() {
             add(Stage::Who, Code::EvaluationFailed, faults);
+        } else if permitted.is_empty() && candidates.iter().all(|it| is_engine_only(&it.by)) {
+            // No request can make it happen, so its other conditions are of no use to the caller.
+            let message = happens_by_itself(life, &trigger);
+            let mut refusal = Refusal::one(Code::NotPermitted, message);
+            refusal.allowed = allowed_here(self, life, entity, request)?;
+            refusal.who = Some(who_may(&candidates));
+            return Err(refusal.into());
         } else if permitted.is_empty() {
             let who = who_may(&candidates);
             let message = format!("{} may not {}. Who may: {who}", request.subject_id(), words_for(what));
@@ -273,34 +281,100 @@ impl DecisionBuilder<'_> {
         let ended = life.state(state).is_some_and(|it| it.last);
         let (code, message) = match what {
             TransitionRef::Event(name) if life.transition(name).is_none() => {
-                let known: Vec<&str> = life.transitions.iter().map(|it| it.name.as_str()).collect();
-                let hint = match nearest(name, known.iter().copied()) {
-                    Some(near) => format!("Did you mean {near}?"),
-                    None => format!("There is {}.", known.join(", ")),
+                let here = self.events_here(life, entity, request)?;
+                let known = life.transitions.iter().map(|it| it.name.as_str());
+                let near = nearest(name, here.iter().copied()).or_else(|| nearest(name, known));
+                let hint = match (near, here.as_slice()) {
+                    (Some(near), here) if here.contains(&near) => format!("Did you mean {near}?"),
+                    (Some(near), _) => {
+                        let arms =
+                            life.transitions.iter().filter(|it| it.name == *near).flat_map(|it| &it.arms);
+                        let from = states_of(life, arms);
+                        format!("Did you mean {near}? {near} is possible in: {}", from.join(", "))
+                    }
+                    (None, []) => format!("No event is possible in {state}."),
+                    (None, here) => format!("Possible in {state}: {}.", here.join(", ")),
                 };
                 (Code::UnknownEvent, format!("{} knows no event {name}. {hint}", life.name))
             }
             TransitionRef::To(to) if life.state(to).is_none() => {
-                let known: Vec<&str> = life.states.iter().map(|it| it.name.as_str()).collect();
-                let hint = match nearest(to, known.iter().copied()) {
-                    Some(near) => format!("Did you mean {near}?"),
-                    None => format!("There is {}.", known.join(", ")),
-                };
-                (Code::UnknownState, format!("{} has no state {to}. {hint}", life.name))
+                let known = life.states.iter().map(|it| it.name.as_str());
+                let hint = did_you_mean_or_all(to, "Its states", known);
+                (Code::UnknownState, format!("{} has no state {to}{hint}", life.name))
             }
             _ if ended => (Code::FinalState, format!("{} is {state}, which is final", entity.key)),
             TransitionRef::To(to) if to == state => {
                 (Code::NoSuchEdge, format!("{} is already {state}", entity.key))
             }
             TransitionRef::Event(name) => {
-                (Code::NoSuchEdge, format!("{name} does not leave {state}, where {} is", entity.key))
+                let arms = life.transition(name).into_iter().flat_map(|it| &it.arms);
+                let from = states_of(life, arms);
+                let why = format!("{name} is not possible in {state}, where {} is", entity.key);
+                (Code::NoSuchEdge, format!("{why}. {name} is possible in: {}", from.join(", ")))
             }
-            TransitionRef::To(to) => (Code::NoSuchEdge, format!("No transition leads from {state} to {to}")),
+            TransitionRef::To(to) => {
+                let around = self.surroundings();
+                let scope = plain_scope(&around, life, entity, request);
+                let arms = life.transitions.iter().flat_map(|it| &it.arms);
+                let from = states_of(life, arms.filter(|arm| targets(&scope, arm).contains(to)));
+                let mut message = format!("No transition leads from {state} to {to}");
+                if !from.is_empty() {
+                    message.push_str(&format!(". {to} can be reached from: {}", from.join(", ")));
+                }
+                (Code::NoSuchEdge, message)
+            }
         };
         let mut refusal = Refusal::one(code, message);
         refusal.allowed = allowed_here(self, life, entity, request)?;
         Ok(refusal)
     }
+
+    /// Events that a request can fire in the current state: those that admit the caller, else those of other callers.
+    fn events_here<'l>(
+        &self,
+        life: &'l Lifecycle,
+        entity: &Entity,
+        request: &Request,
+    ) -> Result<Vec<&'l str>, Stop> {
+        let (mut own, mut all) = (Vec::new(), Vec::new());
+        for transition in &life.transitions {
+            let mut arms = transition.arms.iter().filter(|it| it.from.has(&entity.state));
+            let Some(first) = arms.next() else { continue };
+            let arms: Vec<&Arm> = std::iter::once(first).chain(arms).collect();
+            if arms.iter().all(|it| is_engine_only(&it.by)) {
+                continue;
+            }
+            all.push(transition.name.as_str());
+            for arm in arms {
+                if self.permits(life, entity, &arm.by, request)? {
+                    own.push(transition.name.as_str());
+                    break;
+                }
+            }
+        }
+        Ok(if own.is_empty() { all } else { own })
+    }
+}
+
+/// The states that these arms leave, in their declared order.
+fn states_of<'l>(life: &'l Lifecycle, arms: impl Iterator<Item = &'l Arm>) -> Vec<&'l str> {
+    let arms: Vec<&Arm> = arms.collect();
+    let left =
+        life.states.iter().filter(|state| !state.last && arms.iter().any(|it| it.from.has(&state.name)));
+    left.map(|it| it.name.as_str()).collect()
+}
+
+/// The message for an event that only the engine fires, with its cause where the lifecycle declares one.
+fn happens_by_itself(life: &Lifecycle, event: &Name) -> String {
+    let fires = |then: Option<&Name>| then == Some(event);
+    let timer = life.timers.iter().find(|it| fires(it.then.as_ref().map(|it| &it.fire)));
+    let slot = life.slots.iter().find(|it| fires(it.lost.as_ref()));
+    let when = match (timer, slot) {
+        (Some(timer), _) => format!("when the timer {} ends", timer.name),
+        (None, Some(slot)) => format!("when the lease {} is lost", slot.name),
+        (None, None) => "when its rules apply".to_owned(),
+    };
+    format!("{event} happens by itself, {when}: no request can fire it")
 }
 
 pub(super) fn plain_scope<'s>(
@@ -349,29 +423,12 @@ fn words_for(what: &TransitionRef) -> String {
 /// Who may take one of these arms, as text.
 pub(super) fn who_may(arms: &[&Arm]) -> String {
     let mut words: Vec<String> = Vec::new();
-    for arm in arms {
+    let others = arms.iter().any(|it| !is_engine_only(&it.by));
+    for arm in arms.iter().filter(|it| !others || !is_engine_only(&it.by)) {
         let text = describe_guard(arm.by.source());
         if !words.contains(&text) {
             words.push(text);
         }
     }
     words.join("; or ")
-}
-
-/// An expression about actors in readable form.
-pub(super) fn describe_guard(source: &str) -> String {
-    if source.trim() == "true" {
-        return "anyone".to_owned();
-    }
-    let text = source.replace("||", "or").replace("&&", "and");
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c == '!' && chars.peek() != Some(&'=') {
-            out.push_str("not ");
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }

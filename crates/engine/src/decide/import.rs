@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::did_you_mean_or_all;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -145,12 +145,8 @@ impl DecisionBuilder<'_> {
 
 /// The condition for an unknown state, with a suggestion. `field` is the field that named it.
 pub(super) fn unknown_state(life: &Lifecycle, state: &Name, field: &str) -> Unmet {
-    let names = || life.states.iter().map(|it| it.name.as_str());
-    let hint = match nearest(state, names()) {
-        Some(near) => format!("Did you mean {near}?"),
-        None => format!("It has {}", names().collect::<Vec<_>>().join(", ")),
-    };
-    Unmet::new(Code::UnknownState, format!("{} has no state {state}. {hint}", life.name)).of(field)
+    let hint = did_you_mean_or_all(state, "Its states", life.states.iter().map(|it| it.name.as_str()));
+    Unmet::new(Code::UnknownState, format!("{} has no state {state}{hint}", life.name)).of(field)
 }
 
 /// The entity's position, before the field name.

@@ -8,6 +8,7 @@ mod allowed;
 mod assess;
 mod blocking;
 mod caller;
+mod callers;
 mod carry;
 mod claim;
 mod configure;

@@ -36,7 +36,7 @@ mod ty;
 
 pub use error::GuardError;
 pub use expression::{Guard, VariableUse};
-pub use nearest::{did_you_mean, nearest};
+pub use nearest::{did_you_mean, did_you_mean_or_all, nearest};
 pub use outline::Outline;
 pub use scope::{Fault, HostFunction, Names, Resolved, Scope, Unknown, VarSlot};
 pub use template::Template;

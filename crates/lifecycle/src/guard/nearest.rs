@@ -21,6 +21,18 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     nearest(word, candidates).map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
 }
 
+/// Proposes the nearest candidate; lists all of them if none is near: `. Its states: OPEN, CLOSED`.
+pub fn did_you_mean_or_all<'a>(
+    word: &str,
+    title: &str,
+    candidates: impl Iterator<Item = &'a str> + Clone,
+) -> String {
+    match did_you_mean(word, candidates.clone()) {
+        none if none.is_empty() => format!(". {title}: {}", candidates.collect::<Vec<_>>().join(", ")),
+        near => near,
+    }
+}
+
 /// Longer names are no slips; leaving them out bounds the work.
 const LONGEST: usize = 64;
 

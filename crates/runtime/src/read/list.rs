@@ -8,12 +8,11 @@ use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_engine::query::matches_filter;
 use trackside_lifecycle::compile::Filter;
-use trackside_lifecycle::guard::{Fault, GuardError, Outline};
+use trackside_lifecycle::guard::{Fault, GuardError, Outline, did_you_mean_or_all};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_store::store::Listing;
 
-use super::error::spelling_hint;
 use super::list_filter::{ConditionNames, ListFilter};
 use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
@@ -155,7 +154,8 @@ impl Reads {
         for name in &query.states {
             let law = self.shared.law();
             if !law.definitions(&life.name).iter().any(|it| it.state(name).is_some()) {
-                let hint = spelling_hint(name, life.states.iter().map(|it| it.name.as_str()));
+                let hint =
+                    did_you_mean_or_all(name, "Its states", life.states.iter().map(|it| it.name.as_str()));
                 return Err(ReadError::UnknownState {
                     lifecycle: life.name.clone(),
                     name: name.clone(),

@@ -46,7 +46,7 @@ fn in_words(problem: &Problem) -> String {
         }
     }
     if !problem.allowed_transitions.is_empty() {
-        text.push_str(&format!("\nFrom here you may go to: {}", problem.allowed_transitions.join(", ")));
+        text.push_str(&format!("\nYou can move it to: {}", problem.allowed_transitions.join(", ")));
     }
     if let Some(who) = &problem.who {
         text.push_str(&format!("\nWho may: {who}"));

@@ -13,7 +13,7 @@ pub(super) const INSTRUCTIONS: &str = "\
 Trackside enforces the lifecycles of tasks, approvals, agents and other entities that a team declares.
 Start with my_work: who you are, your work, what you may claim, and what waits for you. claim takes the next piece of work and returns a lease; renew it with heartbeat and send its fence with fire.
 fire moves an entity, report records something about it without moving it, explain shows what each transition needs and why an entity does not move, wait waits for others.
-A refusal (isError) changes nothing. Its structured content lists every unmet condition (errors), the states you may go to (allowedTransitions) and who may (who): fix what it names and call again.";
+A refusal (isError) changes nothing. Its structured content lists every unmet condition (errors), the states you can move it to (allowedTransitions) and who may (who): fix what it names and call again.";
 
 /// Their names.
 pub const TOOLS: [&str; 10] =

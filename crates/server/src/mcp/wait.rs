@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::did_you_mean;
+use trackside_lifecycle::guard::did_you_mean_or_all;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -143,7 +143,7 @@ fn find_state(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<
     if let Some(found) = life.state(state) {
         return Ok(found.name.clone());
     }
-    let hint = did_you_mean(state, life.states.iter().map(|it| it.name.as_str()));
+    let hint = did_you_mean_or_all(state, "Its states", life.states.iter().map(|it| it.name.as_str()));
     let detail = format!("{lifecycle} has no state {state}{hint}");
     Err(Refused::new(Code::UnknownState, detail))
 }

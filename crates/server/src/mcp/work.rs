@@ -287,7 +287,7 @@ fn in_words(work: &WorkSummary) -> String {
             let title = if place == 0 { format!("\n{title}:") } else { String::new() };
             let next = match it.allowed_transitions.as_slice() {
                 [] => "waits for others".to_owned(),
-                to => format!("you may go to {}", to.join(", ")),
+                to => format!("you can move it to: {}", to.join(", ")),
             };
             text.push_str(&format!("{title}\n- {}/{} is {}: {next}", it.lifecycle, it.id, it.state));
             if whole {

@@ -54,6 +54,6 @@ fn add(problems: &mut Problems, finding: &Finding, locator: &Locator, files: &[F
     problem.hint(finding.advice.clone());
     problem.path = finding.way.to_string();
     if !finding.route.0.is_empty() {
-        problem.example(format!("for example: {}", finding.route));
+        problem.example(format!("this happens after, for example: {}", finding.route));
     }
 }

@@ -35,7 +35,7 @@ impl Picture {
         for line in self.lines.iter().chain(&self.loops) {
             out.label(line);
         }
-        out.key(self.width, self.key);
+        out.key(self);
         out.close()
     }
 }
@@ -147,18 +147,23 @@ impl Svg {
             let size = row.height() / 1.3;
             let base = y + row.height() / 2.0 + size * 0.35;
             let mark = row.pieces.iter().find(|it| it.style == Style::Mark).map_or(0.0, |it| it.width);
-            if mark > 0.0 {
-                // Text is usually narrower than its limit; the mark is close to it.
-                let text = (row.width() - mark) / ROOM;
-                self.clock(at.x + (mark - text) / 2.0 - 8.0, base - 3.8);
-            }
+            // Text beside a mark starts at the mark, so that a wider font cannot cover it.
+            let (x, anchor) = match mark > 0.0 {
+                true => {
+                    let text = (row.width() - mark) / ROOM;
+                    let x = at.x + (mark - text) / 2.0;
+                    self.clock(x - 8.0, base - 3.8);
+                    (x, "")
+                }
+                false => (at.x, r#" text-anchor="middle""#),
+            };
             let pieces = row.pieces.iter().filter(|it| it.style != Style::Mark);
             let spans: String = pieces
                 .map(|it| format!(r#"<tspan class="{}">{}</tspan>"#, class(it.style), escaped(&it.text)))
                 .collect();
-            let x = tidy(at.x + mark / 2.0);
             self.line(&format!(
-                r#"<text x="{x}" y="{}" text-anchor="middle" xml:space="preserve">{spans}</text>"#,
+                r#"<text x="{}" y="{}"{anchor} xml:space="preserve">{spans}</text>"#,
+                tidy(x),
                 tidy(base)
             ));
             y += row.height();
@@ -175,16 +180,21 @@ impl Svg {
         ));
     }
 
-    /// The legend of the lines.
-    fn key(&mut self, width: f64, y: f64) {
-        let mut x = (width - KEY.0) / 2.0;
-        let middle = y + KEY.1 / 2.0;
-        let entries = [
-            ("asked", "asked for by people and agents", 218.0),
-            ("timed", "by time", 100.0),
-            ("engine", "by the engine", 132.0),
+    /// The legend of the lines that the picture has.
+    fn key(&mut self, picture: &Picture) {
+        let mut entries = vec![
+            (RuleKind::Asked, "asked for by people and agents", 218.0),
+            (RuleKind::Timed, "by time", 100.0),
+            (RuleKind::Engine, "by the engine", 132.0),
         ];
+        let is_drawn = |kind| picture.lines.iter().chain(&picture.loops).any(|it| it.kind == kind);
+        let all: f64 = entries.iter().map(|(_, _, step)| step).sum();
+        entries.retain(|(kind, _, _)| is_drawn(*kind));
+        let left_out = all - entries.iter().map(|(_, _, step)| step).sum::<f64>();
+        let mut x = (picture.width - KEY.0 + left_out) / 2.0;
+        let middle = picture.key + KEY.1 / 2.0;
         for (kind, words, step) in entries {
+            let kind = name(kind);
             let (a, b, c) = (tidy(x), tidy(middle), tidy(x + 28.0));
             self.line(&format!(r#"<path class="way {kind}" d="M{a} {b} H{c}" marker-end="url(#{kind})"/>"#));
             self.text(x + 35.0, middle + 3.8, "key", "start", words);

@@ -16,10 +16,10 @@ use trackside_runtime::PackSource;
 use trackside_store::export_lines::{self, ExportHeader, ExportLine};
 use trackside_store::{Chain, Definition};
 
-use super::pieces::{Sent, send};
-use super::{in_the_way, whole};
+use super::send::{Sent, send};
+use super::{in_the_way, restore};
 use crate::args::ImportArgs;
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::foreign::ImportProblem;
 use crate::project::ProjectLocation;
 use crate::project_access::ProjectAccess;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
 
 fn import(args: &ImportArgs, looked: &ExportSummary) -> Result<u8, RequestError> {
     match ProjectLocation::find_or_new(&args.data)? {
-        ProjectLocation::Folder(data) if !folder::is_project(&data) => Ok(whole::run(args, &data, looked)),
+        ProjectLocation::Folder(data) if !folder::is_project(&data) => Ok(restore::run(args, &data, looked)),
         project => {
             let door = ProjectAccess::open(project, args.dry_run)?;
             let code = into_project(args, looked, &door)?;
@@ -289,21 +289,19 @@ fn to_import<'a>(entity: &Entity, cleared: impl Iterator<Item = &'a str>, projec
 }
 
 fn print_answer(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>, artifacts: u64) {
+    let mark = super::dry_run_mark(args);
     let what = if args.dry_run { "would be imported" } else { "imported" };
-    let count = counted(sent.imported, "entity", "entities");
-    print::line(&format!("{count} {what} from {}, in their latest state", args.file.display()));
+    let count = count_with_noun(sent.imported, "entity", "entities");
+    print::line(&format!("{mark}{count} {what} from {}, in their latest state", args.file.display()));
     if !sent.already.is_empty() {
-        let already = counted(sent.already.len() as u64, "was", "were");
+        let already = count_with_noun(sent.already.len() as u64, "was", "were");
         print::line(&format!("{already} already imported, unchanged"));
     }
     if artifacts > 0 {
-        print::line(&format!("with {}", counted(artifacts, "artifact", "artifacts")));
+        print::line(&format!("with {}", count_with_noun(artifacts, "artifact", "artifacts")));
     }
     for (lifecycle, count) in left_out {
         print::line(&format!("skipped: {count} of {lifecycle}, because every project has its own"));
-    }
-    if args.dry_run {
-        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
     }
 }
 

@@ -4,9 +4,9 @@ use serde_json::{Value as Json, json};
 use trackside_protocol::{ImportEntity, UnmetBody};
 
 use super::in_the_way;
-use super::pieces::{Sent, send};
+use super::send::{Sent, send};
 use crate::args::{ForeignTool, ImportArgs};
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::foreign::{self, Mapped, TargetLifecycle, Wishes};
 use crate::project::ProjectLocation;
 use crate::project_access::ProjectAccess;
@@ -98,9 +98,10 @@ fn wishes(args: &ImportArgs) -> Result<Wishes, CliError> {
 }
 
 fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
+    let mark = super::dry_run_mark(args);
     let what = if args.dry_run { "would be imported" } else { "imported" };
-    let count = counted(sent.imported, "entity", "entities");
-    print::line(&format!("{count} of {into} {what} from {}", args.file.display()));
+    let count = count_with_noun(sent.imported, "entity", "entities");
+    print::line(&format!("{mark}{count} of {into} {what} from {}", args.file.display()));
     for ((theirs, ours), count) in &mapped.states {
         print::line(&format!("  {theirs} is {ours}: {count}"));
     }
@@ -109,7 +110,7 @@ fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
         print::line(&format!("  {}", fields.join(", ")));
     }
     if !sent.already.is_empty() {
-        let already = counted(sent.already.len() as u64, "was", "were");
+        let already = count_with_noun(sent.already.len() as u64, "was", "were");
         print::line(&format!("{already} already imported, unchanged"));
     }
     for it in &mapped.left_out {
@@ -126,9 +127,6 @@ fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
             "Not imported, because no field has that name: {}. Map a key with --map KEY=FIELD.",
             without.join(", ")
         ));
-    }
-    if args.dry_run {
-        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
     }
 }
 

@@ -18,7 +18,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Batch, Chain, Definition, Sqlite, Store};
 
 use crate::args::ImportArgs;
-use crate::folder::{self, CliError, counted};
+use crate::folder::{self, CliError, count_with_noun};
 use crate::print::{self, ProgressBar};
 use crate::{builtin, files, packs, project, project_files};
 
@@ -36,8 +36,8 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
             print::answer(&json, args.json, |_| {
                 print::line(&format!(
                     "{} of {} in {}, with {}",
-                    counted(imported.entries, "entry", "entries"),
-                    counted(imported.entities, "entity", "entities"),
+                    count_with_noun(imported.entries, "entry", "entries"),
+                    count_with_noun(imported.entities, "entity", "entities"),
                     data.display(),
                     imported.packs.join(", ")
                 ));

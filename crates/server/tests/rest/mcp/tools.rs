@@ -38,7 +38,7 @@ fn a_refusal_equals_that_over_http_and_names_the_fix() {
         assert_eq!(*why, serde_json::to_value(&over_http).unwrap(), "the same words");
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with("Refused (requirement-missing)"), "{text}");
-        assert!(text.contains("From here you may go to: "), "{text}");
+        assert!(text.contains("You can move it to: "), "{text}");
         // The refusal names the field that is missing: with it, the same call is done.
         let missing = why["errors"][0]["field"].as_str().unwrap();
         let mut asked = asked;

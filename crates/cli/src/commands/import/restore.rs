@@ -10,7 +10,7 @@ use trackside_store::{Artifacts, Batch, Record, Sqlite, Store, StoreError, rules
 
 use super::exported::{ExportSummary, each_line, end_of};
 use crate::args::{DataArgs, ImportArgs};
-use crate::folder::{self, CliError, counted, share};
+use crate::folder::{self, CliError, count_with_noun, share};
 use crate::print::{self, ProgressBar};
 use crate::{exit, files, project_files};
 
@@ -130,17 +130,15 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
     }
     let what = if args.dry_run { "would be" } else { "are" };
     print::line(&format!(
-        "{} of {} {what} in {}, unchanged, with {}",
-        counted(looked.end.seq, "entry", "entries"),
-        counted(looked.entities(), "entity", "entities"),
+        "{}{} of {} {what} in {}, unchanged, with {}",
+        super::dry_run_mark(args),
+        count_with_noun(looked.end.seq, "entry", "entries"),
+        count_with_noun(looked.entities(), "entity", "entities"),
         data.display(),
         packs.join(", ")
     ));
     if looked.artifacts > 0 {
-        print::line(&format!("with {}", counted(looked.artifacts, "artifact", "artifacts")));
+        print::line(&format!("with {}", count_with_noun(looked.artifacts, "artifact", "artifacts")));
     }
     print::line(&format!("verified: ends at {}", end_of(looked)));
-    if args.dry_run {
-        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
-    }
 }

@@ -1,4 +1,5 @@
-//! Entities go in: tried as a whole first, then a piece at a time.
+//! Sends imported entities to the project in batches. Every batch is a dry run first, so that a problem in one leaves
+//! the project unchanged.
 
 use trackside_engine::refusal::Code;
 use trackside_protocol::{Import, ImportEntity, Problem, UnmetBody};
@@ -64,7 +65,7 @@ pub(super) fn send(
     Ok(Ok(sent))
 }
 
-/// In the order in which they are, as many at a time as may go in at once.
+/// Splits the entities into batches that fit into one request, in order.
 fn pieces(entities: &[(ImportEntity, String)]) -> Vec<&[(ImportEntity, String)]> {
     let (mut pieces, mut rest) = (Vec::new(), entities);
     while !rest.is_empty() {
