@@ -117,16 +117,16 @@ impl DecisionBuilder<'_> {
         }
         if permitted.is_empty() && !faults.is_empty() {
             add(Stage::Who, Code::EvaluationFailed, faults);
-        } else if permitted.is_empty() && candidates.iter().all(|it| is_engine_only(&it.by)) {
-            // No request can make it happen, so its other conditions are of no use to the caller.
-            let message = happens_by_itself(life, &trigger);
-            let mut refusal = Refusal::one(Code::NotPermitted, message);
-            refusal.allowed = allowed_here(self, life, entity, request)?;
-            refusal.who = Some(who_may(&candidates));
-            return Err(refusal.into());
         } else if permitted.is_empty() {
-            let who = who_may(&candidates);
-            let message = format!("{} may not {}. Who may: {who}", request.subject_id(), words_for(what));
+            let message = match candidates.iter().all(|it| is_engine_only(&it.by)) {
+                true => happens_by_itself(life, &trigger),
+                false => format!(
+                    "{} may not {}. Who may: {}",
+                    request.subject_id(),
+                    words_for(what),
+                    who_may(&candidates)
+                ),
+            };
             add(Stage::Who, Code::NotPermitted, vec![Unmet::new(Code::NotPermitted, message)]);
         }
         if let Some(expected) = request.if_version

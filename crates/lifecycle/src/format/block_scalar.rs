@@ -3,7 +3,7 @@
 /// The lines of a block text that follow the line break at `at`, and where the last one ends.
 ///
 /// They are indented by `exact` if the header says so, else as much as the first that is not
-/// blank, which is at least `least`.
+/// blank, which is at least `least`. A longer blank line before that one ends the text there.
 pub(super) fn body(
     text: &str,
     at: usize,
@@ -15,7 +15,8 @@ pub(super) fn body(
     let lines = || after.split_inclusive('\n').map(|it| it.strip_suffix('\n').unwrap_or(it));
     let spaces = |it: &str| it.len() - it.trim_start_matches(' ').len();
     let is_blank = |it: &str| spaces(it) == it.len();
-    let first = lines().find(|it| !is_blank(it)).map(spaces).filter(|it| *it >= least);
+    let blank = lines().take_while(|it| is_blank(it)).map(spaces).max().unwrap_or(0);
+    let first = lines().find(|it| !is_blank(it)).map(spaces).filter(|it| *it >= least.max(blank));
     let indent = exact.or(first).unwrap_or(usize::MAX);
 
     let (mut found, mut end, mut kept) = (Vec::new(), at, (0, at));
