@@ -308,7 +308,7 @@ const CASES: &[StuckCase] = &[
         asks: ("quin", "mission.task/quins"),
         told: &[
             "A gate blocks every move you can make: Your agent record is QUARANTINED",
-            "human or engine: resume mission.agent/quin",
+            "human: resume mission.agent/quin",
             "what you can do without moving it\n  report_run\n",
         ],
         never: &["you: ", "quin: assigned to it", "you ("],
