@@ -221,12 +221,8 @@ impl<'a> Tokenizer<'a> {
         let outer = self.block().and_then(|it| self.blocks.get(it)).map(|it| it.column);
         let keep = header.contains('+');
         let depth = outer.map_or(STEP, |_| indent);
+        let at = self.tokens.len();
         self.push(YamlTokenKind::Header, header.len(), indent);
-        if digit.is_some()
-            && let Some(token) = self.tokens.last_mut()
-        {
-            token.text = Cow::Owned(header.replace(|it: char| it.is_ascii_digit(), &STEP.to_string()));
-        }
         self.blanks();
         if self.rest().starts_with('#') {
             self.comment();
@@ -234,6 +230,15 @@ impl<'a> Tokenizer<'a> {
         let least = outer.map_or(0, |it| it + 1);
         let exact = digit.map(|it| outer.unwrap_or(0) + it);
         let (lines, end) = body(self.text, self.at, least, exact, keep);
+        // Without it, comments after an empty text that nothing surrounds would be its lines.
+        let ends_early = outer.is_none() && lines.is_empty();
+        if (digit.is_some() || ends_early)
+            && let Some(token) = self.tokens.get_mut(at)
+        {
+            let (style, rest) = header.split_at(1);
+            let rest = rest.trim_matches(|it: char| it.is_ascii_digit());
+            token.text = Cow::Owned(format!("{style}{STEP}{rest}"));
+        }
         if !lines.is_empty() {
             self.breaks = 1;
             self.push(YamlTokenKind::Body(lines), 0, depth);
