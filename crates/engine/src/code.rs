@@ -63,7 +63,10 @@ codes! {
     CannotMigrate = "cannot-migrate", Requirements | Edge, 422,
         "the entity does not fit the other version of its definition, or the migration can no longer be undone", [];
     CannotRedact = "cannot-redact", Requirements, 422, "a rule needs a value that would be dropped, or an entry number is wrong",
-        ["set the new value of a field with --set, or name fewer entries with --entry"];
+        [
+            "trackside history {entity} shows the entries; name others with --entry, or set the new value of a field with --set",
+            "set the new value of a field with --set, or name other entries with --entry",
+        ];
     EffectSettled = "effect-settled", Edge, 409, "the effect already has a result, or was never requested", [];
     EvaluationFailed = "evaluation-failed", Requirements | Who | Follow, 422, "an expression of the definition failed", [];
     FinalState = "final-state", Edge, 422, "the entity is in a final state", [EXPLAIN];
@@ -90,7 +93,8 @@ codes! {
         ["trackside list {lifecycle} lists them"];
     UnknownEvent = "unknown-event", Edge, 422, "the lifecycle has no event with this name", [EXPLAIN];
     UnknownLifecycle = "unknown-lifecycle", Edge, 404, "the lifecycle does not exist", [LIFECYCLES];
-    UnknownPack = "unknown-pack", Edge, 404, "the pack does not exist, or not in this version", [LIFECYCLES];
+    UnknownPack = "unknown-pack", Edge, 404, "the pack does not exist, or not in this version",
+        ["trackside pack list shows the packs"];
     UnknownSlot = "unknown-slot", Edge, 422, "the lifecycle has no lease slot with this name", [];
     UnknownState = "unknown-state", Edge | Requirements, 422, "the lifecycle has no state with this name", [EXPLAIN];
     UnknownVersion = "unknown-version", Edge, 422, "the lifecycle has no version with this number", [];

@@ -217,7 +217,7 @@ pub struct AttemptBody {
 pub enum AttemptOutcome {
     Accepted {
         /// The state it would lead to; null if the entity stays in its state.
-        #[schema(value_type = Option<String>)]
+        #[schema(value_type = Option<String>, required = true)]
         to: Option<Name>,
     },
     Refused {

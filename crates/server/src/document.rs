@@ -1,8 +1,8 @@
 //! Completes the OpenAPI document with the parts that all routes share.
 
-use utoipa::openapi::schema::ArrayItems;
+use utoipa::openapi::schema::{AnyOf, ArrayItems};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Components, OpenApi, Ref, RefOr, Schema, Server};
+use utoipa::openapi::{Components, OneOf, OpenApi, Ref, RefOr, Schema, Server};
 
 /// The schema name of a page of items.
 const PAGE: &str = "Page_";
@@ -26,6 +26,9 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
     let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     components.security_schemes.insert("token".to_owned(), scheme.into());
     name_items(components);
+    for name in ["QueryReply", "QueryItems"] {
+        allow_overlap(components.schemas.get_mut(name));
+    }
     document
 }
 
@@ -37,6 +40,16 @@ fn meaning(status: &str) -> &'static str {
         "4XX" => "Refused, with every reason. Nothing was changed.",
         "503" => "Temporarily unavailable. Retry in a moment.",
         _ => "Done.",
+    }
+}
+
+/// Makes a choice of schemas that one value can match together: an empty list is of every item type.
+fn allow_overlap(schema: Option<&mut RefOr<Schema>>) {
+    if let Some(RefOr::T(schema)) = schema
+        && let Schema::OneOf(OneOf { items, description, .. }) = schema
+    {
+        let any = AnyOf { items: std::mem::take(items), description: description.take(), ..AnyOf::default() };
+        *schema = Schema::AnyOf(any);
     }
 }
 

@@ -68,7 +68,7 @@ fn unknown_entries_and_wrong_arguments_are_reported() {
     ground.ask(&["redact", "small.light/A", "--reason", " "]).says(1, &["A redaction needs a reason"]);
     ground
         .ask(&["redact", "small.light/A", "--entry", "2", "--reason", "x"])
-        .says(1, &["Entry 2 is none of small.light/A"]);
+        .says(1, &["Entry 2 does not belong to small.light/A"]);
     ground.ask(&["redact", "small.light/A", "--set", "note", "--reason", "x"]).says(2, &["name=text"]);
     assert_eq!(ground.number("journal.db", "SELECT count(*) FROM journal"), 8, "nothing was written");
 }

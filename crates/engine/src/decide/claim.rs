@@ -161,7 +161,12 @@ fn claimed_by<'l>(life: &'l Lifecycle, event: Option<&Name>) -> Result<Vec<(&'l 
         all.iter().filter(|(_, it)| event.is_none_or(|event| event == *it)).copied().collect();
     if fitting.is_empty() {
         let message = match all.as_slice() {
-            [] => format!("{} has nothing that can be claimed", life.name),
+            [] => {
+                let name = &life.name;
+                format!(
+                    "No ranking of {name} declares which transition claims, so nothing can be claimed from a queue. Fire a transition on one entity instead: trackside list {name} shows them"
+                )
+            }
             all => {
                 let names: Vec<&str> = all.iter().map(|(_, it)| it.as_str()).collect();
                 format!("Say how to claim a {}: event is one of {}", life.name, names.join(", "))

@@ -165,7 +165,10 @@ const TAKEN: &[&str] = &["claim", ".", ".."];
 /// The problem with an entity's id, if any.
 pub(super) fn invalid_id(life: &Lifecycle, key: &EntityKey) -> Option<String> {
     if TAKEN.contains(&key.id.as_str()) {
-        return Some(format!("`{}` cannot be an id: an address that ends so means something else", key.id));
+        return Some(format!(
+            "`{}` cannot be an id, because a route of the HTTP API has this name. Choose another",
+            key.id
+        ));
     }
     let fits = is_valid_id(&key.id) && (life.joins_ids() || !key.id.contains(':'));
     if fits && (!life.one || key.id == life.kind) {
@@ -175,5 +178,8 @@ pub(super) fn invalid_id(life: &Lifecycle, key: &EntityKey) -> Option<String> {
         return Some(format!("There is only one {}, and its id is {}", life.name, life.kind));
     }
     let joined = if life.joins_ids() { ", two of them joined by :" } else { "" };
-    Some(format!("`{}` is no id of {}: use 1 to 128 of A-Z a-z 0-9 . _ @ -{joined}", key.id, life.name))
+    Some(format!(
+        "`{}` cannot be an id of {}: use 1 to 128 of A-Z a-z 0-9 . _ @ -{joined}",
+        key.id, life.name
+    ))
 }

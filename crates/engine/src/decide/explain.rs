@@ -253,8 +253,8 @@ impl DecisionBuilder<'_> {
         for check in from {
             let (passed, message) = match self.test(scope, &check.guard)? {
                 Ok(true) => (true, None),
-                Ok(false) => (false, Some(render_or_source(&check.says, scope))),
-                Err(fault) => (false, Some(format!("it cannot be answered: {fault}"))),
+                // A check that cannot be evaluated reads a value that is not there yet: its message says which.
+                Ok(false) | Err(_) => (false, Some(render_or_source(&check.says, scope))),
             };
             let rule = Name::new(check.guard.source());
             let of_caller = reads_caller(scope.life, &check.guard);

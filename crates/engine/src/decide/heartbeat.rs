@@ -26,7 +26,7 @@ impl DecisionBuilder<'_> {
         };
         if request.fence.is_none() {
             let message = format!(
-                "A heartbeat carries the fence of its lease: send the one that {slot} was granted with"
+                "A heartbeat needs the fence of its lease: send `fence`, as the grant of {slot} showed it"
             );
             let unmet = Unmet::new(ConditionCode::Missing, message).of("fence");
             return Err(Refusal::with(Code::RequirementMissing, vec![unmet]).into());

@@ -165,7 +165,7 @@ pub(super) fn not_holding(entity: &Entity, slot: &Name, request: &Request) -> Op
     let Some((lease, holder)) = lease.and_then(|it| it.holder.as_ref().map(|holder| (it, holder))) else {
         return Some(Unmet::new(
             Code::StaleFence,
-            format!("Nobody holds {slot} of {}: it was released or lost", entity.key),
+            format!("The lease {slot} of {} has no holder: it was released or lost", entity.key),
         ));
     };
     if holder != request.subject_id() {
@@ -173,7 +173,10 @@ pub(super) fn not_holding(entity: &Entity, slot: &Name, request: &Request) -> Op
         return Some(Unmet::new(Code::StaleFence, message));
     }
     if request.fence.is_some_and(|it| it != lease.fence) {
-        let message = format!("Your fence is not the present one: {slot} of {} is another grant", entity.key);
+        let message = format!(
+            "The fence is outdated: the lease {slot} of {} was granted again since. Read the entity for the current fence",
+            entity.key
+        );
         return Some(Unmet::new(Code::StaleFence, message).of("fence"));
     }
     None

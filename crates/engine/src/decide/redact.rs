@@ -44,7 +44,7 @@ impl DecisionBuilder<'_> {
         let dropped: BTreeSet<u64> = redact.entries.iter().copied().collect();
         for seq in dropped.iter().filter(|seq| !redact.history.iter().any(|it| it.seq == **seq)) {
             unmet.push(
-                Unmet::new(ConditionCode::UnknownEntry, format!("Entry {seq} is none of {key}"))
+                Unmet::new(ConditionCode::UnknownEntry, format!("Entry {seq} does not belong to {key}"))
                     .of("entries"),
             );
         }

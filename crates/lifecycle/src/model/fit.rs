@@ -98,9 +98,16 @@ impl FieldType {
         let before = out.len();
         let kept = self.keep_inner(path, value, depth, out);
         if let (Some(says), true) = (&self.says, out.len() > before) {
-            let code = out.get(before).map_or(MisfitCode::WrongType, |it| it.code);
+            let (code, message) = match out.get(before) {
+                // The field itself is expected, but not this member of it.
+                Some(it) if it.code == MisfitCode::UnexpectedField => {
+                    (MisfitCode::WrongType, format!("{says}: {}", it.message))
+                }
+                Some(it) => (it.code, says.clone()),
+                None => (MisfitCode::WrongType, says.clone()),
+            };
             out.truncate(before);
-            out.push(Misfit { path: path.to_string(), code, message: says.clone() });
+            out.push(Misfit { path: path.to_string(), code, message });
         }
         kept
     }

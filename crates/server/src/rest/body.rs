@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header;
 use axum::http::request::Parts;
 use futures_core::Stream as _;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value as Json};
 use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::limits::is_too_deep;
 use crate::problem::Refused;
 
-/// A JSON body. An empty body counts as `{}`.
+/// A JSON body. An empty body and `null` count as `{}`.
 #[derive(Clone, Debug)]
 pub(crate) struct Body<T>(pub T);
 
@@ -97,9 +97,10 @@ pub(crate) fn too_large(most: usize) -> Refused {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
+    let bytes = if bytes.trim_ascii() == b"null" { b"{}" } else { bytes };
     // serde would accept a list as the members in order.
-    let first = bytes.iter().find(|it| !it.is_ascii_whitespace());
-    if first.is_some_and(|it| *it == b'[') {
+    let is_object = bytes.trim_ascii_start().first().is_none_or(|it| *it == b'{');
+    if !is_object && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
         return Err(Refused::shape("The body has the wrong shape: it must be an object, as in `{}`"));
     }
     serde_json::from_slice(bytes).map_err(|error| {
