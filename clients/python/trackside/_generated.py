@@ -1181,9 +1181,6 @@ class QueryItems(TypedDict):
 class QueryReply(TypedDict):
     """The answer of a query: a page of entities, a page of journal entries, or values by name."""
 
-    items: NotRequired[QueryItems]
-    nextCursor: NotRequired[str | None]
-
 
 class QuerySummary(TypedDict):
     """A query of a pack."""

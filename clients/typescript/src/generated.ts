@@ -1066,8 +1066,6 @@ export interface QueryItems {
 
 /** The answer of a query: a page of entities, a page of journal entries, or values by name. */
 export interface QueryReply {
-  items?: QueryItems;
-  nextCursor?: string | null;
 }
 
 /** A query of a pack. */

@@ -24,7 +24,9 @@ fn commands_on_a_folder_go_to_the_server_that_owns_it() {
     run_command(binary(&["audit", "verify", "--data", copy.to_str().unwrap()])).says(0, &["intact"]);
     ground.ask(&["backup", copy.to_str().unwrap()]).says(2, &["Name another folder"]);
     let odd = ["redact", "small.light/A", "--set", "size=big", "--reason", "it was secret"];
-    ground.ask(&odd).says(1, &["refused: cannot-redact", "next: set the new value of a field with --set"]);
+    ground
+        .ask(&odd)
+        .says(1, &["refused: cannot-redact", "next: trackside history small.light/A shows the entries"]);
     let redact = [
         "redact",
         "small.light/A",

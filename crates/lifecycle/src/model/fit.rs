@@ -98,16 +98,13 @@ impl FieldType {
         let before = out.len();
         let kept = self.keep_inner(path, value, depth, out);
         if let (Some(says), true) = (&self.says, out.len() > before) {
-            let (code, message) = match out.get(before) {
-                // The field itself is expected, but not this member of it.
-                Some(it) if it.code == MisfitCode::UnexpectedField => {
-                    (MisfitCode::WrongType, format!("{says}: {}", it.message))
-                }
-                Some(it) => (it.code, says.clone()),
-                None => (MisfitCode::WrongType, says.clone()),
+            let code = match out.get(before).map(|it| it.code) {
+                // The field itself is expected, but not a member of it.
+                None | Some(MisfitCode::UnexpectedField) => MisfitCode::WrongType,
+                Some(code) => code,
             };
             out.truncate(before);
-            out.push(Misfit { path: path.to_string(), code, message });
+            out.push(Misfit { path: path.to_string(), code, message: says.clone() });
         }
         kept
     }
