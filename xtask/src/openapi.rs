@@ -238,7 +238,8 @@ fn members(schema: &Json, document: &Json) -> BTreeMap<String, TypeMember> {
     for part in items(schema.get("allOf")) {
         all.extend(members(part, document));
     }
-    let alternatives: Vec<_> = items(schema.get("oneOf")).map(|it| members(it, document)).collect();
+    let alternatives = ["oneOf", "anyOf"].into_iter().flat_map(|it| items(schema.get(it)));
+    let alternatives: Vec<_> = alternatives.map(|it| members(it, document)).collect();
     let required = |name: &str| alternatives.iter().all(|it| it.get(name).is_some_and(|it| it.required));
     for member in alternatives.iter().flat_map(BTreeMap::values) {
         let required = required(&member.name);

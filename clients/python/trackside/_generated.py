@@ -1174,12 +1174,13 @@ class ProjectPut(TypedDict):
     zone: str
 
 
-class QueryItems(TypedDict):
-    """What a query lists."""
-
-
 class QueryReply(TypedDict):
     """The answer of a query: a page of entities, a page of journal entries, or values by name."""
+
+    # Entities or journal entries.
+    items: NotRequired[list[dict[str, Any]]]
+    # The cursor of the next page: send it as `cursor`. Null on the last page.
+    nextCursor: NotRequired[str | None]
 
 
 class QuerySummary(TypedDict):

@@ -1060,12 +1060,12 @@ export interface ProjectPut {
   zone: string;
 }
 
-/** What a query lists. */
-export interface QueryItems {
-}
-
 /** The answer of a query: a page of entities, a page of journal entries, or values by name. */
 export interface QueryReply {
+  /** Entities or journal entries. */
+  items?: { [name: string]: Json }[];
+  /** The cursor of the next page: send it as `cursor`. Null on the last page. */
+  nextCursor?: string | null;
 }
 
 /** A query of a pack. */

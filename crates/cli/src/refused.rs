@@ -101,7 +101,7 @@ pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str
     if !problem.allowed_transitions.is_empty() {
         lines.push(print_transition::targets(&problem.allowed_transitions));
     }
-    if let Some(who) = problem.who.as_ref().filter(|_| needs_who(problem)) {
+    if let Some(who) = problem.who_to_ask() {
         lines.push(format!("who may: {who}"));
     }
     if problem.kept {
@@ -111,15 +111,6 @@ pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str
         lines.push(format!("next: {next}"));
     }
     lines.join("\n")
-}
-
-/// Whether to add who may: permission is missing, and no message says who has it.
-fn needs_who(problem: &Problem) -> bool {
-    let mut denials = problem.errors.iter().filter(|it| it.has_code(Code::NotPermitted)).peekable();
-    let says_who = |it: &UnmetBody| {
-        ["Who may: ", "Only ", "happens by itself"].iter().any(|words| it.message.contains(words))
-    };
-    denials.peek().is_some() && !denials.any(says_who)
 }
 
 fn unmet(it: &UnmetBody) -> String {

@@ -3,6 +3,8 @@
 //! Pure: no IO, no clock, no async, no randomness.
 
 pub mod compile;
+#[cfg(test)]
+mod cpu_time;
 pub mod format;
 pub mod guard;
 pub mod hex;

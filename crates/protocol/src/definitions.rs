@@ -119,13 +119,19 @@ pub struct QuerySummary {
 #[serde(untagged)]
 pub enum QueryReply {
     #[serde(rename_all = "camelCase")]
-    Page { items: QueryItems, next_cursor: Option<String> },
+    Page {
+        /// Entities or journal entries.
+        #[schema(value_type = Vec<Object>)]
+        items: QueryItems,
+        /// The cursor of the next page: send it as `cursor`. Null on the last page.
+        next_cursor: Option<String>,
+    },
     #[schema(value_type = Object)]
     Values(FieldMap),
 }
 
 /// What a query lists.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum QueryItems {
     Entities(Vec<EntityBody>),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use trackside_engine::refusal::{ConditionCode, Refusal, Unmet};
+use trackside_engine::refusal::{Code, ConditionCode, Refusal, Unmet};
 use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
@@ -109,6 +109,14 @@ impl Problem {
             who: None,
             kept: false,
         }
+    }
+
+    /// Who may do it, if permission is missing and no message names them.
+    pub fn who_to_ask(&self) -> Option<&str> {
+        let who = self.who.as_deref()?;
+        let is_denied = self.errors.iter().any(|it| it.has_code(Code::NotPermitted));
+        let is_named = self.errors.iter().any(|it| it.message.contains(who));
+        (is_denied && !is_named).then_some(who)
     }
 
     pub fn has_code(&self, code: impl Into<ProblemCode>) -> bool {

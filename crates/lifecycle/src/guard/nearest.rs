@@ -2,14 +2,19 @@
 
 /// The candidate closest to `word`, if it is close enough to be a slip of the fingers.
 ///
-/// Letter case counts for little: `Reviewcycles` finds `reviewCycles`.
+/// Letter case counts for little: `Reviewcycles` finds `reviewCycles`. A kind finds its lifecycle: `article` finds
+/// `articles.article`.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = letters(word)?;
     let allowed = (letters.len() / 3).max(1);
+    let away = |it: &str| match it.split_once('.') {
+        Some((_, kind)) if kind == word => Some(0),
+        _ => Some(distance(&letters, &self::letters(it)?)),
+    };
     candidates
         .into_iter()
         .filter(|it| *it != word)
-        .filter_map(|it| Some((distance(&letters, &self::letters(it)?), it)))
+        .filter_map(|it| Some((away(it)?, it)))
         .filter(|(distance, it)| *distance <= allowed && *distance < it.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, it)| it)
@@ -86,6 +91,13 @@ mod tests {
         ] {
             assert_eq!(nearest(slip, known), meant, "{slip}");
         }
+    }
+
+    #[test]
+    fn a_kind_finds_its_lifecycle() {
+        assert_eq!(nearest("article", ["articles.reader", "articles.article"]), Some("articles.article"));
+        assert_eq!(nearest("articles.artcle", ["articles.article"]), Some("articles.article"));
+        assert_eq!(nearest("reading", ["articles.article"]), None);
     }
 
     #[test]

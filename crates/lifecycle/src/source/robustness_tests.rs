@@ -1,8 +1,11 @@
 //! No text can make the reader panic, hang or overflow its stack.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::cpu_time::cpu_time;
 use crate::name::Name;
 
 keys! {
@@ -158,15 +161,20 @@ fn the_sample_is_good() {
     assert_eq!(problems.render(&sources, false), "");
 }
 
-/// Work in proportion to the text takes a small part of this, even in a debug build.
-fn quick(text: String) {
-    let started = std::time::Instant::now();
-    let mut sources = Sources::new();
-    let begins: String = text.chars().take(20).collect();
-    let file = sources.add("a.yaml", text);
-    digest(&sources, file);
-    let took = started.elapsed();
-    assert!(took.as_secs() < 20, "{begins:?} took {took:?}");
+/// Reads a text of about `size` bytes and one of a quarter. Work in proportion to the text takes four times as long for
+/// the larger one, work in proportion to its square sixteen times. Times below the clock's accuracy count as equal.
+fn is_linear(size: usize, text: impl Fn(usize) -> String) {
+    const LEAST: Duration = Duration::from_millis(50);
+    let read = |text: String| {
+        let mut sources = Sources::new();
+        let file = sources.add("a.yaml", text);
+        cpu_time(|| {
+            digest(&sources, file);
+        })
+    };
+    let (small, large) = (read(text(size / 4)).max(LEAST), read(text(size)));
+    let begins: String = text(size).chars().take(20).collect();
+    assert!(large < small * 12, "{begins:?} takes {small:?}, four times as much {large:?}");
 }
 
 /// Long runs of one token make parsers slow or deep.
@@ -181,16 +189,18 @@ fn much_of_anything_takes_little_time() {
     ];
     for unit in units {
         for wrap in ["", "a: \"", "a: '", "a: |\n  ", "a: >\n  ", "a: [", "{ ", "- "] {
-            quick(format!("{wrap}{}", unit.repeat(SIZE / unit.len())));
+            is_linear(SIZE, |size| format!("{wrap}{}", unit.repeat(size / unit.len())));
         }
     }
 }
 
 #[test]
 fn many_mistakes_take_little_time() {
-    quick((0..30_000).map(|n| format!("lifecycl{n}: 1\n")).collect());
-    let arms: String = (0..15_000).map(|n| format!("  x{n}: {{ form: [1, 2] }}\n")).collect();
-    quick(format!("transitions:\n{arms}"));
-    quick(format!("warn: [{}]", "x,".repeat(90_000)));
-    quick(format!("{{{}}}", "x: 1, ".repeat(40_000)));
+    is_linear(30_000, |many| (0..many).map(|n| format!("lifecycl{n}: 1\n")).collect());
+    is_linear(15_000, |many| {
+        let arms: String = (0..many).map(|n| format!("  x{n}: {{ form: [1, 2] }}\n")).collect();
+        format!("transitions:\n{arms}")
+    });
+    is_linear(90_000, |many| format!("warn: [{}]", "x,".repeat(many)));
+    is_linear(40_000, |many| format!("{{{}}}", "x: 1, ".repeat(many)));
 }

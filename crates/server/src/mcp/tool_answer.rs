@@ -48,7 +48,7 @@ fn in_words(problem: &Problem) -> String {
     if !problem.allowed_transitions.is_empty() {
         text.push_str(&format!("\nYou can move it to: {}", problem.allowed_transitions.join(", ")));
     }
-    if let Some(who) = &problem.who {
+    if let Some(who) = problem.who_to_ask() {
         text.push_str(&format!("\nWho may: {who}"));
     }
     text
