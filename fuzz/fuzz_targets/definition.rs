@@ -61,7 +61,7 @@ fn live(pack: Pack) {
             for transition in life.transitions.iter().take(TRIED) {
                 let command =
                     Command::fire(actor.clone(), entity.clone(), &transition.name, Fields::default());
-                world.submit(&command.because("fuzz"));
+                world.submit(&command.with_reason("fuzz"));
             }
         }
     }
