@@ -67,8 +67,9 @@ pub struct FieldBody {
 pub enum FieldWriter {
     Caller,
     Engine,
-    /// The field is computed when it is read.
-    Nobody,
+    /// It is computed when it is read, so nothing writes it.
+    #[serde(rename = "nobody")]
+    Computed,
 }
 
 /// The type of a field, without the limits that only the engine checks.
@@ -150,7 +151,7 @@ pub fn states_by_alias(life: &Lifecycle) -> BTreeMap<Name, Name> {
 
 fn field_body(field: &Field) -> FieldBody {
     let by = match (&field.is, field.engine) {
-        (Some(_), _) => FieldWriter::Nobody,
+        (Some(_), _) => FieldWriter::Computed,
         (None, true) => FieldWriter::Engine,
         (None, false) => FieldWriter::Caller,
     };

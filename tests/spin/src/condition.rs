@@ -17,47 +17,47 @@ pub enum ModelCondition {
 impl ModelCondition {
     /// All of them, without those that are always true.
     pub fn all(parts: impl IntoIterator<Item = ModelCondition>) -> Self {
-        let mut kept = Vec::new();
-        for part in parts {
-            match part {
-                Self::Always => {}
-                Self::Never => return Self::Never,
-                Self::All(inner) => kept.extend(inner),
-                part => kept.push(part),
-            }
-        }
-        kept.sort();
-        kept.dedup();
-        match (kept.pop(), kept.is_empty()) {
-            (None, _) => Self::Always,
-            (Some(only), true) => only,
-            (Some(last), false) => {
-                kept.push(last);
-                Self::All(kept)
-            }
-        }
+        let nested = |part| match part {
+            Self::All(inner) => Ok(inner),
+            other => Err(other),
+        };
+        Self::joined(parts, Self::Always, Self::Never, nested, Self::All)
     }
 
     /// At least one of them.
     pub fn any(parts: impl IntoIterator<Item = ModelCondition>) -> Self {
+        let nested = |part| match part {
+            Self::Any(inner) => Ok(inner),
+            other => Err(other),
+        };
+        Self::joined(parts, Self::Never, Self::Always, nested, Self::Any)
+    }
+
+    /// Joins conditions: `neutral` changes nothing, `deciding` decides the whole.
+    fn joined(
+        parts: impl IntoIterator<Item = ModelCondition>,
+        neutral: Self,
+        deciding: Self,
+        nested: impl Fn(Self) -> Result<Vec<Self>, Self>,
+        join: impl Fn(Vec<Self>) -> Self,
+    ) -> Self {
         let mut kept = Vec::new();
         for part in parts {
-            match part {
-                Self::Never => {}
-                Self::Always => return Self::Always,
-                Self::Any(inner) => kept.extend(inner),
-                part => kept.push(part),
+            if part == deciding {
+                return deciding;
+            }
+            match nested(part) {
+                Ok(inner) => kept.extend(inner),
+                Err(part) if part != neutral => kept.push(part),
+                Err(_) => {}
             }
         }
         kept.sort();
         kept.dedup();
-        match (kept.pop(), kept.is_empty()) {
-            (None, _) => Self::Never,
-            (Some(only), true) => only,
-            (Some(last), false) => {
-                kept.push(last);
-                Self::Any(kept)
-            }
+        match kept.len() {
+            0 => neutral,
+            1 => kept.remove(0),
+            _ => join(kept),
         }
     }
 

@@ -58,7 +58,7 @@ impl<F: Fn(&Read, u32) -> bool> KnownReads for KnownSlots<'_, F> {
     }
 }
 
-/// Whether a condition is false whatever the unknown reads are.
+/// Whether the known values alone make a condition false.
 fn is_refused(scope: &EntityScope<'_>, by: &Guard, is_known: impl Fn(&Read, u32) -> bool) -> bool {
     let partial = Partial::new(&scope.life.reads, KnownSlots { scope, is_known });
     partial.part_value(&by.outline()) == Some(Value::Bool(false))

@@ -190,16 +190,16 @@ impl DecisionBuilder<'_> {
     fn is_open(&self, life: &Lifecycle, ranking: &Ranking, within: &Within) -> Result<bool, Stop> {
         let Some(open) = &ranking.open else { return Ok(true) };
         let key = EntityKey { lifecycle: life.name.clone(), id: Name::new("") };
-        let mut somebody = self.blank(life, &key);
+        let mut member = self.blank(life, &key);
         for (name, id) in ranking.within.iter().zip(within) {
             if let Some(field) = life.reference(name).and_then(|it| it.by.as_ref()) {
                 let value = if id.is_empty() { Value::Null } else { Value::from(id) };
-                somebody.fields.set(field, value);
+                member.fields.set(field, value);
             }
         }
         let around = self.surroundings();
         let request = ranking_request();
-        let scope = plain_scope(&around, life, &somebody, &request);
+        let scope = plain_scope(&around, life, &member, &request);
         // A condition that cannot be evaluated closes it.
         Ok(self.test(&scope, open)?.unwrap_or(false))
     }

@@ -154,9 +154,9 @@ fn is_able(
         Read::Role(holders) => Some(holders),
         _ => None,
     });
-    let somebody = Actor::new(id.clone(), kind).with_roles(roles.flatten().cloned());
+    let actor = Actor::new(id.clone(), kind).with_roles(roles.flatten().cloned());
     let leads_on = |it: &TransitionOption| !it.to.is_empty();
-    Ok(transition_options(law, view, entity, &somebody, now)?
+    Ok(transition_options(law, view, entity, &actor, now)?
         .iter()
         .any(|it| it.permitted && it.gates_open && leads_on(it)))
 }

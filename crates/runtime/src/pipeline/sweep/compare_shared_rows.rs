@@ -55,7 +55,7 @@ struct RunTotals {
     position: u64,
     after: u64,
     by_state: BTreeMap<Name, u64>,
-    somebody: Option<EntityKey>,
+    first_member: Option<EntityKey>,
     tries: u32,
 }
 
@@ -73,7 +73,7 @@ impl SweepBudget {
 
 impl RunTotals {
     fn of(key: GroupKey, position: u64, tries: u32) -> Self {
-        Self { key, position, after: 0, by_state: BTreeMap::new(), somebody: None, tries }
+        Self { key, position, after: 0, by_state: BTreeMap::new(), first_member: None, tries }
     }
 }
 
@@ -137,11 +137,11 @@ impl Decider {
             tally.after = *row;
             if self.belongs(key, &tally.key)? {
                 *tally.by_state.entry(state.clone()).or_default() += 1;
-                tally.somebody.get_or_insert_with(|| key.clone());
+                tally.first_member.get_or_insert_with(|| key.clone());
             } else {
-                let told = format!("it was kept as one of {} of {}", tally.key.name, tally.key.of);
+                let difference = format!("it is listed as one of {} of {}", tally.key.name, tally.key.of);
                 self.memory.source.stale.push((u64::MAX, tally.key.clone()));
-                self.blame(key, told, pass)?;
+                self.mark_for_rebuild(key, difference, pass)?;
                 // The repair of this one reveals the rest.
                 return Ok(None);
             }
@@ -153,15 +153,15 @@ impl Decider {
         if counts.position != tally.position || counts.value.by_state == tally.by_state {
             return Ok(None);
         }
-        let told = format!(
-            "{} of {} were counted as {:?}, and are {:?}",
+        let difference = format!(
+            "{} of {} are stored as {:?}, but are {:?}",
             tally.key.name, tally.key.of, counts.value.by_state, tally.by_state
         );
         let owner = Some(tally.key.of.clone());
-        for somebody in owner.into_iter().chain(tally.somebody) {
-            if self.memory.reader().is_stored(&somebody)? {
+        for carrier in owner.into_iter().chain(tally.first_member) {
+            if self.memory.reader().is_stored(&carrier)? {
                 self.memory.source.stale.push((u64::MAX, tally.key.clone()));
-                self.blame(&somebody, told, pass)?;
+                self.mark_for_rebuild(&carrier, difference, pass)?;
                 return Ok(None);
             }
         }
@@ -206,20 +206,20 @@ impl Decider {
             let order = self.memory.reader().order(&ranking, &within)?;
             // Both must be of one position.
             if order.position == place.position && order.value.is_none() {
-                self.blame(&key, format!("its order in {} was not kept", ranking.name), pass)?;
+                self.mark_for_rebuild(&key, format!("its order in {} is missing", ranking.name), pass)?;
             }
         }
         let Some((ranking, ghost)) = ghosts.first() else { return Ok(()) };
-        let told = format!("{ghost}, which there is not, was kept to stand in {ranking}");
+        let difference = format!("{ghost}, which does not exist, has a place in {ranking}");
         // An entity of its lifecycle carries the repair, or any entity.
-        let somebody = match self.first_stored(&ghost.lifecycle)? {
+        let carrier = match self.first_stored(&ghost.lifecycle)? {
             None => self.first_stored(&Name::new(""))?,
-            somebody => somebody,
+            found => found,
         };
-        match somebody {
-            Some(somebody) => {
+        match carrier {
+            Some(carrier) => {
                 pass.ghost_places.extend(ghosts);
-                self.blame(&somebody, told, pass)?;
+                self.mark_for_rebuild(&carrier, difference, pass)?;
             }
             None => pass.report.unchecked += ghosts.len() as u64,
         }
@@ -253,20 +253,20 @@ impl Decider {
             if size == n && open == Some(!closed) {
                 continue;
             }
-            let somebody = known.ascending(&within).next().cloned();
-            let told = format!(
-                "an order of {} was kept with {n} in it, {}, and has {size}, {}",
+            let first = known.ascending(&within).next().cloned();
+            let difference = format!(
+                "an order of {} is stored with {n} members, {}, but has {size}, {}",
                 ranking.name,
                 if closed { "closed" } else { "open" },
                 if open == Some(false) { "closed" } else { "open" },
             );
-            let key = match somebody {
+            let key = match first {
                 Some(id) => Some(EntityKey { lifecycle: ranking.lifecycle.clone(), id }),
                 // The order is empty: any entity of the lifecycle carries the repair.
                 None => self.first_stored(&ranking.lifecycle)?.filter(|it| it.lifecycle == ranking.lifecycle),
             };
             match key {
-                Some(key) => self.blame(&key, told, pass)?,
+                Some(key) => self.mark_for_rebuild(&key, difference, pass)?,
                 None => pass.report.unchecked += 1,
             }
         }
@@ -281,12 +281,17 @@ impl Decider {
     }
 
     /// Rebuilds all rows of an entity and of the groups that count it.
-    fn blame(&mut self, key: &EntityKey, told: String, pass: &mut SweepPass) -> Result<(), StoreError> {
+    fn mark_for_rebuild(
+        &mut self,
+        key: &EntityKey,
+        difference: String,
+        pass: &mut SweepPass,
+    ) -> Result<(), StoreError> {
         if pass.to_mend.iter().any(|(it, ..)| it == key) {
             return Ok(());
         }
         match self.newest_of(key, None)? {
-            Some(newest) => pass.to_mend.push((key.clone(), newest, Some(told))),
+            Some(newest) => pass.to_mend.push((key.clone(), newest, Some(difference))),
             None => {
                 pass.lost.insert(key.clone());
             }
@@ -302,7 +307,7 @@ impl Decider {
         };
         for group in groups_of(&life, entity) {
             if !self.memory.unflushed().moves(&group) && !self.memory.reader().is_member(&group, key)? {
-                return Ok(Some(format!("it was not kept as one of {} of {}", group.name, group.of)));
+                return Ok(Some(format!("it is not listed as one of {} of {}", group.name, group.of)));
             }
         }
         for ranking in &life.rankings {

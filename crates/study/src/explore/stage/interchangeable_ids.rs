@@ -24,7 +24,7 @@ impl ExploreStage {
         let is_known = |id: &Name| known.iter().any(|it| it.contains(id.as_str()));
         let in_order = |key: &EntityKey| self.life(&key.lifecycle).is_some_and(|it| self.goes_by_id(it));
         let mut kinds: BTreeMap<String, Vec<Name>> = BTreeMap::new();
-        if !self.lives().any(|it| looks_into(it, &is_somebody)) {
+        if !self.lives().any(|it| looks_into(it, &is_actor_id)) {
             for actor in &self.actors {
                 // An actor with a record that is iterated in id order is not interchangeable.
                 let ordered = all.iter().any(|key| key.id.contains(actor.id.as_str()) && in_order(key));
@@ -104,7 +104,7 @@ fn everything(life: &Lifecycle) -> Vec<&Guard> {
     rules::of(life).into_iter().map(|(guard, _)| guard).chain(behind).collect()
 }
 
-fn is_somebody(life: &Lifecycle, read: &Read) -> bool {
+fn is_actor_id(life: &Lifecycle, read: &Read) -> bool {
     match read {
         Read::ActorId | Read::SubjectId | Read::Slot(_, SlotAttribute::Holder) => true,
         Read::Field(name) | Read::Taken(name) | Read::Was(name) => actor_fields(life).contains(name),
@@ -113,7 +113,7 @@ fn is_somebody(life: &Lifecycle, read: &Read) -> bool {
 }
 
 fn is_id(life: &Lifecycle, read: &Read) -> bool {
-    matches!(read, Read::Id) || is_somebody(life, read)
+    matches!(read, Read::Id) || is_actor_id(life, read)
 }
 
 /// Whether an expression reads parts of an id, or the order of two ids.

@@ -251,7 +251,7 @@ fn names(life: &Lifecycle) -> BTreeMap<Name, Names> {
             found.insert(by.clone(), Names::Entities(reference.to.clone()));
         }
     }
-    let somebody = |it: &Outline| {
+    let is_actor = |it: &Outline| {
         matches!(it, Outline::Read(slot, _) if matches!(
             life.reads.get(slot.0 as usize), Some(Read::ActorId | Read::SubjectId)))
     };
@@ -268,17 +268,17 @@ fn names(life: &Lifecycle) -> BTreeMap<Name, Names> {
     for (guard, used) in rules::of(life).into_iter().chain(relations) {
         let outline = guard.outline();
         if let Use::Sets(name) = &used
-            && somebody(&outline)
+            && is_actor(&outline)
         {
             actors.push(name.clone());
         }
         outline.walk(&mut |part| {
             if let Outline::Equal(both) | Outline::Differ(both) | Outline::In(both) = part {
                 let [a, b] = &**both;
-                if somebody(a) {
+                if is_actor(a) {
                     actors.extend(field(b));
                 }
-                if somebody(b) {
+                if is_actor(b) {
                     actors.extend(field(a));
                 }
             }
