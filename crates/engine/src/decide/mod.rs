@@ -31,6 +31,7 @@ mod lease;
 mod migrate;
 mod plan;
 mod redact;
+mod references;
 mod regroup;
 mod request;
 mod rerank;
