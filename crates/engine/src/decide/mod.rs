@@ -10,6 +10,7 @@ mod blocking;
 mod caller;
 mod callers;
 mod carry;
+mod circles;
 mod claim;
 mod configure;
 mod correct;
