@@ -123,7 +123,7 @@ impl Project {
     /// All entities went through this view, so an unknown one does not exist.
     fn none(&mut self, need: Need) {
         match need {
-            Need::Entity(key) => self.view.mark_absent(key),
+            Need::Entity(key) | Need::Reachable { from: key, .. } => self.view.mark_absent(key),
             Need::Counts(key) => self.view.load_counts(key, Default::default(), None),
             Need::Members(key) => self.view.load_members(key, Default::default(), None),
             Need::Ranking(key) => self.view.load_ranking(key, Default::default()),

@@ -67,6 +67,8 @@ codes! {
             "trackside history {entity} shows the entries; name others with --entry, or set the new value of a field with --set",
             "set the new value of a field with --set, or name other entries with --entry",
         ];
+    CircularReference = "circular-reference", Invariants, 422,
+        "a ref with `acyclic` would lead from an entity back to itself; the message names the circle", [];
     EffectSettled = "effect-settled", Edge, 409, "the effect already has a result, or was never requested", [];
     EvaluationFailed = "evaluation-failed", Requirements | Who | Follow, 422, "an expression of the definition failed", [];
     FinalState = "final-state", Edge, 422, "the entity is in a final state", [EXPLAIN];
@@ -88,6 +90,8 @@ codes! {
     RequirementMissing = "requirement-missing", Requirements, 422, "a required field, reason or fence is missing", [];
     StaleFence = "stale-fence", Version, 409, "the caller does not hold the lease, or sent an earlier fence", [HOLDER];
     TooManyMoves = "too-many-moves", Follow, 422, "the rules caused more moves than one command may make", [];
+    TooManyReferences = "too-many-references", Invariants, 422,
+        "a ref with `acyclic` leads to more entities than one command may follow", [];
     UnexpectedField = "unexpected-field", Requirements, 422, "the transition does not take this field", [];
     UnknownEntity = "unknown-entity", Edge, 404, "the entity does not exist, or the caller may not see it",
         ["trackside list {lifecycle} lists them"];

@@ -64,6 +64,9 @@ pub fn points(life: &Lifecycle) -> BTreeSet<Point> {
     for ranking in life.rankings.iter().filter(|it| it.claims.is_some()) {
         all.add(PointKind::Transition, format!("rankings.{}.claims", ranking.name));
     }
+    for reference in life.refs.iter().filter(|it| it.acyclic) {
+        all.add(PointKind::Refusal, format!("refs.{}.acyclic", reference.name));
+    }
     for name in &life.evidence {
         all.add(PointKind::Refusal, format!("evidence.{name}"));
     }

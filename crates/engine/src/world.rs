@@ -81,6 +81,9 @@ impl World {
                     self.write(entry);
                 }
                 let entries = first..self.journal.len();
+                if self.journal.get(entries.clone()).unwrap_or_default().iter().any(changes_zone) {
+                    self.follow_zone();
+                }
                 Outcome::Accepted { root: first + accepted.root, entries, ignored: accepted.ignored }
             }
             Decision::Refused(refusal) => {
@@ -94,6 +97,14 @@ impl World {
                 let entries = first..first + entries as usize;
                 Outcome::Replayed { root: first + root as usize, entries }
             }
+        }
+    }
+
+    /// Inspects the entities with timers at an hour of the day, as the server does after the time zone changed.
+    fn follow_zone(&mut self) {
+        let timed = self.view.entities().into_iter().filter(|it| !it.timers.is_empty());
+        for entity in timed.map(|it| it.key.clone()).collect::<Vec<_>>() {
+            self.submit(&Command::new(Actor::engine(), Ask::Inspect { entity }));
         }
     }
 
@@ -191,4 +202,8 @@ impl World {
             self.submit(&Command::new(actor, Ask::Inspect { entity }));
         }
     }
+}
+
+fn changes_zone(entry: &Entry) -> bool {
+    matches!(&entry.event, Event::ProjectChanged { change } if change.zone.is_some())
 }

@@ -17,7 +17,7 @@ use trackside_engine::{Decision, Law, apply, decide};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
-use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 use trackside_protocol::EntryBody;
 
@@ -31,11 +31,23 @@ transitions: { shut: { from: OPEN, to: SHUT, by: human } }
 rankings: { big: { in: OPEN, when: n >= settings.least, by: -n } }
 ";
 
+const DAY: &str = "\
+lifecycle: t.day
+fields: { met: { type: integer, default: 0, by: engine } }
+create: { by: human }
+states: { OPEN: { initial: true } }
+counters: { spent: { reset: daily 00:00 } }
+timers: { standup: { every: daily 09:00, then: meet } }
+transitions:
+  meet:  { from: OPEN, by: engine, set: { met: met + 1 } }
+  spend: { from: OPEN, by: human, count: spent }
+";
+
 fn law() -> Arc<Law> {
     let mut sources = Sources::default();
     let pack = sources.add("pack.yaml", PACK);
-    let thing = sources.add("thing.yaml", THING);
-    match compile(&sources, &PackFiles { pack, lifecycles: vec![thing] }) {
+    let lifecycles = vec![sources.add("thing.yaml", THING), sources.add("day.yaml", DAY)];
+    match compile(&sources, &PackFiles { pack, lifecycles }) {
         Ok((pack, _)) => Arc::new(Law::new([pack])),
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     }
@@ -228,4 +240,55 @@ impl IsDone for Outcome {
     fn is_done(&self) -> bool {
         matches!(self, Self::Accepted { .. })
     }
+}
+
+fn hours(n: i64) -> Timestamp {
+    Timestamp(n * 3_600_000)
+}
+
+/// A day that started at midnight UTC, after one count.
+fn day(entity: &EntityKey) -> World {
+    let mut world = World::new(law(), Project::default(), Timestamp(0));
+    let ask = Ask::Create { entity: entity.clone(), fields: Fields::default() };
+    assert!(matches!(world.submit(&Command::new(admin(), ask)), Outcome::Accepted { .. }));
+    let spend = Command::fire(admin(), entity.clone(), "spend", Fields::default());
+    assert!(matches!(world.submit(&spend), Outcome::Accepted { .. }));
+    world
+}
+
+fn due(world: &World, entity: &EntityKey, timer: &str) -> Option<Timestamp> {
+    world.view.get(entity).and_then(|it| it.timer(timer)).and_then(|it| it.due)
+}
+
+#[test]
+fn daily_timers_follow_the_time_zone() {
+    let entity = EntityKey::new("t.day", "D");
+    for (zone, standup, reset) in
+        [("America/New_York", hours(14), hours(5)), ("Asia/Tokyo", hours(24), hours(15)), ("", hours(9), hours(24))]
+    {
+        let mut world = day(&entity);
+        assert_eq!(due(&world, &entity, "standup"), Some(hours(9)));
+        assert_eq!(due(&world, &entity, "reset.spent"), Some(hours(24)));
+        change_project(&mut world, ProjectChange { zone: Some(zone.to_owned()), ..ProjectChange::default() });
+        assert_eq!(due(&world, &entity, "standup"), Some(standup), "{zone}");
+        assert_eq!(due(&world, &entity, "reset.spent"), Some(reset), "{zone}");
+        world.advance(Span(standup.0 - 1));
+        assert_eq!(world.view.get(&entity).expect("a day").fields.value("met"), Value::Int(0), "{zone}");
+        world.advance(Span(1));
+        assert_eq!(world.view.get(&entity).expect("a day").fields.value("met"), Value::Int(1), "{zone}");
+        assert_eq!(due(&world, &entity, "standup"), Some(Timestamp(standup.0 + hours(24).0)), "{zone}");
+    }
+}
+
+#[test]
+fn a_daily_timer_at_an_hour_of_an_earlier_zone_does_not_fire() {
+    let entity = EntityKey::new("t.day", "D");
+    let mut world = day(&entity);
+    // As if the server had not yet moved the timer when it is due.
+    world.view.project.zone = "America/New_York".to_owned();
+    world.now = hours(9);
+    let ask = Ask::Due { entity: entity.clone(), timer: Name::new("standup") };
+    assert!(matches!(world.submit(&Command::new(Actor::timer(), ask)), Outcome::Accepted { .. }));
+    assert_eq!(world.view.get(&entity).expect("a day").fields.value("met"), Value::Int(0));
+    assert_eq!(due(&world, &entity, "standup"), Some(hours(14)));
 }

@@ -112,6 +112,10 @@ fn each_construct_reports_its_mistakes() {
     );
     refused(("set: { owner: actor.id }", "then: finish"), &["no transition of demo.task called `finish`"]);
     refused(("set: { owner: actor.id }", "also: [ { on: owner, fire: close } ]"), &["no ref `owner`"]);
+    refused(
+        ("create: {", "refs: { boss: { to: demo.boss, by: owner, acyclic: true } }\ncreate: {"),
+        &["error[acyclic-elsewhere]", "ref `boss` cannot form a circle", "leave out `acyclic`"],
+    );
     refused(("set: { owner: actor.id }", "count: [tried]"), &["no counter `tried`"]);
     refused(("set: { owner: actor.id }", "set: { tries: actor.id }"), &["task.yaml:12:"]);
     refused(("default: 0", "default: many"), &["must be a whole number"]);

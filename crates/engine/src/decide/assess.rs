@@ -186,7 +186,9 @@ impl DecisionBuilder<'_> {
             let furnished = if take.is_none() && request.engine && rule.creating { owned } else { None };
             if take.is_some() || furnished.is_some() {
                 let fits = take.map(|it| &it.fits).or(furnished.map(|it| &it.fits));
-                match fits.map(|it| it.accept(name, value)) {
+                let stored = take.is_none_or(|it| it.stored);
+                let ids = (request.engine && stored).then(|| self.reference_ids(life, name, value.clone()));
+                match fits.map(|it| it.accept(name, ids.as_ref().unwrap_or(value))) {
                     Some(Ok(value)) if take.is_some_and(|it| !it.stored) => taken.put(name, value),
                     // Null sent at creation keeps the default.
                     Some(Ok(value)) if rule.creating && value.is_null() => {}
@@ -334,6 +336,7 @@ impl DecisionBuilder<'_> {
             };
             match &assign.target {
                 AssignTarget::Field(name) => {
+                    let value = self.reference_ids(scope.life, name, value);
                     let fits = scope.life.field(name).map(|it| it.fits.accept(name, &value));
                     match fits {
                         Some(Ok(value)) => put(fields, name, value),

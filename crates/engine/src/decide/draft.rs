@@ -92,6 +92,14 @@ impl<'a> DecisionDraft<'a> {
         }
     }
 
+    /// An entity that is followed through a field of ids.
+    pub fn reached(&self, key: &EntityKey, by: &Name) -> Found<&Entity> {
+        match self.entities.get(key) {
+            Some(entity) => Found::Here(entity),
+            None => self.base.reached(key, by),
+        }
+    }
+
     pub fn counts(&self, group: &GroupKey) -> Found<&BTreeMap<Name, u64>> {
         match self.counts.get(group) {
             Some(Some(counts)) => Found::Here(counts),

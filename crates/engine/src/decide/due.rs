@@ -29,6 +29,9 @@ impl DecisionBuilder<'_> {
                 return Err(Refusal::one(Code::NotDue, message).into());
             }
         };
+        if self.timers_of_earlier_zone(&life, entity).iter().any(|(it, _)| it == name) {
+            return self.follow_zone(key);
+        }
         let request = Request::engine(ActorKind::Timeout, Fields::default(), name.clone(), None);
         if let Some(slot) = name.strip_prefix("lease.") {
             return self.lose(&life, key, &Name::new(slot), request);
@@ -50,6 +53,21 @@ impl DecisionBuilder<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Moves the daily timers of an entity to their hours in the present time zone.
+    pub fn follow_zone(&mut self, key: &EntityKey) -> Result<(), Stop> {
+        let (life, entity) = self.existing_entity(key)?;
+        let timers = self.timers_of_earlier_zone(&life, entity);
+        if timers.is_empty() {
+            return Ok(());
+        }
+        let condition = Name::new("zone");
+        let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+        let changes = Changes { timers, ..Changes::default() };
+        let seq = self.record(key, &request, &condition, Event::FieldsChanged { changes });
+        self.root.get_or_insert(seq);
+        Ok(())
     }
 
     fn step(

@@ -278,7 +278,7 @@ impl DecisionBuilder<'_> {
             && let Some(reason) = self.broken_invariants()?.into_iter().find(|it| !bad.contains(it))
         {
             // A reaction that would refuse the whole command is dropped instead.
-            done = Err(Refusal::one(Code::InvariantViolated, reason.message).into());
+            done = Err(Refusal::one(reason.code.refusal(), reason.message).into());
         }
         match done {
             Ok(()) => Ok(None),
@@ -312,8 +312,9 @@ impl DecisionBuilder<'_> {
             }
             (self.value(&scope, &birth.id)?, self.fields_from(&scope, &birth.fields)?)
         };
-        let joins = self.law.newest(&birth.lifecycle).is_some_and(|it| it.joins_ids());
-        let Some(id) = id.as_str().map(|it| clean_id(it, joins)).filter(|it| is_valid_id(it)) else {
+        let Some(id) =
+            id.as_str().map(|it| self.id_of(&birth.lifecycle, it)).filter(|it| is_valid_id(it))
+        else {
             let message = format!("`{}` gives no id for a new {}", birth.id.source(), birth.lifecycle);
             let refusal = Refusal::one(Code::InvalidId, message).at(Stage::Follow);
             if birth.soft {
@@ -382,7 +383,7 @@ impl DecisionBuilder<'_> {
         let mut fields: Vec<(Name, Value)> = Vec::new();
         for assign in &warn.then.set {
             if let trackside_lifecycle::model::AssignTarget::Field(name) = &assign.target {
-                let value = self.value(&scope, &assign.value)?;
+                let value = self.reference_ids(life, name, self.value(&scope, &assign.value)?);
                 fields.extend(
                     life.field(name)
                         .and_then(|it| it.fits.accept(name, &value).ok())
@@ -485,13 +486,6 @@ impl<'l> MoveResult<'l> {
     fn calm(&self) -> Self {
         Self { taken: self.taken.clone(), was: self.was.clone(), counted: Vec::new(), entered: false }
     }
-}
-
-/// Makes an id of any text: characters that an id cannot contain become dashes.
-fn clean_id(text: &str, joins: bool) -> String {
-    let fits =
-        |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '@' | '-') || (joins && it == ':');
-    text.chars().map(|it| if fits(it) { it } else { '-' }).take(128).collect()
 }
 
 fn because_of(stop: Stop, key: &EntityKey, fire: &Name) -> Stop {

@@ -52,7 +52,7 @@ impl DecisionBuilder<'_> {
             }
         }
         if let Some(first) = unmet.first() {
-            let broken = first.code == Code::InvariantViolated;
+            let broken = first.code.refusal().stage() == Stage::Invariants;
             let stage = if broken { Stage::Invariants } else { Stage::Requirements };
             return Err(Refusal::with(Code::CannotImport, unmet).at(stage).into());
         }

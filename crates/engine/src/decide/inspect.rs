@@ -70,6 +70,7 @@ impl DecisionBuilder<'_> {
                 Some(_) => {}
             }
         }
+        self.follow_zone(key)?;
         self.find_its_places(key)
     }
 

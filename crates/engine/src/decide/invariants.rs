@@ -25,8 +25,8 @@ impl DecisionBuilder<'_> {
     /// Refuses a decision that would newly break an invariant; journals soft violations that begin or end.
     pub fn invariants(&mut self) -> Result<(), Stop> {
         let broken = self.broken_invariants()?;
-        if !broken.is_empty() {
-            return Err(Refusal::with(Code::InvariantViolated, broken).into());
+        if let Some(first) = broken.first() {
+            return Err(Refusal::with(first.code.refusal(), broken).into());
         }
         let mut bent: Vec<(EntityKey, Name, String, Fields)> = Vec::new();
         let mut mended: Vec<(EntityKey, Name)> = Vec::new();
@@ -77,14 +77,14 @@ impl DecisionBuilder<'_> {
         keys
     }
 
-    /// Error-level invariants that hold no more and did before.
+    /// Circles of references, and error-level invariants that hold no more and did before.
     pub fn broken_invariants(&self) -> Result<Vec<Unmet>, Stop> {
         Ok(self.broken_of()?.into_iter().map(|(_, it)| it).collect())
     }
 
-    /// The broken invariants, each with its entity.
+    /// The circles and broken invariants, each with its entity.
     pub fn broken_of(&self) -> Result<Vec<(EntityKey, Unmet)>, Stop> {
-        let mut broken = Vec::new();
+        let mut broken = self.circles()?;
         for key in self.looked_at() {
             let Found::Here(after) = self.draft.entity(&key) else { continue };
             let Some(life) = self.law.definition(&key.lifecycle, after.definition) else { continue };

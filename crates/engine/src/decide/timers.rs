@@ -132,6 +132,29 @@ impl DecisionBuilder<'_> {
         Ok(changes)
     }
 
+    /// The daily timers of an entity that are due at an hour of an earlier time zone, each at its next hour in the
+    /// present one.
+    pub fn timers_of_earlier_zone(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+    ) -> Vec<(Name, Option<TimerState>)> {
+        let zone = &self.draft.base().project.zone;
+        let timers = life.timers.iter().filter_map(|it| match &it.kind {
+            TimerKind::Every(every) => Some((it.name.clone(), *every)),
+            TimerKind::After(_) | TimerKind::At(_) => None,
+        });
+        let resets = life.counters.iter().filter_map(|it| Some((reset_timer(&it.name), it.reset_every?)));
+        let daily = timers.chain(resets).filter(|(_, every)| matches!(every, Every::Daily { .. }));
+        let moved = daily.filter_map(|(name, every)| {
+            let due = entity.timer(&name)?.due?;
+            let is_right = next_occurrence(every, Timestamp(due.0.saturating_sub(1)), zone) == due;
+            let next = fixed(next_occurrence(every, self.now, zone), self.now);
+            (!is_right).then_some((name, Some(next)))
+        });
+        moved.collect()
+    }
+
     pub fn start(&self, scope: &EntityScope<'_>, timer: &Timer) -> Result<Option<TimerState>, Stop> {
         let now = scope.around.now;
         match &timer.kind {

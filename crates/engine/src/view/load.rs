@@ -1,15 +1,17 @@
 //! Loading a partial view, and evicting from it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::cached::Cached;
-use super::{Found, Group, Need, View};
+use super::{Found, Group, MOST_REACHED, Need, View};
 use crate::entity::Entity;
 use crate::event::KeyRecord;
+use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
 use crate::ranking::{RankingIndex, RankingKey};
 
@@ -87,6 +89,31 @@ impl View {
         }
     }
 
+    /// Visits an entity and all entities of its lifecycle that it reaches through a field of ids, each once, by breadth.
+    /// Stops after one more than [`MOST_REACHED`]. `load` loads those that are not in use here.
+    pub fn reach<E>(
+        &mut self,
+        from: EntityKey,
+        by: &Name,
+        mut load: impl FnMut(&mut Self, EntityKey) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut seen: Index<EntityKey, ()> = Index::default();
+        let mut queue = std::collections::VecDeque::from([from]);
+        for _ in 0..=MOST_REACHED {
+            let Some(key) = queue.pop_front() else { break };
+            if !self.touch(&Need::Entity(key.clone())) {
+                load(self, key.clone())?;
+            }
+            for id in self.get(&key).map(|it| it.ids(by)).unwrap_or_default() {
+                let next = EntityKey { lifecycle: key.lifecycle.clone(), id };
+                if seen.insert(next.clone(), ()).is_none() {
+                    queue.push_back(next);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Copies the data of a need from a view that holds it.
     pub fn load_from(&mut self, whole: &View, need: Need) {
         match need {
@@ -94,6 +121,13 @@ impl View {
                 Some(entity) => self.load(entity),
                 None => self.mark_absent(key),
             },
+            Need::Reachable { from, by } => {
+                let copied: Result<(), Infallible> = self.reach(from, &by, |view, key| {
+                    view.load_from(whole, Need::Entity(key));
+                    Ok(())
+                });
+                copied.unwrap_or_else(|never| match never {});
+            }
             Need::Counts(key) => {
                 let known = whole.groups.get(&key).map(|it| &**it).cloned().unwrap_or_default();
                 self.load_counts(key, known.counts, known.moved_at);
@@ -124,6 +158,7 @@ impl View {
                 Some(cached) => wake(cached),
                 None => self.absent.get(key).is_some(),
             },
+            Need::Reachable { from, by } => self.reach(from.clone(), by, |_, _| Err(())).is_ok(),
             Need::Counts(key) => self.groups.get_mut(key).is_some_and(wake),
             Need::Members(key) => self.groups.get_mut(key).filter(|it| it.lists_all()).is_some_and(wake),
             Need::Ranking(key) => self.rankings.cached_mut(key).is_some_and(wake),

@@ -32,6 +32,11 @@ impl<'a> Lookup<'a> {
         self.note(self.view.entity(key), || Need::Entity(key.clone()))
     }
 
+    /// An entity that is followed through a field of ids. If it is not loaded, all that it reaches is needed too.
+    pub fn reached(&self, key: &EntityKey, by: &Name) -> Found<&'a Entity> {
+        self.note(self.view.entity(key), || Need::Reachable { from: key.clone(), by: by.clone() })
+    }
+
     pub fn group(&self, key: &GroupKey) -> Found<&'a Group> {
         self.note(self.view.group(key), || Need::Counts(key.clone()))
     }

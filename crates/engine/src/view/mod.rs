@@ -31,6 +31,9 @@ const LONGEST: u64 = 4_096;
 /// it once.
 const SHORT: u64 = 64;
 
+/// Most entities that are followed through one ref.
+pub const MOST_REACHED: usize = 10_000;
+
 /// The answer of a view to a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found<T> {

@@ -9,6 +9,11 @@ use crate::ranking::RankingKey;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     Entity(EntityKey),
+    /// An entity, and all entities of its lifecycle that it reaches through a field of ids.
+    Reachable {
+        from: EntityKey,
+        by: Name,
+    },
     /// The number of a group's members per state, and the time of its last move.
     Counts(GroupKey),
     /// The same, with the list of members.
@@ -30,6 +35,7 @@ impl std::fmt::Display for Need {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Entity(key) => write!(f, "{key}"),
+            Self::Reachable { from, by } => write!(f, "{from} and what it reaches through {by}"),
             Self::Counts(group) | Self::Members(group) => write!(f, "{} of {}", group.name, group.of),
             Self::Ranking(key) => write!(f, "{} of {}", key.name, key.lifecycle),
             Self::UniqueValue { lifecycle, value } => write!(f, "the {lifecycle} with {value}"),

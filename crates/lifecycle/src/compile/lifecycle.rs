@@ -370,12 +370,19 @@ fn refs(context: &mut CompileContext<'_>, file: &LifecycleFile) -> Vec<Ref> {
                 )
                 .hint("add `by: FIELD`; only a lifecycle with `one: true` needs none");
         }
+        let acyclic = decl.acyclic.unwrap_or(false);
+        if acyclic && (decl.to.it != file.lifecycle.it || one) {
+            let message = format!("ref `{}` cannot form a circle: it leads to another lifecycle", name.it);
+            let hint = "leave out `acyclic`, which is for refs between entities of one lifecycle";
+            context.problems.error("acyclic-elsewhere", name.at, message).hint(hint);
+        }
         refs.push(Ref {
             name: name.it.clone(),
             to: decl.to.it.clone(),
             by: decl.by.as_ref().map(|it| ref_field(context, it, decl.many.unwrap_or(false))),
             many: decl.many.unwrap_or(false),
             inverse: decl.inverse.as_ref().map(|it| it.it.clone()),
+            acyclic,
         });
     }
     refs

@@ -198,6 +198,8 @@ pub struct Ref {
     pub by: Option<Name>,
     pub many: bool,
     pub inverse: Option<Name>,
+    /// No entity may reach itself through it.
+    pub acyclic: bool,
 }
 
 /// The other side of a ref: the entities of another lifecycle that refer to this one.

@@ -217,6 +217,8 @@ keys! {
         pub many: Option<bool>,
         /// The name of the reverse direction, in expressions of the other lifecycle.
         pub inverse: Option<At<Name>>,
+        /// No entity may reach itself through this ref. Only for a ref to the same lifecycle.
+        pub acyclic: Option<bool>,
     }
 }
 

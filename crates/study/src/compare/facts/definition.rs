@@ -58,6 +58,7 @@ impl ExpressionContext<'_> {
             thing.name("field", Sense::Plain, it.by.as_ref());
             thing.flag("names many", Sense::Plain, it.many);
             thing.name("inverse", Sense::Plain, it.inverse.as_ref());
+            thing.flag("must be free of circles", Sense::Demands, it.acyclic);
             things.push(thing);
         }
         let mut order = DefinitionItem::new("orders", "orders", "the lifecycle");
