@@ -27,6 +27,11 @@ pub struct Moved {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub dry_run: bool,
+    /// In a dry run, the other journal entries that would follow, of other entities too, as far as the caller may see
+    /// them. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub consequences: Vec<EntryBody>,
 }
 
 /// [`Moved`] as a client reads it.

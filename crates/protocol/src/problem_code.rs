@@ -84,6 +84,7 @@ problem_codes! {
     UnknownArtifact = "unknown-artifact", 404, [];
     UnknownEffect = "unknown-effect", 404, [];
     UnknownEntry = "unknown-entry", 404, [];
+    UnknownQuery = "unknown-query", 404, [];
     UnknownRole = "unknown-role", 422, [];
     UnknownRoute = "unknown-route", 404, [];
     VersionInUse = "version-in-use", 409, [];

@@ -17,7 +17,7 @@ use trackside_protocol::ProblemCode;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::middleware::{guard, replay_or_run};
+use crate::middleware::{RequestRules, guard, replay_or_run};
 use crate::problem::Refused;
 use crate::rest::{
     alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock, corrections, effects,
@@ -43,6 +43,8 @@ pub(crate) struct RouteTraits {
     long: BTreeSet<String>,
     /// Store no idempotency key in the journal; their answers are kept in memory.
     unjournalled: BTreeSet<String>,
+    /// The parameters and bodies that they accept.
+    pub requests: RequestRules,
 }
 
 impl RouteTraits {
@@ -164,9 +166,11 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// The routes with their layers.
 pub(crate) fn router(app: App) -> Router {
-    let document = openapi().to_json().unwrap_or_default();
+    let document = openapi();
     let RouteTable { router, mut traits } = route_table();
     traits.long.insert(mcp::PATH.to_owned());
+    traits.requests = RequestRules::of(&document).with_page("/").with_page("/openapi.json");
+    let document = document.to_json().unwrap_or_default();
     let (router, _) = router.split_for_parts();
     let state = (app.clone(), Arc::new(traits));
     let serve_document = move |_: Caller| {

@@ -40,7 +40,7 @@ pub(super) struct ListInput {
     pub overdue: bool,
     /// The page size: 50 by default, at most 200.
     #[serde(default)]
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
     /// The `nextCursor` of the previous page.
     #[serde(default)]

@@ -89,7 +89,7 @@ pub(super) async fn claim(app: &App, caller: &Caller, asked: ClaimInput) -> Resu
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let ClaimInput { lifecycle, event, only, fields, reason, .. } = asked;
     let body = wire::ClaimBody { event, only, fields, reason };
-    let Some(done) = claims::claimed(app, caller, &lifecycle, &headers, body).await? else {
+    let Some(done) = claims::claimed(app, caller, &lifecycle, &headers, false, body).await? else {
         let says = format!(
             "There is no {lifecycle} for you to claim now. Call `wait` without an id to wait for one."
         );

@@ -45,11 +45,11 @@ async fn run_guarded(app: &App, routes: &RouteTraits, request: Request, next: Ne
         let detail = "Timed out. With an idempotency key it is safe to repeat the request";
         Refused::new(ProblemCode::Timeout, detail).into_response()
     };
-    let request =
-        match tokio::time::timeout(limit, buffer_small_body(request)).await.map_err(too_long).flatten() {
-            Ok(request) => request,
-            Err(refused) => return refused,
-        };
+    let checked = async { routes.requests.check(app, buffer_small_body(request).await?).await };
+    let request = match tokio::time::timeout(limit, checked).await.map_err(too_long).flatten() {
+        Ok(request) => request,
+        Err(refused) => return refused,
+    };
     match takes_long {
         true => next.run(request).await,
         false => tokio::time::timeout(limit, next.run(request)).await.unwrap_or_else(too_long),

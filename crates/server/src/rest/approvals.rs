@@ -14,11 +14,11 @@ use trackside_lifecycle::model::{Face, Lifecycle};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{ApprovalBody, Decide, Moved, Page, Problem, ProblemCode};
-use trackside_runtime::read::{ListQuery, MOST, USUAL};
+use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{ReadError, Reads};
 
-use super::commands::command;
-use super::{Body, CommandHeaders, Cursors, Paging, Parameters, carry_out, entity_bodies};
+use super::commands::{carry_out_or_try, command};
+use super::{Body, CommandHeaders, Cursors, DryRun, Paging, Parameters, entity_bodies};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -45,10 +45,7 @@ pub(crate) async fn list(
     caller: Caller,
     Parameters(page): Parameters<Paging>,
 ) -> Result<Json<Page<ApprovalBody>>, Refused> {
-    let most = match super::limit(page.limit)? {
-        0 => USUAL,
-        asked => asked.min(MOST),
-    };
+    let most = super::page_size(page.limit)?;
     let cursors = Cursors::of(&["approvals"]);
     let after = cursors.place(page.cursor.as_deref())?;
     let (inboxes, actor) = (inboxes(&app), caller.actor().clone());
@@ -123,7 +120,7 @@ pub(super) fn referring(
 /// Approves or denies a request, by the transition that its lifecycle's face names.
 #[utoipa::path(
     post, path = "/v1/approvals/{id}/decision", tag = "approvals", operation_id = "decideApproval",
-    params(("id" = String, Path), super::KeyHeader),
+    params(("id" = String, Path), DryRun, super::KeyHeader),
     request_body = Decide,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -132,6 +129,7 @@ pub(crate) async fn decide(
     caller: Caller,
     Path(id): Path<String>,
     headers: CommandHeaders,
+    Parameters(how): Parameters<DryRun>,
     Body(body): Body<Decide>,
 ) -> Result<Response, Refused> {
     let approves = match body.decision.as_str() {
@@ -158,7 +156,7 @@ pub(crate) async fn decide(
         if_version: headers.if_version,
     };
     let command = command(&caller, &headers, Ask::Fire(fire), body.note.as_deref());
-    Ok(carry_out(&app, &caller, command).await?.into_response_with(StatusCode::OK))
+    Ok(carry_out_or_try(&app, &caller, command, how.dry_run).await?.into_response_with(StatusCode::OK))
 }
 
 /// The fields for the transition: the note if it takes one, and always the target, so that an invalid one is refused.

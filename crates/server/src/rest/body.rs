@@ -9,6 +9,7 @@ use futures_core::Stream as _;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value as Json};
 use trackside_engine::fields::Fields;
+use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -122,14 +123,35 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Parameters<T> {
     }
 }
 
+/// The problem for parameters that a route does not have: names each, and the parameters that exist.
+pub(crate) fn unknown_parameters<K: AsRef<str>>(route: &str, unknown: &[String], known: &[K]) -> Refused {
+    let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    let exist = match known.is_empty() {
+        true => "It takes no parameters".to_owned(),
+        false => format!("Its parameters are {}", known.join(", ")),
+    };
+    let message = |name: &String| {
+        let meant = nearest(name, known.iter().copied()).map(|it| format!(" Did you mean {it}?"));
+        let no_trial = if name == "dryRun" { " It cannot be tried out." } else { "" };
+        format!("{route} has no parameter `{name}`.{}{no_trial} {exist}", meant.unwrap_or_default())
+    };
+    let detail = unknown.iter().map(message).collect::<Vec<_>>().join(". ");
+    let mut refused = Refused::new(ProblemCode::InvalidParameter, detail);
+    refused.0.errors = unknown
+        .iter()
+        .flat_map(|name| {
+            let mut errors = Refused::parameter(name, message(name)).0.errors;
+            errors.truncate(1);
+            errors
+        })
+        .collect();
+    refused
+}
+
 /// The problem for a wrong parameter.
 fn wrong_parameter(error: ParameterError) -> Refused {
     match error {
-        ParameterError::Unknown { name, expected } => {
-            let expected: Vec<String> = expected.iter().map(|it| format!("`{it}`")).collect();
-            let expected = if expected.is_empty() { "none".to_owned() } else { expected.join(", ") };
-            Refused::parameter(&name, format!("Unknown parameter {name}; expected {expected}"))
-        }
+        ParameterError::Unknown { name, expected } => unknown_parameters("This route", &[name], expected),
         ParameterError::Invalid { name, why } => {
             let detail = match name.as_str() {
                 "limit" => "limit must be 1 to 200".to_owned(),

@@ -13,9 +13,9 @@ use trackside_protocol::{ClaimBody, HeartbeatBody, HeartbeatReply, Moved, Proble
 use trackside_runtime::{CommandAnswer, ReadError, Reads};
 
 use super::body::fields;
-use super::commands::{Done, command, submit, to_outcome};
+use super::commands::{Done, carry_out_or_try, command, submit};
 use super::notices::notification_body;
-use super::{Body, CommandHeaders};
+use super::{Body, CommandHeaders, DryRun, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -24,7 +24,7 @@ use crate::problem::Refused;
 /// Claims the next available entity for the caller.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/claim", tag = "entities", operation_id = "claim",
-    params(("lifecycle" = String, Path), super::KeyHeader),
+    params(("lifecycle" = String, Path), DryRun, super::KeyHeader),
     request_body = Option<ClaimBody>,
     responses((status = 200, body = Moved), (status = 204, description = "Nothing to claim."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -33,9 +33,10 @@ pub(crate) async fn claim(
     caller: Caller,
     Path(lifecycle): Path<String>,
     headers: CommandHeaders,
+    Parameters(how): Parameters<DryRun>,
     Body(body): Body<ClaimBody>,
 ) -> Result<Response, Refused> {
-    match claimed(&app, &caller, &lifecycle, &headers, body).await? {
+    match claimed(&app, &caller, &lifecycle, &headers, how.dry_run, body).await? {
         Some(done) => Ok(done.into_response_with(StatusCode::OK)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -47,6 +48,7 @@ pub(crate) async fn claimed(
     caller: &Caller,
     lifecycle: &str,
     headers: &CommandHeaders,
+    dry_run: bool,
     body: ClaimBody,
 ) -> Result<Option<Done>, Refused> {
     let lifecycle = Name::new(lifecycle);
@@ -60,9 +62,9 @@ pub(crate) async fn claimed(
     let event = body.event.as_deref().map(Name::new);
     let ask = Ask::Claim(Claiming { lifecycle, event, only, fields: fields(&body.fields) });
     let command = command(caller, headers, ask, body.reason.as_deref());
-    match submit(app, command).await? {
-        CommandAnswer::Refused(refusal) if refusal.code == Code::NothingClaimable => Ok(None),
-        answer => to_outcome(app, caller, answer).await.map(Some),
+    match carry_out_or_try(app, caller, command, dry_run).await {
+        Err(refused) if refused.0.has_code(Code::NothingClaimable) => Ok(None),
+        outcome => outcome.map(Some),
     }
 }
 

@@ -57,9 +57,9 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Name>, Refus
 }
 
 fn check_key<'k>(key: &'k str, place: &str) -> Result<&'k str, Refused> {
-    let visible = key.bytes().all(|it| it.is_ascii_graphic() || it == b' ');
+    let visible = key.bytes().all(|it| it.is_ascii_graphic());
     if key.is_empty() || key.len() > LONGEST || !visible {
-        let detail = format!("An idempotency key is 1 to {LONGEST} visible ASCII characters");
+        let detail = format!("An idempotency key is 1 to {LONGEST} visible ASCII characters, without blanks");
         return Err(Refused::parameter(place, detail));
     }
     Ok(key)

@@ -20,6 +20,7 @@ use trackside_runtime::{
 use super::{CommandHeaders, entity_bodies, entity_body, entry_body};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::events::Visibility;
 use crate::problem::Refused;
 use crate::telemetry::{RequestContext, current, request_id};
 
@@ -63,9 +64,22 @@ pub(crate) fn command(caller: &Caller, headers: &CommandHeaders, ask: Ask, reaso
 }
 
 /// Submits a command and waits until it is durable.
-pub(crate) async fn carry_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
+async fn carry_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
     let answer = submit(app, command).await?;
     to_outcome(app, caller, answer).await
+}
+
+/// Carries a command out, or only decides it in a dry run.
+pub(crate) async fn carry_out_or_try(
+    app: &App,
+    caller: &Caller,
+    command: Command,
+    dry_run: bool,
+) -> Result<Done, Refused> {
+    match dry_run {
+        true => try_out(app, caller, command).await,
+        false => carry_out(app, caller, command).await,
+    }
 }
 
 /// Converts the engine's answer into an outcome.
@@ -129,25 +143,39 @@ impl CommandSpan {
 }
 
 /// Decides a command without changing anything.
-pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
+async fn try_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
     match app.gateway.dry_run(command)?.await? {
         Decision::Accepted(accepted) => {
             let Some(entry) = accepted.entries.get(accepted.root).cloned() else {
                 return Err(Refused::broken("a command was accepted and has no entry"));
             };
             let (key, actor) = (entry.entity.clone(), caller.actor().clone());
-            let body = app.read(move |reads| match entity_body(reads, &key, &actor) {
-                // The command would create it.
-                Err(ReadError::UnknownEntity(_)) => Ok(None),
-                found => found.map(Some),
+            let (root, entries) = (accepted.root, accepted.entries);
+            let visibility = Visibility::of(app, caller);
+            let read = app.read(move |reads| {
+                let body = match entity_body(reads, &key, &actor) {
+                    // The command would create it.
+                    Err(ReadError::UnknownEntity(_)) => None,
+                    found => Some(found?),
+                };
+                let mut consequences = Vec::new();
+                for (place, entry) in entries.iter().enumerate() {
+                    let is_own = entry.entity == key && visibility.is_told(entry);
+                    if place != root && (is_own || visibility.sees(reads, entry)?) {
+                        consequences.push(EntryBody::new(entry));
+                    }
+                }
+                Ok((body, consequences))
             });
+            let (body, consequences) = read.await?;
             let moved = Moved {
                 success: true,
-                entity: body.await?,
+                entity: body,
                 transition: EntryBody::new(&entry),
                 replayed: false,
                 ignored: accepted.ignored,
                 dry_run: true,
+                consequences,
             };
             let created = is_creation(&entry);
             let Entry { entity, version, .. } = entry;
@@ -180,6 +208,7 @@ async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand)
         replayed: false,
         ignored: accepted.ignored.clone(),
         dry_run: false,
+        consequences: Vec::new(),
     };
     Ok(Done { moved, created: is_creation(entry), entity: entry.entity.clone(), version, seq })
 }
@@ -206,8 +235,15 @@ async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32)
             None => None,
         };
         let ignored = key.map(|it| it.ignored).unwrap_or_default();
-        let moved =
-            Moved { success: true, entity: body, transition, replayed: true, ignored, dry_run: false };
+        let moved = Moved {
+            success: true,
+            entity: body,
+            transition,
+            replayed: true,
+            ignored,
+            dry_run: false,
+            consequences: Vec::new(),
+        };
         Ok(Done { moved, created: is_creation(entry), entity: entry.entity.clone(), version, seq: last })
     })
     .await

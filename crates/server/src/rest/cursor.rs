@@ -3,7 +3,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
-use trackside_runtime::read::{MOST, USUAL};
 
 use super::Paging;
 use crate::problem::Refused;
@@ -55,10 +54,7 @@ impl Cursors {
         page: &Paging,
         name: impl Fn(&T) -> String,
     ) -> Result<(Vec<T>, Option<String>), Refused> {
-        let most = match super::limit(page.limit)? {
-            0 => USUAL,
-            asked => asked.min(MOST),
-        };
+        let most = super::page_size(page.limit)?;
         let first = match self.place(page.cursor.as_deref())? {
             None => 0,
             Some(text) => {

@@ -11,7 +11,6 @@ use trackside_lifecycle::time::Span;
 use trackside_protocol::{
     EffectBody, EffectResult, EffectSettled, EffectTaken, Page, Problem, ProblemCode, TakeEffects,
 };
-use trackside_runtime::read::MOST;
 use trackside_runtime::{CommandAnswer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
 
@@ -44,7 +43,7 @@ pub(crate) struct EffectsQuery {
     /// Only effects of this kind.
     kind: Option<String>,
     /// Page size: 50 by default, 200 at most.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// The `nextCursor` of the previous page.
     cursor: Option<String>,
@@ -98,9 +97,9 @@ pub(crate) async fn take(
     Body(body): Body<TakeEffects>,
 ) -> Result<Json<Page<EffectTaken>>, Refused> {
     must_be_taker(&caller)?;
-    let most = match super::limit(body.limit.map(|it| usize::try_from(it).unwrap_or(MOST)))? {
+    let most = match super::limit(body.limit.map(|it| usize::try_from(it).unwrap_or(usize::MAX)))? {
         0 => 1,
-        asked => asked.min(MOST),
+        asked => asked,
     };
     let lease = match &body.lease {
         None => LEASE,

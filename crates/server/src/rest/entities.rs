@@ -15,8 +15,8 @@ use trackside_runtime::read::ListQuery;
 use utoipa::IntoParams;
 
 use super::body::fields;
-use super::commands::{Done, command, try_out};
-use super::{Body, CommandHeaders, Cursors, Parameters, carry_out, entity_bodies};
+use super::commands::{Done, carry_out_or_try, command};
+use super::{Body, CommandHeaders, Cursors, Parameters, entity_bodies};
 use crate::app::App;
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
@@ -60,10 +60,7 @@ pub(crate) async fn created(
     let entity = EntityKey { lifecycle: Name::new(lifecycle), id };
     let ask = Ask::Create { entity, fields: fields(&body.fields) };
     let command = command(caller, headers, ask, None);
-    match dry_run {
-        true => try_out(app, caller, command).await,
-        false => carry_out(app, caller, command).await,
-    }
+    carry_out_or_try(app, caller, command, dry_run).await
 }
 
 /// A generated id. The same request gets the same one.
@@ -97,7 +94,7 @@ pub(crate) struct EntitiesQuery {
     #[serde(default)]
     pub overdue: bool,
     /// Page size: 50 by default, 200 at most.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
     /// The `nextCursor` of the previous page.
     pub cursor: Option<String>,

@@ -20,7 +20,7 @@ use crate::problem::Refused;
 #[serde(deny_unknown_fields)]
 pub(crate) struct HistoryQuery {
     /// Page size: 50 by default, 200 at most.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// The `nextCursor` of the previous page.
     cursor: Option<String>,

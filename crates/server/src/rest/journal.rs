@@ -22,7 +22,7 @@ pub(crate) struct JournalQuery {
     #[param(minimum = 0)]
     after: Option<i64>,
     /// Page size: 50 by default, 200 at most.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// The `nextCursor` of the previous page; the same as `after`.
     cursor: Option<String>,

@@ -47,9 +47,9 @@ pub(crate) mod transitions;
 pub(crate) mod webhooks;
 
 pub(crate) use bodies::{entity_bodies, entity_body, entry_body, entry_text};
-pub(crate) use body::{Body, Large, Parameters, whole};
+pub(crate) use body::{Body, Large, Parameters, unknown_parameters, whole};
 pub(crate) use command_headers::{CommandHeaders, idempotency_key};
-pub(crate) use commands::{Done, carry_out, command};
+pub(crate) use commands::{Done, command};
 pub(crate) use cursor::Cursors;
 pub(crate) use key_use::{KeyUse, conflict, entity_of, journalled, made_before, under};
 
@@ -100,8 +100,9 @@ pub(crate) struct KeyHeader {
 /// The page size that was asked for; 0 if none was.
 pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
     match asked {
-        Some(0) => Err(Refused::parameter("limit", "limit must be 1 to 200")),
-        asked => Ok(asked.unwrap_or(0)),
+        None => Ok(0),
+        Some(asked @ 1..=MOST) => Ok(asked),
+        Some(_) => Err(Refused::parameter("limit", format!("limit must be 1 to {MOST}"))),
     }
 }
 
@@ -109,7 +110,7 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
 pub(crate) fn page_size(asked: Option<usize>) -> Result<usize, Refused> {
     Ok(match limit(asked)? {
         0 => USUAL,
-        asked => asked.min(MOST),
+        asked => asked,
     })
 }
 
@@ -119,7 +120,7 @@ pub(crate) fn page_size(asked: Option<usize>) -> Result<usize, Refused> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paging {
     /// Page size: 50 by default, 200 at most.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
     /// The `nextCursor` of the previous page.
     pub cursor: Option<String>,

@@ -7,7 +7,6 @@ use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{JournalRange, NotificationBody, Page, Problem, SweepBody, ViolationBody};
 use trackside_runtime::Depth;
-use trackside_runtime::read::MOST;
 use utoipa::IntoParams;
 
 use super::{Cursors, Paging, Parameters};
@@ -29,7 +28,7 @@ pub(crate) struct NoticesQuery {
     /// Only notifications to this actor; `me` is the caller, or the id it acts for.
     to: Option<String>,
     /// Page size: 50 by default, 200 at most.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// The `nextCursor` of the previous page.
     cursor: Option<String>,
@@ -103,7 +102,7 @@ pub(crate) async fn violations(
     let after = cursors.after(page.cursor.as_deref())?;
     let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
-        let (found, next) = reads.violations(after, limit.min(MOST))?;
+        let (found, next) = reads.violations(after, limit)?;
         let mut items = Vec::new();
         for it in &found {
             let entry = it.record.entry()?;

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use trackside_engine::Law;
 use trackside_engine::fields::Fields;
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::did_you_mean;
+use trackside_lifecycle::guard::{did_you_mean, did_you_mean_or_all};
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{FieldMap, Page, Problem, QueryItems, QueryReply, QuerySummary};
+use trackside_protocol::{FieldMap, Page, Problem, ProblemCode, QueryItems, QueryReply, QuerySummary};
 use trackside_runtime::ReadError;
 use trackside_runtime::read::NamedAnswer;
 
-use super::{Cursors, Paging, Parameters};
+use super::{Cursors, Paging, Parameters, unknown_parameters};
 use super::{entity_bodies, entry_body};
 use crate::app::App;
 use crate::auth::Caller;
@@ -32,10 +33,7 @@ pub(crate) async fn list(
     Parameters(page): Parameters<Paging>,
 ) -> Result<Json<Page<QuerySummary>>, Refused> {
     let law = app.runtime.law();
-    let Some(found) = law.pack(&pack) else {
-        let hint = did_you_mean(&pack, law.packs().map(|it| it.name.as_str()));
-        return Err(Refused::new(Code::UnknownPack, format!("There is no pack {pack}{hint}")));
-    };
+    let found = law.pack(&pack).ok_or_else(|| unknown_pack(&law, &pack))?;
     let cursors = Cursors::of(&["queries", &pack]);
     let (found, next_cursor) =
         cursors.part(found.queries.iter().collect(), &page, |it| it.name.to_string())?;
@@ -62,6 +60,7 @@ pub(crate) async fn named(
     Parameters(mut asked): Parameters<BTreeMap<String, String>>,
 ) -> Result<Json<QueryReply>, Refused> {
     let page = paging(asked.remove("limit"), asked.remove("cursor"))?;
+    must_exist(&app, &pack, &name, &asked)?;
     let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["queries", &pack, &name]));
     let (actor, visibility) = (caller.actor().clone(), Visibility::of(&app, &caller));
     let answer = app.blocking(move |app| {
@@ -88,6 +87,38 @@ pub(crate) async fn named(
         })
     });
     Ok(Json(answer.await?))
+}
+
+/// Refuses an unknown query, and parameters that the query does not take.
+fn must_exist(
+    app: &App,
+    pack: &str,
+    name: &str,
+    asked: &BTreeMap<String, String>,
+) -> Result<(), Refused> {
+    let law = app.runtime.law();
+    let found = law.pack(pack).ok_or_else(|| unknown_pack(&law, pack))?;
+    let Some(query) = found.queries.iter().find(|it| *it.name == *name) else {
+        let known = found.queries.iter().map(|it| it.name.as_str());
+        let hint = match found.queries.is_empty() {
+            true => ". It has no queries".to_owned(),
+            false => did_you_mean_or_all(name, "Its queries", known),
+        };
+        let detail = format!("Pack {pack} has no query {name}{hint}");
+        return Err(Refused::new(ProblemCode::UnknownQuery, detail));
+    };
+    let takes = query.takes.iter().map(|(name, _)| name.as_str());
+    let known: Vec<&str> = takes.chain(["limit", "cursor"]).collect();
+    let unknown: Vec<String> = asked.keys().filter(|it| !known.contains(&it.as_str())).cloned().collect();
+    match unknown.is_empty() {
+        true => Ok(()),
+        false => Err(unknown_parameters(&format!("Query {pack}/{name}"), &unknown, &known)),
+    }
+}
+
+fn unknown_pack(law: &Law, pack: &str) -> Refused {
+    let hint = did_you_mean(pack, law.packs().map(|it| it.name.as_str()));
+    Refused::new(Code::UnknownPack, format!("There is no pack {pack}{hint}"))
 }
 
 /// The paging parameters; all others belong to the query.

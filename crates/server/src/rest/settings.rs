@@ -1,9 +1,13 @@
 //! Settings of packs and of the project.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Map, Value};
+use trackside_engine::Decision;
 use trackside_engine::command::Ask;
+use trackside_engine::event::Event;
 use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_engine::refusal::Code;
 use trackside_engine::settings::effective;
@@ -16,7 +20,7 @@ use trackside_protocol::{Problem, ProjectBody, ProjectPut, SettingBody, Settings
 use trackside_runtime::CommandAnswer;
 
 use super::commands::{command, submit};
-use super::{Body, CommandHeaders};
+use super::{Body, CommandHeaders, DryRun, Parameters};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
@@ -27,30 +31,31 @@ use crate::problem::Refused;
     responses((status = 200, body = ProjectBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn project(State(app): State<App>, caller: Caller) -> Json<ProjectBody> {
-    Json(project_body(&app, &caller))
+    Json(project_body(&app, &caller, &app.reads.project()))
 }
 
-fn project_body(app: &App, caller: &Caller) -> ProjectBody {
-    let (law, project) = (app.runtime.law(), app.reads.project());
+fn project_body(app: &App, caller: &Caller, project: &Project) -> ProjectBody {
+    let law = app.runtime.law();
     let shown = law.packs().filter(|it| *it.name != *PACK || caller.identity.is_admin());
-    let packs = shown.map(|it| settings_body(it, &project)).collect();
+    let packs = shown.map(|it| settings_body(it, project)).collect();
     ProjectBody { zone: project.zone.clone(), packs }
 }
 
-/// Changes the time zone of the project.
+/// Changes the time zone of the project. With `dryRun`, shows the settings as they would be.
 #[utoipa::path(
-    put, path = "/v1/settings", tag = "definitions", operation_id = "putProjectSettings", request_body = ProjectPut,
+    put, path = "/v1/settings", tag = "definitions", operation_id = "putProjectSettings", params(DryRun), request_body = ProjectPut,
     responses((status = 200, body = ProjectBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn put_project(
     State(app): State<App>,
     caller: Caller,
     headers: CommandHeaders,
+    Parameters(how): Parameters<DryRun>,
     Body(body): Body<ProjectPut>,
 ) -> Result<Json<ProjectBody>, Refused> {
     let change = ProjectChange { zone: Some(body.zone), ..ProjectChange::default() };
-    configure(&app, &caller, &headers, change).await?;
-    Ok(Json(project_body(&app, &caller)))
+    let project = configure(&app, &caller, &headers, change, how.dry_run).await?;
+    Ok(Json(project_body(&app, &caller, &project)))
 }
 
 /// Shows the settings of a pack: the value in force, the default, and the origin.
@@ -66,12 +71,13 @@ pub(crate) async fn show(
     if pack == PACK && !caller.identity.is_admin() {
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {pack}")));
     }
-    of(&app, &pack).map(Json)
+    of(&app, &pack, &app.reads.project()).map(Json)
 }
 
-/// Changes settings of a pack: names with values, or null for the default.
+/// Changes settings of a pack: names with values, or null for the default. With `dryRun`, shows the settings as they
+/// would be.
 #[utoipa::path(
-    put, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "putSettings", params(("pack" = String, Path)),
+    put, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "putSettings", params(("pack" = String, Path), DryRun),
     request_body = Object,
     responses((status = 200, body = SettingsBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -80,39 +86,58 @@ pub(crate) async fn put(
     caller: Caller,
     Path(pack): Path<String>,
     headers: CommandHeaders,
+    Parameters(how): Parameters<DryRun>,
     Body(body): Body<Map<String, Value>>,
 ) -> Result<Json<SettingsBody>, Refused> {
     caller.must_be_admin("change the settings of the project")?;
-    of(&app, &pack)?;
+    of(&app, &pack, &app.reads.project())?;
     let settings = body.iter().map(|(name, value)| SettingChange {
         pack: Name::new(&pack),
         setting: Name::new(name),
         value: Sent::from_json(value),
     });
     let change = ProjectChange { settings: settings.collect(), ..ProjectChange::default() };
-    configure(&app, &caller, &headers, change).await?;
-    of(&app, &pack).map(Json)
+    let project = configure(&app, &caller, &headers, change, how.dry_run).await?;
+    of(&app, &pack, &project).map(Json)
 }
 
+/// Changes the project, and returns it as it is then, or would be.
 async fn configure(
     app: &App,
     caller: &Caller,
     headers: &CommandHeaders,
     change: ProjectChange,
-) -> Result<(), Refused> {
-    match submit(app, command(caller, headers, Ask::Configure(change), None)).await? {
+    dry_run: bool,
+) -> Result<Arc<Project>, Refused> {
+    let command = command(caller, headers, Ask::Configure(change), None);
+    if dry_run {
+        return match app.gateway.dry_run(command)?.await? {
+            Decision::Accepted(accepted) => {
+                let mut project = Project::clone(&app.reads.project());
+                for entry in &accepted.entries {
+                    if let Event::ProjectChanged { change } = &entry.event {
+                        change.apply(&mut project);
+                    }
+                }
+                Ok(Arc::new(project))
+            }
+            Decision::Refused(refusal) => Err((&*refusal).into()),
+            Decision::Replayed { .. } => Ok(app.reads.project()),
+        };
+    }
+    match submit(app, command).await? {
         CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
-        CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(()),
+        CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(app.reads.project()),
     }
 }
 
-fn of(app: &App, name: &str) -> Result<SettingsBody, Refused> {
+fn of(app: &App, name: &str, project: &Project) -> Result<SettingsBody, Refused> {
     let law = app.runtime.law();
     let Some(pack) = law.pack(name) else {
         let hint = did_you_mean(name, law.packs().map(|it| it.name.as_str()));
         return Err(Refused::new(Code::UnknownPack, format!("There is no pack {name}{hint}")));
     };
-    Ok(settings_body(pack, &app.reads.project()))
+    Ok(settings_body(pack, project))
 }
 
 fn settings_body(pack: &Pack, project: &Project) -> SettingsBody {

@@ -9,8 +9,8 @@ use trackside_lifecycle::name::Name;
 use trackside_protocol::{Moved, Problem, TransitionBody};
 
 use super::body::fields;
-use super::commands::{Done, command, try_out};
-use super::{Body, CommandHeaders, DryRun, Parameters, carry_out};
+use super::commands::{Done, carry_out_or_try, command};
+use super::{Body, CommandHeaders, DryRun, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -50,10 +50,7 @@ pub(crate) async fn fired(
     let (fence, if_version) = (body.fence, headers.if_version);
     let ask = Ask::Fire(Fire { entity, what, fields: fields(&body.fields), fence, if_version });
     let command = command(caller, headers, ask, body.reason.as_deref());
-    match dry_run {
-        true => try_out(app, caller, command).await,
-        false => carry_out(app, caller, command).await,
-    }
+    carry_out_or_try(app, caller, command, dry_run).await
 }
 
 /// The transition by name or by target.

@@ -240,7 +240,7 @@ pub(crate) struct DeliveriesQuery {
     /// Only `delivered`, `failing`, `dead` or `queued` ones.
     state: Option<String>,
     /// Page size: 50 by default, 200 at most.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// The `nextCursor` of the previous page.
     cursor: Option<String>,

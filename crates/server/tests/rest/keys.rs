@@ -192,7 +192,7 @@ fn the_same_key_counts_once_on_every_post() {
         let declared = document["paths"][route]["post"]["parameters"].to_string();
         assert!(declared.contains("Idempotency-Key"), "{route} does not say that it takes a key");
         let (path, body, other) = route_request(&ground, route);
-        let key = format!("key of {route}");
+        let key = format!("key-of-{route}");
         let first = post_with_key(owner, &path, &body, &key).unwrap_or_else(|it| panic!("{route}: {it:#?}"));
         let stand = |ground: &RestServer| {
             let backups = std::fs::read_dir(ground.data.join("backups")).map_or(0, Iterator::count);
@@ -279,7 +279,7 @@ fn a_key_is_for_one_request_with_or_without_a_secret() {
             for (first, second) in
                 [((path, &body), (*route, &secret_of)), ((*route, &secret_of), (path, &body))]
             {
-                let key = format!("{} then {}", first.0, second.0);
+                let key = format!("{}-then-{}", first.0, second.0);
                 post_with_key(owner, first.0, first.1, &key).unwrap_or_else(|it| panic!("{key}: {it:#?}"));
                 let before = stand();
                 assert_eq!(why(post_with_key(owner, second.0, second.1, &key)), conflict, "{key}");
@@ -287,20 +287,20 @@ fn a_key_is_for_one_request_with_or_without_a_secret() {
             }
         }
         for other in SECRETS.iter().filter(|it| it != &route) {
-            let key = format!("{route} then {other}");
+            let key = format!("{route}-then-{other}");
             post_with_key(owner, route, &secret_of, &key).unwrap();
             assert_eq!(why(post_with_key(owner, other, &secret(other), &key)), conflict, "{key}");
         }
         // Another actor has its own keys.
         let root = ground.actor(json!({ "actor": "root", "kind": "human", "roles": ["admin"] }));
-        post_with_key(&root, route, &secret_of, &format!("{create} then {route}")).unwrap();
+        post_with_key(&root, route, &secret_of, &format!("{create}-then-{route}")).unwrap();
     }
     // The keys of the journal are known after a restart.
     let ground = ground.restart();
     for route in SECRETS {
-        let key = format!("{route} then {create}");
+        let key = format!("{route}-then-{create}");
         assert_eq!(why(post_with_key(&ground.owner, create, &created, &key)), conflict, "{key}");
-        let key = format!("{create} then {route}");
+        let key = format!("{create}-then-{route}");
         assert_eq!(why(post_with_key(&ground.owner, route, &secret(route), &key)), conflict, "{key}");
     }
 }

@@ -29,6 +29,7 @@ mod mcp;
 mod migrations;
 mod notices;
 mod packs;
+mod parameters;
 mod patience;
 mod people;
 mod places;
