@@ -38,6 +38,7 @@ mod receiver;
 mod requests;
 mod revocation;
 mod secrets;
+mod server_identity;
 mod settings;
 mod sight;
 mod table;
