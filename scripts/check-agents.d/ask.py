@@ -70,7 +70,7 @@ def here(text):
 
 
 token = ""
-owner = {"TRACKSIDE_TOKEN": (project / ".trackside/token").read_text().strip(), "PATH": os.environ["PATH"]}
+owner = {"TRACKSIDE_TOKEN": (scratch / "owner.token").read_text().strip(), "PATH": os.environ["PATH"]}
 made = ["token", "create", "ada", "--kind", "agent", "--role", "mission:specialist", "--data", project / ".trackside"]
 made = subprocess.run([f"{path}/trackside", *made], env=owner, capture_output=True, text=True, check=True)
 token = re.search(r"^ts_\S+", made.stdout, re.M).group(0)

@@ -34,14 +34,15 @@ class Server:
         address = os.path.join(self.folder, "address")
         if os.path.exists(address):
             os.remove(address)
-        command = [TRACKSIDE, "up", "--data", self.folder, "--listen", "127.0.0.1:0"]
+        token = os.path.join(self.folder, "token")
+        command = [TRACKSIDE, "up", "--data", self.folder, "--listen", "127.0.0.1:0", "--token-file", token]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         deadline = time.time() + 60
         while not (os.path.exists(address) and os.path.getsize(address)):
             assert self.process.poll() is None and time.time() < deadline, "the server does not come up"
             time.sleep(0.02)
         self.url = "http://" + open(address).read()
-        self.token = open(os.path.join(self.folder, "token")).read()
+        self.token = open(token).read()
 
     def restart(self, how):
         self.process.send_signal(how)

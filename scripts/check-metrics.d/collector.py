@@ -40,7 +40,10 @@ threading.Thread(target=collector.serve_forever, daemon=True).start()
 endpoint = f"http://127.0.0.1:{collector.server_port}"
 environment = dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, OTEL_SERVICE_NAME="yard")
 server = subprocess.Popen(
-    [binary, "up", "--data", str(data), "--listen", "127.0.0.1:0", "--packs", "mission", "--log", "json"],
+    [
+        binary, "up", "--data", str(data), "--listen", "127.0.0.1:0", "--packs", "mission", "--log", "json",
+        "--token-file", str(data / "token"),
+    ],
     env=environment,
     stderr=subprocess.DEVNULL,
 )

@@ -159,6 +159,8 @@ impl Programs for Binaries {
     fn up(&self, data: &Path) -> Command {
         let mut command = Command::new(&self.trackside);
         command.args(["up", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        let state = std::path::absolute(data).unwrap_or_else(|_| data.to_owned()).join("state");
+        command.arg("--token-file").arg(data.join("token")).env("XDG_STATE_HOME", state);
         let pack = data.join(PACK);
         if pack.is_dir() {
             command.args(["--packs", &format!("build,coding,research,turns,{}", pack.display())]);

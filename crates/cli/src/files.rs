@@ -1,6 +1,6 @@
-//! Messages for files that cannot be read or written, with the next step.
+//! Secret files, and messages for files that cannot be read or written, with the next step.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
 /// Why a file was not read.
@@ -46,4 +46,18 @@ fn writing(error: &io::Error) -> String {
         }
         _ => format!("cannot be written ({error}). Check the disk, or choose another path"),
     }
+}
+
+/// Writes a file atomically, readable by its owner only.
+pub(crate) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.new", std::process::id()));
+    let _ = std::fs::remove_file(&beside);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&beside)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all())?;
+    std::fs::rename(&beside, path)
 }

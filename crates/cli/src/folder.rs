@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::{Actor, ActorKind, CredentialKind};
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{CatalogError, Failure, Options, PackSource, ProjectClock, Runtime, StartError};
@@ -12,8 +12,8 @@ use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
 
 use crate::args::DataArgs;
 use crate::print::{self, ProgressBar};
-use crate::server_lookup::ServerConnection;
-use crate::{exit, files, packs, project_files};
+use crate::server_lookup::{Credentials, ServerConnection};
+use crate::{exit, files, packs, person, project_files};
 
 /// Why a command fails and what to do next, with the exit code.
 #[derive(Debug)]
@@ -33,6 +33,10 @@ impl CliError {
 
     pub(crate) fn unreachable(why: impl Into<String>) -> Self {
         Self { why: why.into(), code: exit::UNREACHABLE }
+    }
+
+    pub(crate) fn forbidden(why: impl Into<String>) -> Self {
+        Self { why: why.into(), code: exit::FORBIDDEN }
     }
 
     /// For a file or folder that cannot be written.
@@ -127,7 +131,7 @@ pub(crate) fn open_to_read(data: &DataArgs) -> Result<Box<dyn Reader>, CliError>
 pub(crate) fn server_of(data: &DataArgs) -> Result<Option<ServerConnection>, CliError> {
     match Sqlite::owner(&data.data)? {
         Some(owner) if SERVERS.iter().any(|it| owner.starts_with(it)) => {
-            ServerConnection::of(data.data.clone()).map(Some)
+            ServerConnection::of(data.data.clone(), !data.is_found, Credentials::Any).map(Some)
         }
         _ => Ok(None),
     }
@@ -142,7 +146,8 @@ pub(crate) fn needs_the_folder(server: &ServerConnection, what: &str) -> CliErro
         Some(folder) => {
             let folder = folder.display();
             format!(
-                "{what} needs exclusive access to {folder}, but a server is using it. Stop the server, run the command again, then restart the server with: trackside up --data {folder}"
+                "{what} needs exclusive access to {folder}, but a server is using it. Stop the server, run the command again, then restart the server{}",
+                person::check().map(|()| format!(" with: trackside up --data {folder}")).unwrap_or_default()
             )
         }
         None => format!(
@@ -169,7 +174,8 @@ fn must_be_there(folder: &Path) -> Result<(), CliError> {
     let shown = folder.display();
     let why = match folder.is_dir() {
         true => format!(
-            "{shown} has no project yet (no journal.db). Start one with: trackside up --data {shown}\nOr name the folder of another project with --data"
+            "{shown} has no project yet (no journal.db). {}\nOr name the folder of another project with --data",
+            person::start_server(&format!("trackside up --data {shown}"))
         ),
         false => format!("{shown} does not exist. Name the folder of a project with --data"),
     };
@@ -230,11 +236,23 @@ pub(crate) fn share(done: u64, all: u64) -> f64 {
     if all == 0 { 1.0 } else { done as f64 / all as f64 }
 }
 
+/// Fails if a coding agent started this command, because it would change the project as its owner.
+pub(crate) fn check_owner(what: &str) -> Result<(), CliError> {
+    match person::agent_variable() {
+        None => Ok(()),
+        Some(name) => Err(CliError::forbidden(format!(
+            "{what} acts as the owner, and {name} is set, so a coding agent started it. \
+             Ask a person to run it, or to start the server: then set TRACKSIDE_TOKEN to a token of your own"
+        ))),
+    }
+}
+
 /// The actor for commands on a folder without a server: a person with the role admin.
 pub(crate) fn owner() -> Actor {
     let known = ["USER", "LOGNAME", "USERNAME"].iter().filter_map(|it| std::env::var(it).ok());
     let name = known.into_iter().find(|it| is_valid_id(it)).unwrap_or_else(|| "owner".to_owned());
-    Actor::new(name, ActorKind::Human).with_roles(["admin"])
+    let via = person::check().is_ok().then_some(CredentialKind::Terminal);
+    Actor::new(name, ActorKind::Human).with_roles(["admin"]).authenticated_by(via)
 }
 
 /// A number with its noun: `1 entry`, `2 entries`.

@@ -48,7 +48,8 @@ fn happened(entry: &Json, paint: &dyn Fn(&str) -> String) -> String {
     }
     if let Some(actor) = some("actor") {
         let kind = some("actorKind").filter(|it| *it != actor);
-        let kind = kind.map(|it| format!(" ({it})")).unwrap_or_default();
+        let via = some("via").map(|it| format!(", {it}")).unwrap_or_default();
+        let kind = kind.map(|it| format!(" ({it}{via})")).unwrap_or_default();
         line.push_str(&format!("  by {actor}{kind}"));
     }
     if let Some(subject) = some("onBehalfOf") {
@@ -87,6 +88,12 @@ mod tests {
             line(&entry, true),
             "    41  2026-01-01 00:00:00Z  x.y/1  A → B  go  by ada (agent): it is time"
         );
+    }
+
+    #[test]
+    fn the_credential_of_a_person_is_shown() {
+        let entry = json!({ "event": "GIVEN", "actor": "ada", "actorKind": "human", "via": "page" });
+        assert_eq!(short(&entry), "GIVEN  by ada (human, page)");
     }
 
     #[test]

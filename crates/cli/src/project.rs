@@ -64,16 +64,16 @@ pub(crate) fn found(args: &ProjectArgs) -> Result<DataArgs, CliError> {
 
 /// The folder found, else the default folder for a new project.
 pub(crate) fn found_or_new(args: &ProjectArgs) -> DataArgs {
-    nearest(args).unwrap_or_else(|| DataArgs { data: PathBuf::from(server_lookup::USUAL) })
+    nearest(args).unwrap_or_else(|| DataArgs { data: PathBuf::from(server_lookup::USUAL), is_found: true })
 }
 
 fn nearest(args: &ProjectArgs) -> Option<DataArgs> {
     if let Some(data) = &args.data {
-        return Some(DataArgs { data: data.clone() });
+        return Some(DataArgs { data: data.clone(), is_found: false });
     }
     let data = server_lookup::nearest(&std::env::current_dir().unwrap_or_default())?;
     if data.is_absolute() {
         print::message(&format!("Using the project in {}.", data.display()));
     }
-    Some(DataArgs { data })
+    Some(DataArgs { data, is_found: true })
 }

@@ -32,6 +32,9 @@ impl ProjectAccess {
             ProjectLocation::Server(server) => return Ok(Self::Server(server)),
             ProjectLocation::Folder(data) => data,
         };
+        if !standing {
+            folder::check_owner("import without a server")?;
+        }
         let store = Arc::new(folder::open(&data, "import")?);
         let runtime = match standing {
             true => folder::start_standing(&store, &[])?,

@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value as Json;
-use trackside_protocol::{Client, ClientError, Exchange, HttpReply, Problem};
+use trackside_protocol::{
+    Client, ClientError, Exchange, HttpReply, Problem, ProofError, ProvenServer, issuer_of,
+};
 
 use crate::args::ReachArgs;
 use crate::folder::CliError;
+use crate::person::{self, NoPerson};
+use crate::pinned_servers::PinnedServer;
 use crate::url::ApiPath;
-use crate::{files, print};
+use crate::{files, git_worktree, print};
 
 /// Why a request failed.
 #[derive(Debug)]
@@ -26,6 +30,15 @@ impl From<CliError> for RequestError {
     }
 }
 
+/// Credentials that a command may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Credentials {
+    /// `TRACKSIDE_TOKEN`, the token file of a named folder, or the owner's credential at a terminal.
+    Any,
+    /// Only `TRACKSIDE_TOKEN`: for commands that agents run.
+    Token,
+}
+
 /// A server, and how it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerConnection {
@@ -40,6 +53,11 @@ pub(crate) const USUAL: &str = ".trackside";
 impl ServerConnection {
     /// The server in the environment, else that of the given folder, else that of the nearest folder above.
     pub(crate) fn find(args: &ReachArgs) -> Result<Self, CliError> {
+        Self::find_with(args, Credentials::Any)
+    }
+
+    /// Finds the server, for a command that may use these credentials.
+    pub(crate) fn find_with(args: &ReachArgs, credentials: Credentials) -> Result<Self, CliError> {
         match Self::from_environment()? {
             Some(server) => {
                 if args.data.is_some() {
@@ -47,27 +65,127 @@ impl ServerConnection {
                 }
                 Ok(server)
             }
-            None => Self::of(folder(args)?),
+            None => match &args.data {
+                Some(folder) => Self::of(folder.clone(), true, credentials),
+                None => Self::of(found_folder()?, false, credentials),
+            },
         }
     }
 
-    /// The server named by the environment, if any.
+    /// The server named by the environment, if any. Its token is sent only if the server proves to be the issuer; a
+    /// token of an older release, which names no issuer, is sent to the named address.
     pub(crate) fn from_environment() -> Result<Option<Self>, CliError> {
         let Some(url) = read_environment("TRACKSIDE_URL") else { return Ok(None) };
         let Some(token) = read_environment("TRACKSIDE_TOKEN") else {
-            return Err(CliError::unreachable("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a data folder".to_owned()));
+            return Err(CliError::forbidden("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a data folder".to_owned()));
         };
-        Ok(Some(Self { client: client(&with_scheme(&url), &token)?, folder: None }))
+        let url = with_scheme(&url);
+        let named = Self { client: client(&url, &token)?, folder: None };
+        if let Some(issuer) = issuer_of(&token) {
+            named.check_issuer(issuer, &named.prove()?, "TRACKSIDE_TOKEN")?;
+        }
+        Ok(Some(named))
     }
 
-    /// The server of this folder, regardless of the environment.
-    pub(crate) fn of(folder: PathBuf) -> Result<Self, CliError> {
-        let url = with_scheme(&line_of(&folder, "address")?);
-        let token = match read_environment("TRACKSIDE_TOKEN") {
-            Some(token) => token,
-            None => line_of(&folder, "token")?,
+    /// The server of this folder, regardless of `TRACKSIDE_URL`. `is_named` is false for a folder that was only found.
+    ///
+    /// The address in the folder is not trusted: the server must prove an identity that the token names, or that this
+    /// user has pinned.
+    pub(crate) fn of(folder: PathBuf, is_named: bool, credentials: Credentials) -> Result<Self, CliError> {
+        let (token, source) = match read_environment("TRACKSIDE_TOKEN") {
+            Some(token) => (Some(token), "TRACKSIDE_TOKEN".to_owned()),
+            None if is_named && credentials == Credentials::Any => token_file(&folder),
+            None => (None, String::new()),
         };
-        Ok(Self { client: client(&url, &token)?, folder: Some(folder) })
+        if token.is_none() {
+            let by_person = match credentials {
+                Credentials::Any => person::check(),
+                Credentials::Token => Err(NoPerson::AgentCommand),
+            };
+            by_person.map_err(NoPerson::needs_token)?;
+        }
+        let url = with_scheme(&address_in(&folder)?);
+        let mut found = Self { client: client(&url, "")?, folder: Some(folder) };
+        let proven = found.prove()?;
+        if !proven.is_direct {
+            return Err(CliError::forbidden(format!(
+                "{url} passes requests on to a server at another address. No token was sent. If this is your proxy, set TRACKSIDE_URL={url} and TRACKSIDE_TOKEN"
+            )));
+        }
+        let token = match token {
+            Some(token) => {
+                match issuer_of(&token) {
+                    Some(issuer) => found.check_issuer(issuer, &proven, &source)?,
+                    None if PinnedServer::load(&proven.fingerprint).is_some() => {}
+                    None => return Err(found.unpinned(&source)),
+                }
+                token
+            }
+            None => found.owner_token(&proven)?,
+        };
+        found.client = client(&url, &token)?;
+        Ok(found)
+    }
+
+    /// Asks the server for its identity. Sends no token.
+    fn prove(&self) -> Result<ProvenServer, CliError> {
+        self.client.prove().map_err(|error| match error {
+            ProofError::Unreachable(error) => CliError::unreachable(self.unreached(&error)),
+            ProofError::Unproven(why) => CliError::forbidden(format!(
+                "{} does not prove its identity: {why}. No token was sent",
+                self.client.url()
+            )),
+        })
+    }
+
+    fn check_issuer(&self, issuer: &str, proven: &ProvenServer, source: &str) -> Result<(), CliError> {
+        if proven.fingerprint.starts_with(issuer) {
+            return Ok(());
+        }
+        let (url, issuer) = (self.client.url(), short(issuer));
+        let other = short(&proven.fingerprint);
+        Err(CliError::forbidden(format!(
+            "The token in {source} was issued by the server {issuer}…, but {url} is the server {other}…. The token was not sent.\n\
+             Set TRACKSIDE_URL to the address of the server that issued it. If that server has a new key, because its data folder was restored or its server.key replaced, get a new token: the owner creates one with: trackside token create"
+        )))
+    }
+
+    /// The owner's credential for the server of this folder.
+    fn owner_token(&self, proven: &ProvenServer) -> Result<String, CliError> {
+        let (url, folder) = (self.client.url(), self.folder.as_deref().unwrap_or(Path::new(USUAL)));
+        let (shown, other) = (folder.display(), short(&proven.fingerprint));
+        match PinnedServer::load(&proven.fingerprint) {
+            Some(pinned) if pinned.is_of(folder) => Ok(pinned.token),
+            Some(pinned) => Err(CliError::forbidden(format!(
+                "{shown}/address names {url}, which is the server of another project, {}. Nothing was sent.\n\
+                 To use that project, pass --data {}",
+                pinned.folder.display(),
+                pinned.folder.display()
+            ))),
+            None => {
+                let why = match PinnedServer::of_folder(folder) {
+                    Some(known) => format!(
+                        "{url} is the server {other}…, but the server of {shown} was {}… when you last started it: its key has changed, or this is another server.",
+                        short(&known.fingerprint)
+                    ),
+                    None => {
+                        format!("{shown}/address names {url}, a server that you have not started: {other}….")
+                    }
+                };
+                Err(CliError::forbidden(format!(
+                    "{why} Nothing was sent.\n\
+                     If you trust it, set TRACKSIDE_URL={url} and TRACKSIDE_TOKEN to a token from its owner. If it is your own, restart it as this user with: trackside up --data {shown}"
+                )))
+            }
+        }
+    }
+
+    fn unpinned(&self, source: &str) -> CliError {
+        let url = self.client.url();
+        CliError::forbidden(format!(
+            "The token in {source} has an old form, which does not name the server that issued it, and you have not started the server at {url}. The token was not sent.\n\
+             If the token is for that server, set TRACKSIDE_URL={url}"
+        ))
     }
 
     /// The project's folder, or the server's address if the folder is unknown.
@@ -148,12 +266,11 @@ impl ServerConnection {
         match (error, &self.folder) {
             (ClientError::Unreachable { .. }, Some(folder)) => {
                 let folder = folder.display();
-                format!(
-                    "{error}. The address is from {folder}/address. Start the server with: trackside up --data {folder}"
-                )
+                let next = person::start_server(&format!("trackside up --data {folder}"));
+                format!("{error}. The address is from {folder}/address. {next}")
             }
             (ClientError::Unreachable { .. }, None) => format!(
-                "{error}. The address is from TRACKSIDE_URL: start the server there, or unset it to use the server of a data folder"
+                "{error}. The address is from TRACKSIDE_URL: check it and that the server runs, or unset it to use the server of a data folder"
             ),
             _ => error.to_string(),
         }
@@ -178,52 +295,66 @@ fn with_scheme(address: &str) -> String {
     if address.contains("://") { address.to_owned() } else { format!("http://{address}") }
 }
 
-/// The given folder, else `.trackside` here or above.
-fn folder(args: &ReachArgs) -> Result<PathBuf, CliError> {
-    if let Some(folder) = &args.data {
-        return Ok(folder.clone());
-    }
-    let here = std::env::current_dir().unwrap_or_default();
-    nearest(&here).ok_or_else(nowhere)
+/// The folder of the project that the current folder belongs to.
+fn found_folder() -> Result<PathBuf, CliError> {
+    nearest(&std::env::current_dir().unwrap_or_default()).ok_or_else(nowhere)
 }
 
 /// The error if there is no project.
 pub(crate) fn nowhere() -> CliError {
+    let start = match person::check() {
+        Ok(()) => " Start a server here with: trackside up\nOr use another one:",
+        Err(_) => "\nName the server:",
+    };
     CliError::unreachable(format!(
-        "no {USUAL} in this folder or above it. Start a server here with: trackside up\nOr use another one: --data DIR for its folder, or TRACKSIDE_URL for its address and TRACKSIDE_TOKEN for your token"
+        "no {USUAL} in this folder or above it.{start} --data DIR for its folder, or TRACKSIDE_URL for its address and TRACKSIDE_TOKEN for your token"
     ))
 }
 
-/// The nearest folder of a project, from here upwards.
+/// The nearest folder of a project, from here upwards. In a git worktree, the main checkout's comes after the worktree's
+/// own.
 pub(crate) fn nearest(here: &Path) -> Option<PathBuf> {
-    let found = here.ancestors().map(|it| it.join(USUAL)).find(|it| it.is_dir())?;
-    // Use the relative path if the folder is here.
-    Some(if found.parent() == Some(here) { PathBuf::from(USUAL) } else { found })
+    for folder in here.ancestors() {
+        let main = || git_worktree::main_checkout(folder).map(|it| it.join(USUAL));
+        let own = folder.join(USUAL);
+        let Some(found) = Some(own).filter(|it| it.is_dir()).or_else(|| main().filter(|it| it.is_dir()))
+        else {
+            continue;
+        };
+        // Use the relative path if the folder is here.
+        return Some(if found.parent() == Some(here) { PathBuf::from(USUAL) } else { found });
+    }
+    None
 }
 
-/// Reads a one-line file of the folder.
-fn line_of(folder: &Path, name: &str) -> Result<String, CliError> {
-    let path = folder.join(name);
-    let (shown, folder) = (path.display(), folder.display());
-    let stopped = |why: String| CliError::unreachable(why);
+/// The token in the folder, which is there only if the server was told to write it. Tokens of older releases do not
+/// count: the next `trackside up` moves them.
+fn token_file(folder: &Path) -> (Option<String>, String) {
+    let path = folder.join("token");
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let token = Some(text.trim().to_owned()).filter(|it| issuer_of(it).is_some());
+    (token, path.display().to_string())
+}
+
+/// Reads the address in the folder.
+fn address_in(folder: &Path) -> Result<String, CliError> {
+    let path = folder.join("address");
+    let shown = path.display();
+    let next = || person::start_server(&format!("trackside up --data {}", folder.display()));
     match std::fs::read_to_string(&path) {
         Ok(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
-        Ok(_) => Err(stopped(format!(
-            "{shown} is empty. Start the server, which writes it: trackside up --data {folder}"
+        Ok(_) => Err(CliError::unreachable(format!("{shown} is empty: the server writes it. {}", next()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(CliError::unreachable(format!(
+            "{shown} does not exist: no server has run in this folder. {}",
+            next()
         ))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(stopped(format!(
-            "{shown} does not exist: no server has run in this folder. Start one with: trackside up --data {folder}"
-        ))),
-        Err(error) => {
-            let next = match name {
-                "token" => {
-                    ". Set TRACKSIDE_TOKEN to a token of your own: the owner creates one with trackside token create"
-                }
-                _ => "",
-            };
-            Err(stopped(format!("{}{next}", files::unread(&path, &error))))
-        }
+        Err(error) => Err(CliError::unreachable(files::unread(&path, &error))),
     }
+}
+
+/// The start of a fingerprint, for messages.
+fn short(fingerprint: &str) -> &str {
+    fingerprint.get(..12).unwrap_or(fingerprint)
 }
 
 #[cfg(test)]

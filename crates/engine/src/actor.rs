@@ -34,6 +34,28 @@ impl ActorKind {
     }
 }
 
+/// How a person was authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CredentialKind {
+    /// The session of a browser.
+    Page,
+    /// The owner's credential, which commands use only at a terminal.
+    Terminal,
+    /// Any other token.
+    Token,
+}
+
+impl CredentialKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Terminal => "terminal",
+            Self::Token => "token",
+        }
+    }
+}
+
 /// A human, an agent or the system, with its roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
@@ -43,11 +65,13 @@ pub struct Actor {
     pub roles: Arc<[Name]>,
     /// The actor on whose behalf it acts, if any.
     pub subject: Option<Name>,
+    /// How a person was authenticated, if known. It does not affect the decision.
+    pub via: Option<CredentialKind>,
 }
 
 impl Actor {
     pub fn new(id: impl Into<Name>, kind: ActorKind) -> Self {
-        Self { id: id.into(), kind, roles: Arc::default(), subject: None }
+        Self { id: id.into(), kind, roles: Arc::default(), subject: None, via: None }
     }
 
     /// The engine, and the program around it.
@@ -68,6 +92,12 @@ impl Actor {
     /// Sets the subject: the actor on whose behalf it acts.
     pub fn asking_for(mut self, subject: Option<Name>) -> Self {
         self.subject = subject;
+        self
+    }
+
+    /// Sets how the person was authenticated.
+    pub fn authenticated_by(mut self, via: Option<CredentialKind>) -> Self {
+        self.via = via;
         self
     }
 

@@ -8,7 +8,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use crate::actor::ActorKind;
+use crate::actor::{ActorKind, CredentialKind};
 use crate::entity::{Lease, Tally, TimerState};
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
@@ -28,6 +28,9 @@ pub struct Entry {
     pub actor_kind: ActorKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<Name>,
+    /// How the person who acted was authenticated. Entries of older releases, and of other actors, have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<CredentialKind>,
     /// The requested transition or event.
     pub trigger: Name,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,8 +23,9 @@ impl Command {
         if let Some(RequestDigest { digest, place }) = said {
             return place.map_or(digest.to_string(), |it| format!("{digest}{PLACE}{it}"));
         }
-        // The project's rules give an actor its kind and roles. Its subject is `on_behalf_of`.
-        let Actor { id, kind: _, roles: _, subject: _ } = actor;
+        // The project's rules give an actor its kind and roles. Its subject is `on_behalf_of`. A person may repeat a
+        // request with another credential.
+        let Actor { id, kind: _, roles: _, subject: _, via: _ } = actor;
         let mut digest = Digest(Sha256::new());
         digest.text(id);
         digest.text(on_behalf_of.as_deref().unwrap_or_default());
@@ -457,6 +458,7 @@ mod tests {
             actor: Name::new("ann"),
             actor_kind: ActorKind::Human,
             on_behalf_of: None,
+            via: None,
             trigger: Name::new("edit"),
             reason: None,
             origin: None,

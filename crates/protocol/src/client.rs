@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 use ureq::http::{Method, Request};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
-use crate::Problem;
+use crate::prove::PATIENCE;
+use crate::{Problem, ServerIdentity};
 
 /// A client of one server, with the identity of its token.
 #[derive(Clone, Debug)]
@@ -100,6 +101,21 @@ impl Client {
 
     pub fn get(&self, path: &str) -> Result<HttpReply, ClientError> {
         self.send(Method::GET, path, None, &[])
+    }
+
+    /// The server's answer to a nonce, without a token and within a short time.
+    pub(crate) fn get_identity(&self, nonce: &str) -> Result<ServerIdentity, ClientError> {
+        let unreachable = |why: String| ClientError::Unreachable { url: self.url.clone(), why };
+        let request = Request::get(format!("{}/v1/identity?nonce={nonce}", self.url)).body(());
+        let request = request.map_err(|it| unreachable(it.to_string()))?;
+        let request = self.agent.configure_request(request).timeout_global(Some(PATIENCE)).build();
+        let mut response = self.agent.run(request).map_err(|it| unreachable(it.to_string()))?;
+        let status = response.status().as_u16();
+        if status >= 300 {
+            return Err(self.refused(response));
+        }
+        let text = response.body_mut().with_config().limit(64 * 1024).read_to_string().unwrap_or_default();
+        serde_json::from_str(&text).map_err(|_| ClientError::Strange { url: self.url.clone(), status })
     }
 
     pub fn post(&self, path: &str, body: &impl Serialize) -> Result<HttpReply, ClientError> {

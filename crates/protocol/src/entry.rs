@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
+use trackside_engine::actor::CredentialKind;
 use trackside_engine::entity::Lease;
 use trackside_engine::event::{Changes, Entry, Event, EventKind};
 use trackside_engine::project::ProjectChange;
@@ -85,6 +86,10 @@ pub struct EntryBody {
     pub trigger: Name,
     /// The version of the entity after this entry.
     pub version: u64,
+    /// How the person who acted was authenticated: `page` for the session of a browser, `terminal` for the owner's
+    /// credential, which commands use only at a terminal, `token` for any other token. Absent for other actors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<&'static str>,
 }
 
 impl EntryBody {
@@ -112,6 +117,7 @@ impl EntryBody {
             to: to.cloned(),
             trigger: entry.trigger.clone(),
             version: entry.version,
+            via: entry.via.map(CredentialKind::as_str),
         }
     }
 

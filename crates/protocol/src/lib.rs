@@ -17,8 +17,11 @@ mod notice;
 mod number;
 mod problem;
 mod problem_code;
+#[cfg(feature = "client")]
+mod prove;
 mod reports;
 mod requests;
+mod server_identity;
 mod tools;
 mod upkeep;
 mod webhook;
@@ -48,6 +51,8 @@ pub use moved::{Moved, MovedReply};
 pub use notice::{AlertBody, AlertNote, AlertReply};
 pub use problem::{Problem, UnmetBody};
 pub use problem_code::ProblemCode;
+#[cfg(feature = "client")]
+pub use prove::{ProofError, ProvenServer};
 pub use reports::{
     AuditBody, AuditProblemBody, ChainEnd, DroppedBody, DwellBody, HealthBody, HistoryBody, JournalRange,
     NotificationBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody, ViolationBody,
@@ -56,6 +61,7 @@ pub use requests::{
     Advance, BatchBody, BatchCommand, ClaimBody, Correct, CreateBody, Decide, EffectResult, Evaluate,
     HeartbeatBody, TakeEffects, TransitionBody,
 };
+pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use tools::{ClaimReply, ClaimableEntity, EntityBrief, WaitReply, WorkSummary, WorkerIdentity};
 pub use upkeep::{
     ArchiveBody, ArchiveFile, ArchiveReply, Backup, BackupReply, MigrateBody, Migrated, MigratedOne,

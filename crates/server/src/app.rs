@@ -13,6 +13,7 @@ use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
 use crate::serve::ServeError;
+use crate::server_key::ServerKey;
 use crate::telemetry::{LogOptions, Telemetry, TraceOptions, current, on_thread};
 use crate::tls::Tls;
 use crate::webhooks::{WebhookOptions, Webhooks};
@@ -69,6 +70,7 @@ pub(crate) struct Inner {
     pub reads: Reads,
     pub gateway: Gateway,
     pub access: Access,
+    pub key: ServerKey,
     pub unknown_tokens: UnknownTokenLimiter,
     pub webhooks: Webhooks,
     pub options: ServerOptions,
@@ -94,7 +96,11 @@ impl App {
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
         let (reads, gateway) = (runtime.reads()?, runtime.gateway()?.clone());
         let webhooks = Webhooks::open(&options).map_err(ServeError::Webhooks)?;
-        let access = Access::new(runtime.clone());
+        let key = ServerKey::open(&options.data).map_err(|error| ServeError::Key {
+            file: options.data.join("server.key").display().to_string(),
+            error,
+        })?;
+        let access = Access::new(runtime.clone(), key.issuer());
         let telemetry = Telemetry::new(options.log, options.traces.clone()).map_err(ServeError::Ended)?;
         let (streams, stopping) = (Arc::default(), watch::Sender::new(false));
         Ok(Self(Arc::new(Inner {
@@ -102,6 +108,7 @@ impl App {
             reads,
             gateway,
             access,
+            key,
             unknown_tokens: UnknownTokenLimiter::default(),
             webhooks,
             options,

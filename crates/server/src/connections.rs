@@ -17,9 +17,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio_rustls::server::TlsStream;
 use tower::ServiceExt as _;
 
 /// Accepts connections until `stop`, then lets open requests finish.
@@ -33,6 +35,7 @@ pub(crate) async fn answer<L>(
     stop: impl Future<Output = ()>,
 ) where
     L: Listener<Addr = SocketAddr>,
+    L::Io: LocalAddress,
 {
     let (ending, _) = watch::channel(false);
     let (mut stop, mut open) = (pin!(stop), JoinSet::new());
@@ -44,7 +47,8 @@ pub(crate) async fn answer<L>(
             () = &mut stop => break,
         };
         let (router, ends, patience) = (router.clone(), ending.subscribe(), patience());
-        open.spawn(one(TokioIo::new(Impatient::new(stream, patience)), from, router, patience, ends));
+        let addresses = ConnectionEnds { peer: Peer(Some(from.ip())), called: CalledAddress(stream.local()) };
+        open.spawn(one(TokioIo::new(Impatient::new(stream, patience)), addresses, router, patience, ends));
     }
     drop(listener);
     ending.send(true).ok();
@@ -53,14 +57,15 @@ pub(crate) async fn answer<L>(
 
 async fn one(
     stream: TokioIo<Impatient<impl AsyncRead + AsyncWrite + Unpin + Send + 'static>>,
-    from: SocketAddr,
+    addresses: ConnectionEnds,
     router: Router,
     patience: Duration,
     mut ends: watch::Receiver<bool>,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
         let (mut request, router) = (request.map(Body::new), router.clone());
-        request.extensions_mut().insert(Peer(Some(from.ip())));
+        request.extensions_mut().insert(addresses.peer);
+        request.extensions_mut().insert(addresses.called);
         router.oneshot(request)
     });
     let mut http = http1::Builder::new();
@@ -85,6 +90,42 @@ impl<S: Sync> FromRequestParts<S> for Peer {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
+    }
+}
+
+/// The address at which the server received a request, if known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CalledAddress(pub Option<SocketAddr>);
+
+impl<S: Sync> FromRequestParts<S> for CalledAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
+    }
+}
+
+/// Both addresses of a connection.
+#[derive(Clone, Copy)]
+struct ConnectionEnds {
+    peer: Peer,
+    called: CalledAddress,
+}
+
+/// A stream that knows the server's own address of its connection.
+pub(crate) trait LocalAddress {
+    fn local(&self) -> Option<SocketAddr>;
+}
+
+impl LocalAddress for TcpStream {
+    fn local(&self) -> Option<SocketAddr> {
+        self.local_addr().ok()
+    }
+}
+
+impl LocalAddress for TlsStream<TcpStream> {
+    fn local(&self) -> Option<SocketAddr> {
+        self.get_ref().0.local_addr().ok()
     }
 }
 

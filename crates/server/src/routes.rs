@@ -145,6 +145,7 @@ fn route_table() -> RouteTable {
         .routes(routes!(webhooks::deliveries))
         .unjournalled(routes!(webhooks::replay))
         // identity
+        .routes(routes!(identity::server_identity))
         .routes(routes!(identity::whoami))
         .routes(routes!(identity::list, identity::create))
         .routes(routes!(identity::revoke))

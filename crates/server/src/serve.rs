@@ -9,12 +9,13 @@ use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tracing::instrument::WithSubscriber as _;
 use tracing::{error, info, warn};
-use trackside_engine::actor::ActorKind;
+use trackside_engine::actor::{ActorKind, CredentialKind};
 use trackside_lifecycle::name::Name;
+use trackside_protocol::issuer_of;
 use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
-use crate::auth::{AccessError, TokenSpec, keep_people};
+use crate::auth::{AccessError, TERMINAL, TokenSpec, keep_people};
 use crate::connections::answer;
 use crate::routes::router;
 use crate::systemd;
@@ -34,6 +35,8 @@ pub enum ServeError {
     Listen { address: String, error: std::io::Error },
     #[error("cannot write {file}: {error}")]
     Write { file: String, error: std::io::Error },
+    #[error("cannot use the server's key {file}: {error}")]
+    Key { file: String, error: std::io::Error },
     #[error("cannot deliver webhooks: {0}")]
     Webhooks(String),
     #[error("the server stopped: {0}")]
@@ -44,6 +47,15 @@ pub enum ServeError {
     Start(#[from] StartError),
     #[error(transparent)]
     Access(#[from] AccessError),
+}
+
+/// The use of a token of the owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnerTokenUse {
+    /// By commands that a person types at a terminal.
+    Terminal,
+    /// By scripts and tests.
+    Script,
 }
 
 /// A server that does not listen yet.
@@ -71,21 +83,16 @@ impl Server {
         Ok(Self { app: App::new(runtime, options)? })
     }
 
-    /// Listens, and writes the address and the owner's token to the data folder.
+    /// Listens. Requests are served from [`BoundServer::run`] on.
     pub async fn bind(self, listen: &str) -> Result<BoundServer, ServeError> {
         let failed = |error| ServeError::Listen { address: listen.to_owned(), error };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         self.app.listens.set(address).ok();
         let address = reachable_address(address);
-        let data = self.app.options.data.clone();
-        ensure_owner(&self.app, &data).await?;
         // Removes people without a valid token from the list before the first request.
         self.app.access.count_people().await?;
         let url = format!("{}://{address}", self.app.options.scheme());
-        // Readers of the file assume http unless it contains a scheme.
-        let told = if self.app.options.tls.is_some() { url.clone() } else { address.to_string() };
-        write(&data.join("address"), &told, false)?;
         let (link, _) = self
             .app
             .access
@@ -97,12 +104,77 @@ impl Server {
 }
 
 impl BoundServer {
-    /// Serves until `stop`, then finishes open requests within `patience`.
+    /// The fingerprint of the server's key.
+    pub fn fingerprint(&self) -> &str {
+        self.app.key.fingerprint()
+    }
+
+    /// Whether the project has people already. If not, whoever starts the server is its owner.
+    pub fn has_people(&self) -> bool {
+        !self.app.reads.people().is_empty()
+    }
+
+    /// Whether this is a valid token of the owner for this use, issued by this server.
+    pub fn is_owner_token(&self, wanted: OwnerTokenUse, text: &str) -> Result<bool, ServeError> {
+        let credential = match wanted {
+            OwnerTokenUse::Terminal => CredentialKind::Terminal,
+            OwnerTokenUse::Script => CredentialKind::Token,
+        };
+        let identity = self.app.access.identity(text, self.app.reads.now())?;
+        let is_valid = identity.is_some_and(|it| it.is_admin() && it.actor.via == Some(credential));
+        Ok(is_valid && issuer_of(text) == Some(self.app.key.issuer()))
+    }
+
+    /// A token of the owner for this use: `known` if it is valid, else a new one.
+    pub async fn owner_token(
+        &self,
+        wanted: OwnerTokenUse,
+        known: Option<&str>,
+    ) -> Result<String, ServeError> {
+        if let Some(text) = known
+            && self.is_owner_token(wanted, text)?
+        {
+            return Ok(text.to_owned());
+        }
+        let (purpose, note) = match wanted {
+            OwnerTokenUse::Terminal => (TERMINAL, "the owner at a terminal"),
+            OwnerTokenUse::Script => ("token", "the owner, for scripts"),
+        };
+        let spec = TokenSpec {
+            holder: Name::new(OWNER),
+            kind: ActorKind::Human,
+            roles: vec![Name::new("admin")],
+            on_behalf: Vec::new(),
+            purpose,
+            note: Some(note.to_owned()),
+            expires: None,
+            by: Name::new(trackside_engine::actor::ENGINE),
+            made_with: None,
+        };
+        Ok(self.app.access.mint(spec, None).await?.0.text)
+    }
+
+    /// Revokes a token by its text. Does nothing if it is not valid.
+    pub async fn revoke_token(&self, text: &str) -> Result<(), ServeError> {
+        if let Some(identity) = self.app.access.identity(text, self.app.reads.now())? {
+            self.app.access.revoke(&identity.token).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the address to the data folder. Readers assume http unless it contains a scheme.
+    fn announce(&self) -> Result<(), ServeError> {
+        let told = if self.app.options.tls.is_some() { self.url.clone() } else { self.address.to_string() };
+        write(&self.app.options.data.join("address"), &told)
+    }
+
+    /// Writes the address to the data folder, then serves until `stop`, then finishes open requests within `patience`.
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,
         patience: Duration,
     ) -> Result<(), ServeError> {
+        self.announce()?;
         let dispatch = self.app.telemetry.dispatch.clone();
         self.serve(stop, patience).with_subscriber(dispatch).await
     }
@@ -196,41 +268,13 @@ async fn log_trouble(app: App) {
     }
 }
 
-/// Makes sure that the data folder holds a valid token of the owner.
-async fn ensure_owner(app: &App, data: &Path) -> Result<(), ServeError> {
-    let file = data.join("token");
-    if let Ok(text) = std::fs::read_to_string(&file)
-        && app.access.identity(text.trim(), app.reads.now())?.is_some_and(|it| it.is_admin())
-    {
-        return Ok(());
-    }
-    let spec = TokenSpec {
-        holder: Name::new(OWNER),
-        kind: ActorKind::Human,
-        roles: vec![Name::new("admin")],
-        on_behalf: Vec::new(),
-        purpose: "token",
-        note: Some("created at the first start".to_owned()),
-        expires: None,
-        by: Name::new(trackside_engine::actor::ENGINE),
-        made_with: None,
-    };
-    let (secret, _) = app.access.mint(spec, None).await?;
-    write(&file, &secret.text, true)
-}
-
-/// Writes a file atomically, readable only by its owner if it is secret.
-fn write(file: &Path, text: &str, secret: bool) -> Result<(), ServeError> {
+/// Writes a file atomically.
+fn write(file: &Path, text: &str) -> Result<(), ServeError> {
     use std::io::Write as _;
     let failed = |error| ServeError::Write { file: file.display().to_string(), error };
     let beside = file.with_extension("new");
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    if secret {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
     std::fs::remove_file(&beside).ok();
     let mut opened = options.open(&beside).map_err(failed)?;
     opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()).map_err(failed)?;

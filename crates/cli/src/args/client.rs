@@ -168,7 +168,7 @@ pub(crate) enum Otherwise {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook --pack mission\n\nIn .claude/settings.json:\n  { \"hooks\": { \"PreToolUse\": [ { \"matcher\": \"*\", \"hooks\": [ { \"type\": \"command\", \"command\": \"trackside hook\" } ] } ] } }\n\nReads the agent's next action as JSON from standard input and asks the project's risk policy.\n- Denied actions are blocked: exit code 2, the reason on standard error.\n- Actions that need an approval are put to the person at the agent, or blocked with --unattended.\n- Allowed actions continue with the agent's own permission rules."
+    after_help = "Example:\n  echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook --pack mission\n\nIn .claude/settings.json:\n  { \"hooks\": { \"PreToolUse\": [ { \"matcher\": \"*\", \"hooks\": [ { \"type\": \"command\", \"command\": \"trackside hook\" } ] } ] } }\n\nReads the agent's next action as JSON from standard input and asks the project's risk policy.\n- Denied actions are blocked: exit code 2, the reason on standard error.\n- Actions that need an approval are put to the person at the agent, or blocked with --unattended.\n- Allowed actions continue with the agent's own permission rules.\n- Asks only with TRACKSIDE_TOKEN, and only a server that proves to be the one that issued it; otherwise the action is blocked."
 )]
 pub(crate) struct HookArgs {
     /// Role that acts [default: the roles of your token]
@@ -183,7 +183,7 @@ pub(crate) struct HookArgs {
     /// Block what needs an approval instead of asking the person at the agent
     #[arg(long)]
     pub(crate) unattended: bool,
-    /// Answer when the server cannot be reached
+    /// Answer when the server that --data or TRACKSIDE_URL names cannot be reached
     #[arg(long, value_enum, default_value = "deny", value_name = "ANSWER")]
     pub(crate) unreachable: Otherwise,
     #[command(flatten)]

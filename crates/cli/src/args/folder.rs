@@ -11,6 +11,9 @@ pub(crate) struct DataArgs {
     /// Data folder
     #[arg(long, value_name = "DIR", default_value = ".trackside")]
     pub(crate) data: PathBuf,
+    /// Found from the current folder, not named by the caller
+    #[arg(skip)]
+    pub(crate) is_found: bool,
 }
 
 /// Which project a command works on.

@@ -6,7 +6,7 @@ use super::ReachArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  claude mcp add trackside -- trackside mcp --data .trackside\n\nThe agent host starts this program and exchanges MCP messages with it, one per line; each is forwarded to /mcp of the server.\nGive each agent its own token in TRACKSIDE_TOKEN: the agent acts as that token's actor."
+    after_help = "Example:\n  claude mcp add trackside -- trackside mcp\n\nThe agent host starts this program and exchanges MCP messages with it, one per line; each is forwarded to /mcp of the server.\nGive each agent its own token in TRACKSIDE_TOKEN: the agent acts as that token's actor, and without a token no request is sent."
 )]
 pub(crate) struct McpArgs {
     /// Act on behalf of this agent; needs a token from `trackside token create --for PATTERN` that matches it [default: act as yourself]

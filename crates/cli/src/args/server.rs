@@ -8,7 +8,7 @@ use super::DataArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside up\n\nWrites the address to DIR/address and the owner's token to DIR/token."
+    after_help = "Example:\n  trackside up\n\nWrites the address to DIR/address. The owner's credential goes to $XDG_STATE_HOME/trackside/servers (else ~/.local/state/trackside/servers), and commands use it only when a person types them at a terminal."
 )]
 pub(crate) struct UpArgs {
     #[command(flatten)]
@@ -52,6 +52,9 @@ pub(crate) struct UpArgs {
     /// Serve `/metrics` without a token
     #[arg(long)]
     pub(crate) open_metrics: bool,
+    /// Write an owner's token for scripts and tests to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Form of the log on standard error
     #[arg(long, value_enum, value_name = "FORM", default_value_t = LogKind::Text)]
     pub(crate) log: LogKind,

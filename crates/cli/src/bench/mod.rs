@@ -19,7 +19,7 @@ use trackside_store::sqlite::{Sqlite, SqliteOptions};
 
 use crate::args::{BenchArgs, Measurement};
 use crate::print::{self, ProgressBar};
-use crate::{builtin, exit, open_files};
+use crate::{builtin, exit, open_files, pinned_servers};
 use bare_handler::HandlerSizes;
 use connection::Connection;
 use load::{LoadCaller, LoadResult, at_rate, saturate};
@@ -295,8 +295,14 @@ impl Bench<'_> {
     async fn start_server(&self) -> Result<ServerProcess, String> {
         let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
         command.args(["up", "--listen", "127.0.0.1:0", "--data"]).arg(&self.data);
+        let state = pinned_servers::absolute(self.folder).join("state");
+        command.arg("--token-file").arg(self.token_file()).env("XDG_STATE_HOME", state);
         let log = self.folder.join("server.log");
         ServerProcess::start(command, &self.data.join("address"), &log, "/readyz").await
+    }
+
+    fn token_file(&self) -> PathBuf {
+        self.folder.join("token")
     }
 
     async fn start_bare_handler(&self, sizes: HandlerSizes) -> Result<ServerProcess, String> {
@@ -309,7 +315,7 @@ impl Bench<'_> {
 
     /// Tokens for all actors, created by the owner.
     async fn create_tokens(&self, server: &ServerProcess) -> Result<Vec<String>, String> {
-        let file = self.data.join("token");
+        let file = self.token_file();
         let owner = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let headers = format!("authorization: Bearer {}\r\n", owner.trim());
         let mut connection = Connection::open(server.address).await.map_err(|error| error.to_string())?;

@@ -16,7 +16,7 @@ use trackside_protocol::{Exchange, Problem};
 
 use crate::args::ReachArgs;
 use crate::print;
-use crate::server_lookup::{RequestError, ServerConnection};
+use crate::server_lookup::{Credentials, RequestError, ServerConnection};
 use lines::{BridgeLine, LineReader};
 use message::{McpMessage, NOT_ONE, TURNED_DOWN, refusal};
 
@@ -128,7 +128,8 @@ impl Bridge {
         if let Some(server) = &self.known().server {
             return Ok(server.clone());
         }
-        let found = ServerConnection::find(&self.0.reach)?.acting_for(self.0.on_behalf.as_deref());
+        let found = ServerConnection::find_with(&self.0.reach, Credentials::Token)?
+            .acting_for(self.0.on_behalf.as_deref());
         self.known().server = Some(found.clone());
         Ok(found)
     }

@@ -9,16 +9,17 @@ use tokio::task::JoinHandle;
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{Client, NewLink};
 use trackside_runtime::{ProjectClock, Runtime};
-use trackside_server::{ServeError, Server, ServerOptions};
+use trackside_server::{OwnerTokenUse, ServeError, Server, ServerOptions};
 
 use super::up;
 use crate::args::DemoArgs;
 use crate::demo::{self, DemoScene, DemoStory, Pacing, StoryEnd};
 use crate::folder::{self, CliError};
+use crate::pinned_servers::PinnedServer;
 use crate::print::{self, Colour, painted_data};
 use crate::time_format::{list, text};
 use crate::url::ApiPath;
-use crate::{builtin, exit};
+use crate::{builtin, exit, owner_credential};
 
 /// The start of the story: a Monday morning.
 const BEGIN: &str = "2026-01-05T09:00:00Z";
@@ -43,8 +44,9 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
         let _inside = threads.enter();
         up::stop()
     };
-    let folder = Folder::of(args)?;
+    let mut folder = Folder::of(args)?;
     let running = Running::start(&folder.path, &args.listen, &pace, threads, stop)?;
+    folder.pinned.clone_from(&running.pinned);
     welcome(args, &running, &folder);
     let ended = match pace.rest(4) {
         true => {
@@ -77,13 +79,15 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
 struct Folder {
     path: PathBuf,
     scratch: bool,
+    /// The file of its server in the state directory.
+    pinned: Option<PinnedServer>,
 }
 
 impl Folder {
     fn of(args: &DemoArgs) -> Result<Self, CliError> {
         let Some(path) = &args.data else { return Self::scratch() };
         folder::must_be_free(path)?;
-        Ok(Self { path: path.clone(), scratch: false })
+        Ok(Self { path: path.clone(), scratch: false, pinned: None })
     }
 
     /// A new folder that only its owner can read, because it holds the owner's token.
@@ -96,7 +100,7 @@ impl Folder {
             let shown = path.display();
             CliError::unreachable(format!("cannot make {shown}: {error}. Name a folder with --data"))
         })?;
-        Ok(Self { path, scratch: true })
+        Ok(Self { path, scratch: true, pinned: None })
     }
 
     /// The option with which other commands find it.
@@ -109,6 +113,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         if self.scratch {
             let _ = std::fs::remove_dir_all(&self.path);
+            self.pinned.iter().for_each(PinnedServer::remove);
         }
     }
 }
@@ -119,6 +124,7 @@ struct Running {
     url: String,
     /// The owner's.
     token: String,
+    pinned: Option<PinnedServer>,
     threads: tokio::runtime::Runtime,
     served: JoinHandle<Result<(), ServeError>>,
     enough: Arc<Notify>,
@@ -136,9 +142,9 @@ impl Running {
         let runtime = up::open(folder, "demo", &builtin::all(), |_| Ok(ProjectClock::manual(begin)))?;
         let server = Server::new(runtime.clone(), ServerOptions::new(folder))?;
         let bound = threads.block_on(server.bind(listen))?;
-        let token = std::fs::read_to_string(folder.join("token"));
-        let token =
-            token.map_err(|error| CliError::unreachable(format!("cannot read the token: {error}")))?;
+        let token = threads.block_on(bound.owner_token(OwnerTokenUse::Script, None))?;
+        // Commands in other terminals act as the owner, too.
+        let pinned = threads.block_on(owner_credential::pin(&bound, folder))?;
         let (url, enough, pace) = (bound.url.clone(), Arc::new(Notify::new()), pace.clone());
         let answer = enough.clone();
         let enough_or_stop = async move {
@@ -149,7 +155,7 @@ impl Running {
             pace.end();
         };
         let served = threads.spawn(bound.run(enough_or_stop, PATIENCE));
-        Ok(Self { runtime, url, token: token.trim().to_owned(), threads, served, enough })
+        Ok(Self { runtime, url, token, pinned, threads, served, enough })
     }
 
     fn owner(&self) -> Client {

@@ -1,5 +1,6 @@
 //! `trackside doctor`: the health of a project's folder, and the next steps.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -11,9 +12,10 @@ use trackside_store::{Chain, Definition, Head, Sqlite, Store, StoreError};
 
 use crate::args::{DataArgs, DoctorArgs};
 use crate::folder::{self, CliError, count_with_noun};
+use crate::pinned_servers::PinnedServer;
 use crate::print::{self, Colour, painted_data};
 use crate::server_lookup::ServerConnection;
-use crate::{exit, project};
+use crate::{exit, person, project};
 
 pub(crate) fn run(args: &DoctorArgs) -> u8 {
     let data = match folder_of(args) {
@@ -77,12 +79,55 @@ struct Found {
     packs: Vec<Definition>,
     /// Packs whose rules differ from the installed ones.
     changed: Vec<ChangedRules>,
+    /// The file with the owner's credential, if this process can read it.
+    credential: Option<PathBuf>,
+    /// Credentials that more processes can read than should.
+    exposed: Vec<String>,
+}
+
+/// Warnings about credentials. The owner's is worth nothing where agents can read it.
+fn exposed_credentials(data: &Path, credential: Option<&Path>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for path in
+        [&data.join("server.key"), &data.join("token")].map(PathBuf::as_path).into_iter().chain(credential)
+    {
+        if is_readable_by_others(path) {
+            let path = path.display();
+            warnings.push(format!("other users can read {path}. Run: chmod 600 {path}"));
+        }
+    }
+    if let Some(path) = credential {
+        let path = path.display();
+        let agent =
+            person::agent_variable().or(std::env::var_os("TRACKSIDE_TOKEN").map(|_| "TRACKSIDE_TOKEN"));
+        warnings.push(match agent {
+            Some(name) => format!(
+                "this process has {name}, as agents do, and can read the owner's credential {path}: run agents as another Unix user. See SECURITY.md"
+            ),
+            None => format!(
+                "every process of your Unix user can read the owner's credential {path}: run agents as another Unix user. See SECURITY.md"
+            ),
+        });
+    }
+    warnings
+}
+
+#[cfg(unix)]
+fn is_readable_by_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|it| it.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_readable_by_others(_: &Path) -> bool {
+    false
 }
 
 fn inspect(data: &DataArgs) -> Result<Found, CliError> {
     // Open a reader first: its error is the clearest one for a folder without a project.
     let mut reader = folder::open_to_read(data)?;
     let data = &data.data;
+    let credential = PinnedServer::of_folder(data).and_then(|it| it.path());
     let archive = Archive::of(data)?;
     let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
     Ok(Found {
@@ -101,6 +146,8 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
             usual => usual?,
         },
         changed: rules::find_changed(reader.as_mut())?,
+        exposed: exposed_credentials(data, credential.as_deref()),
+        credential,
     })
 }
 
@@ -215,6 +262,9 @@ impl Found {
             "packs",
             &format!("{}{mark}", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }),
         );
+        for warning in &self.exposed {
+            row("warning", warning);
+        }
         for next in self.next() {
             row("do next", &next);
         }
@@ -236,6 +286,7 @@ impl Found {
             "projections": { "position": self.position, "lag": self.lag() },
             "packs": self.packs.iter().map(pack).collect::<Vec<_>>(),
             "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(), "next": self.next(),
+            "credentials": { "owner": self.credential, "warnings": self.exposed },
         })
     }
 }

@@ -7,7 +7,7 @@ use trackside_protocol::Evaluate;
 use trackside_server::MCP_TOOLS;
 
 use crate::args::{HookArgs, Otherwise};
-use crate::server_lookup::{RequestError, ServerConnection};
+use crate::server_lookup::{Credentials, RequestError, ServerConnection};
 use crate::time_format::text;
 use crate::url::ApiPath;
 use crate::{exit, print, refused};
@@ -67,7 +67,9 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
             };
             (outcome, format!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why")))
         }
-        Err(unanswered) => (otherwise(args.unreachable), unanswered),
+        // A server that does not prove its identity is never a reason to allow.
+        Err(Unanswered { why, is_trusted: false }) => (Decision::Deny, why),
+        Err(Unanswered { why, is_trusted: true }) => (otherwise(args.unreachable), why),
     };
     let nobody = args.unattended || act.unattended;
     let decision = if decision == Decision::Ask && nobody { Decision::Deny } else { decision };
@@ -90,20 +92,33 @@ fn otherwise(wanted: Otherwise) -> Decision {
     }
 }
 
-/// The verdict of the policy, or the reason why there is none.
-fn judged(args: &HookArgs, act: &Act) -> Result<Json, String> {
+/// Why there is no verdict.
+struct Unanswered {
+    why: String,
+    /// The person who wrote the hook's configuration named the server, or the server proved its identity. An address
+    /// that was only found in a folder may be an agent's own.
+    is_trusted: bool,
+}
+
+/// The verdict of the policy, or the reason why there is none. Asks only with `TRACKSIDE_TOKEN`.
+fn judged(args: &HookArgs, act: &Act) -> Result<Json, Unanswered> {
     let asked = Evaluate {
         pack: args.pack.clone(),
         action: act.tool.clone(),
         arguments: act.arguments.clone(),
         role: args.role.clone(),
     };
-    let response = ServerConnection::find(&args.reach)
-        .map_err(RequestError::from)
-        .and_then(|it| it.post(&ApiPath::new(&["policy", "evaluate"]), &asked));
-    response.map_err(|it| match it {
-        RequestError::Cli(stopped) => format!("Cannot ask the policy: {}", stopped.why),
-        RequestError::Refused(problem) => refused::render(&problem, refused::CommandSubject::default()),
+    let server = ServerConnection::find_with(&args.reach, Credentials::Token).map_err(|stopped| {
+        let is_named = args.reach.data.is_some() || std::env::var_os("TRACKSIDE_URL").is_some();
+        let is_trusted = is_named && stopped.code == exit::UNREACHABLE;
+        Unanswered { why: format!("Cannot ask the policy: {}", stopped.why), is_trusted }
+    })?;
+    server.post(&ApiPath::new(&["policy", "evaluate"]), &asked).map_err(|error| {
+        let why = match error {
+            RequestError::Cli(stopped) => format!("Cannot ask the policy: {}", stopped.why),
+            RequestError::Refused(problem) => refused::render(&problem, refused::CommandSubject::default()),
+        };
+        Unanswered { why, is_trusted: true }
     })
 }
 

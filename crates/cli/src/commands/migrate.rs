@@ -109,6 +109,7 @@ fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> 
 
 fn apply(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
     let (migration, packs) = read_migration(args)?;
+    folder::check_owner("migrate apply without a server")?;
     let store = Arc::new(folder::open(data, "migrate apply")?);
     let runtime = started(data, &store, &packs, &migration.lifecycle, migration.to)?;
     let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |answer| {
@@ -138,6 +139,7 @@ fn started(
 }
 
 fn undo(args: &MigrateUndoArgs, data: &DataArgs) -> Result<Moves, CliError> {
+    folder::check_owner("migrate undo without a server")?;
     let store = Arc::new(folder::open(data, "migrate undo")?);
     let lifecycle = Name::new(&args.lifecycle);
     let runtime = started(data, &store, &[], &lifecycle, args.version)?;

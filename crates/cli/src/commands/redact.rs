@@ -82,6 +82,7 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
         return Err(CliError::usage(format!("{}: name an entity as LIFECYCLE/ID", args.entity)));
     };
     let becomes = values::fields(&args.set)?;
+    folder::check_owner("redact without a server")?;
     let store = Arc::new(folder::open(data, "redact")?);
     let runtime = folder::start(data, &store, &[])?;
     let archive = Archive::of(&data.data)?;

@@ -13,8 +13,9 @@ use trackside_store::{Sqlite, Store as _};
 
 use crate::args::{ClockArg, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, CliError};
+use crate::pinned_servers::PinnedServer;
 use crate::print::{self, ProgressBar};
-use crate::{builtin, exit, huge_pages, open_files, project_files, traces};
+use crate::{builtin, exit, huge_pages, open_files, owner_credential, person, project_files, traces};
 
 /// The start of a manual clock.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -95,22 +96,47 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
 
 async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {
     let bound = server.bind(&args.listen).await?;
-    greet(args, &bound);
+    let is_new = !bound.has_people();
+    let pinned = owner_credential::pin(&bound, &args.data.data).await?;
+    if let Some(pinned) = &pinned {
+        owner_credential::retire_old_token(&bound, &args.data.data, pinned).await?;
+    }
+    if let Some(path) = &args.token_file {
+        owner_credential::write_token_file(&bound, path, is_new).await?;
+    }
+    greet(args, &bound, pinned.as_ref());
     bound.run(stop(), Duration::from_secs(args.stop_within)).await?;
     Ok(())
 }
 
-/// Prints the address. The sign-in link is a secret: it is not written to JSON logs, which may be collected.
-fn greet(args: &UpArgs, bound: &BoundServer) {
+/// Prints the address. The sign-in link makes its reader the owner: it is printed only for a person at a terminal.
+fn greet(args: &UpArgs, bound: &BoundServer, pinned: Option<&PinnedServer>) {
     if args.log == LogKind::Json {
         let more = [("url", bound.url.as_str().into()), ("version", env!("CARGO_PKG_VERSION").into())];
         let log = LogOptions { level: Level::INFO, ..log(args) };
         return log.write(Level::INFO, "up", &more);
     }
     print::message(&format!("Trackside is up at {}", bound.url));
-    print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in));
-    print::message(&format!("  token      {}", args.data.data.join("token").display()));
+    match person::check() {
+        Ok(()) => print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in)),
+        Err(_) => print::message("  sign in    at a terminal, with: trackside sign-in"),
+    }
+    if let Some(path) = pinned.and_then(PinnedServer::path) {
+        print::message(&format!("  owner      {}", below_home(&path)));
+    }
+    if let Some(path) = &args.token_file {
+        print::message(&format!("  token      {}", path.display()));
+    }
     print::message("  stop       Ctrl-C");
+}
+
+/// A path as people write it, with `~` for their home folder.
+fn below_home(path: &Path) -> String {
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    match path.strip_prefix(&home) {
+        Ok(rest) if !home.is_empty() => format!("~/{}", rest.display()),
+        _ => path.display().to_string(),
+    }
 }
 
 fn log(args: &UpArgs) -> LogOptions {

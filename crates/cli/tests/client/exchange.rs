@@ -387,5 +387,5 @@ fn wrong_arguments_are_reported() {
         "--data",
         nowhere.to_str().unwrap(),
     ]))
-    .says(3, &["no project in", "trackside up"]);
+    .says(3, &["no project in", "Ask the person who runs the server"]);
 }

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::program::{CliOutput, binary, run_command};
+use crate::program::{CliOutput, binary, isolate, run_command};
 
 /// A small lifecycle with a deadline, a lease and an invariant.
 pub(crate) const LIGHT: &str = "\
@@ -95,6 +95,8 @@ impl ClientServer {
         let mut shell = Command::new("sh");
         shell.args(["-c", script, env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
         shell.args(["--listen", "127.0.0.1:0", "--clock", clock, "--packs", packs]).args(more);
+        shell.arg("--token-file").arg(data.join("token"));
+        isolate(&mut shell);
         let mut shell = shell.current_dir(&root).stdin(Stdio::piped()).spawn().unwrap();
         let pipe = shell.stdin.take();
         let begun = Instant::now();
@@ -116,6 +118,16 @@ impl ClientServer {
 
     pub fn data(&self) -> String {
         self.data.to_str().unwrap().to_owned()
+    }
+
+    /// The owner's token for scripts.
+    pub fn owner(&self) -> String {
+        std::fs::read_to_string(self.data.join("token")).unwrap().trim().to_owned()
+    }
+
+    /// The server's address, as a URL.
+    pub fn url(&self) -> String {
+        format!("http://{}", std::fs::read_to_string(self.data.join("address")).unwrap().trim())
     }
 
     /// Runs a command as the owner.

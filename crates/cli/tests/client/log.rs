@@ -56,8 +56,8 @@ fn json_log_lines_are_objects_and_no_line_contains_a_secret() {
 #[test]
 fn a_healthy_server_only_logs_that_it_is_up() {
     let (log, secrets) = log_lines("log-text", "text", "warn");
-    assert_eq!(log.lines().count(), 5, "{log}");
-    assert!(log.contains("/sign-in?link="), "the link is for who started it: {log}");
+    assert_eq!(log.lines().count(), 6, "{log}");
+    assert!(!log.contains("/sign-in?link="), "the link is only for a person at a terminal: {log}");
     for secret in secrets {
         assert!(!log.contains(&secret), "{secret} is in\n{log}");
     }

@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod credentials;
 mod deciding;
 mod demo;
 mod evidence;

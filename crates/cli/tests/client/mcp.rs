@@ -142,7 +142,7 @@ fn the_newest_protocol_goes_through_as_well_with_progress_and_tasks() {
 fn cancelled_requests_are_not_answered_and_the_others_are() {
     let ground = ClientServer::small("mcp-given-up");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
-    let mut host = Host::of(ground.command(&["mcp"]));
+    let mut host = Host::as_agent(&ground, &ground.owner());
     host.shake_hands();
     let wait =
         json!({ "name": "wait", "arguments": { "lifecycle": "small.light", "id": "A", "seconds": 2 } });
@@ -166,10 +166,20 @@ fn while_the_server_is_away_every_request_gets_advice() {
     // No server has ever run there.
     let none = scratch("mcp-none");
     let mut command = binary(&["mcp", "--data"]);
-    command.arg(none.join("data"));
+    command.arg(none.join("data")).env("TRACKSIDE_TOKEN", "x");
     let mut host = Host::of(command);
     let refused = host.shake_hands();
-    assert!(refused["error"]["message"].as_str().unwrap().contains("trackside up --data"), "{refused}");
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("no server has run in this folder"), "{refused}");
+    assert!(message.contains("Ask the person") && !message.contains("trackside up"), "{refused}");
+    host.close();
+    // Without a token it never acts as the owner, even where the folder has an owner's token.
+    let mut host = Host::of(ground.command(&["mcp"]));
+    let refused = host.shake_hands();
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("TRACKSIDE_TOKEN is not set"),
+        "{refused}"
+    );
     host.close();
     // A token that is not good.
     let mut host = Host::as_agent(&ground, "ts_000000000000_00");
@@ -178,12 +188,11 @@ fn while_the_server_is_away_every_request_gets_advice() {
     assert_eq!(refused["error"]["data"]["code"], "unauthorized");
     host.close();
     // The server stops, and comes back on another port.
-    let mut host = Host::of(ground.command(&["mcp"]));
+    let mut host = Host::as_agent(&ground, &ground.owner());
     host.shake_hands();
     ground.stop();
     let refused = host.ask("tools/list", json!({}));
-    let next = format!("trackside up --data {}", ground.data());
-    assert!(refused["error"]["message"].as_str().unwrap().contains(&next), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("Ask the person"), "{refused}");
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
     let again = ClientServer::start(ground.root.clone(), &pack);

@@ -25,7 +25,7 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     // An address without a token is no way in, and the token of a folder is not sent to it.
     let mut command = ground.command(&["whoami"]);
     command.env("TRACKSIDE_URL", &url);
-    run_command(command).says(3, &["TRACKSIDE_TOKEN is not"]);
+    run_command(command).says(4, &["TRACKSIDE_TOKEN is not"]);
     // From a folder below the one with `.trackside` in it.
     let home = scratch("above");
     std::fs::create_dir_all(home.join("a/b")).unwrap();
@@ -34,18 +34,25 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     std::fs::write(home.join(".trackside/token"), &token).unwrap();
     for below in ["", "a", "a/b"] {
         let mut command = binary(&["whoami"]);
-        command.current_dir(home.join(below));
+        command.current_dir(home.join(below)).env("TRACKSIDE_TOKEN", token.trim());
         run_command(command).says(0, &["owner (human), admin"]);
+        // A folder that was only found gives no token.
+        let mut command = binary(&["whoami"]);
+        command.current_dir(home.join(below));
+        run_command(command)
+            .says(4, &["TRACKSIDE_TOKEN is not set", "standard input of this command is no terminal"]);
     }
     // A token that is not good here.
     ground
         .ask_as("ts_000000000000_00", &["whoami"])
         .says(4, &["refused: unauthorized", "next: set TRACKSIDE_TOKEN"]);
-    // Without the server, every command says how to start it.
+    // Without the server, no command tells a script or an agent to start one.
     ground.stop();
-    let next = format!("trackside up --data {}", ground.data());
-    ground.ask(&["whoami"]).says(3, &["cannot reach", &next]);
-    ground.ask(&["fire", "small.light/A", "switch_on"]).says(3, &["cannot reach", &next]);
+    for args in [&["whoami"][..], &["fire", "small.light/A", "switch_on"]] {
+        let told = ground.ask(args);
+        told.says(3, &["cannot reach", "Ask the person who runs the server to start it"]);
+        assert!(!told.messages.contains("trackside up"), "{told:?}");
+    }
 }
 
 #[test]
@@ -55,11 +62,12 @@ fn without_a_server_the_message_names_the_next_step() {
     // Folders above those of the tests do not count.
     command.current_dir("/");
     run_command(command)
-        .says(3, &["no .trackside in this folder or above it", "trackside up", "TRACKSIDE_URL"]);
+        .says(3, &["no .trackside in this folder or above it", "TRACKSIDE_URL", "TRACKSIDE_TOKEN"]);
     let data = empty.join("none");
     let data = data.to_str().unwrap();
-    run_command(binary(&["list", "mission.task", "--data", data]))
-        .says(3, &["no server has run", "trackside up --data"]);
+    let mut command = binary(&["list", "mission.task", "--data", data]);
+    command.env("TRACKSIDE_TOKEN", "x");
+    run_command(command).says(3, &["no server has run", "Ask the person who runs the server"]);
 }
 
 /// The journal of a scenario, to make a project of, and its pack.

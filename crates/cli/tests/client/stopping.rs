@@ -27,6 +27,7 @@ impl OwnServer {
         let pack = small(&root, 1, LIGHT);
         let mut command = binary(&["up", "--listen", "127.0.0.1:0", "--clock", "manual", "--packs", &pack]);
         command.arg("--data").arg(root.join("data")).args(more).envs(environment.iter().copied());
+        command.arg("--token-file").arg(root.join("data/token"));
         let child = command.stderr(Stdio::null()).spawn().unwrap();
         let up = Self { root, child };
         until(|| up.root.join("data/address").is_file());

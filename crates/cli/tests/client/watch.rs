@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::ground::ClientServer;
+use crate::program::isolate;
 
 /// The longest wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -51,12 +52,8 @@ fn terminal(ground: &ClientServer, line: &str) -> Command {
     let line =
         format!("stty rows 30 cols 100; {} {line} --data {}", env!("CARGO_BIN_EXE_trackside"), ground.data());
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env("TERM", "xterm");
-    command
-        .env_remove("TRACKSIDE_URL")
-        .env_remove("TRACKSIDE_TOKEN")
-        .env_remove("COLUMNS")
-        .env_remove("LINES")
-        .env_remove("NO_COLOR");
+    isolate(&mut command);
+    command.env_remove("COLUMNS").env_remove("LINES").env_remove("NO_COLOR");
     command
 }
 

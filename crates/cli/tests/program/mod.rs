@@ -1,5 +1,6 @@
 //! The binary as people start it, and its output.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
@@ -31,9 +32,27 @@ impl CliOutput {
 /// The binary, without the environment of the user who runs the tests.
 pub(crate) fn binary(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
-    command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");
-    command.env_remove("TRACKSIDE_URL").env_remove("TRACKSIDE_TOKEN").stdin(Stdio::null());
+    command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").stdin(Stdio::null());
+    isolate(&mut command);
     command
+}
+
+/// Removes what a user, a CI system or a coding agent may have set, and keeps the state directory among the tests' files.
+pub(crate) fn isolate(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        let of_agents =
+            ["TRACKSIDE_", "CLAUDE", "CODEX_", "CURSOR_", "GEMINI_", "OPENCODE", "AI_AGENT", "AGENT"];
+        if of_agents.iter().any(|it| name.starts_with(it)) {
+            command.env_remove(&*name);
+        }
+    }
+    command.env("USER", "olga").env("XDG_STATE_HOME", state_home());
+}
+
+/// The state directory of the tests.
+pub(crate) fn state_home() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("state")
 }
 
 pub(crate) fn run_command(mut command: Command) -> CliOutput {

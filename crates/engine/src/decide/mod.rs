@@ -418,6 +418,7 @@ impl<'a> DecisionBuilder<'a> {
             actor: request.actor.id.clone(),
             actor_kind: request.actor.kind,
             on_behalf_of: request.subject.clone(),
+            via: request.actor.via.filter(|_| request.actor.kind == ActorKind::Human),
             trigger: trigger.clone(),
             reason: request.reason.clone(),
             origin: request.origin.clone(),

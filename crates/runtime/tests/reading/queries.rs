@@ -134,6 +134,7 @@ fn write(store: &dyn Store, world: &World, definitions: &[Definition]) {
         actor: Name::new("given"),
         actor_kind: ActorKind::System,
         on_behalf_of: None,
+        via: None,
         trigger: Name::new("configure"),
         reason: None,
         origin: None,

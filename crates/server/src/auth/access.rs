@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::{Actor, ActorKind, CredentialKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
@@ -26,6 +26,8 @@ use crate::telemetry::request_id;
 pub const PACK: &str = "access";
 /// The lifecycle of tokens.
 pub(crate) const TOKEN: &str = "access.token";
+/// The purpose of the owner's credential, which commands use only at a terminal.
+pub(crate) const TERMINAL: &str = "terminal";
 /// The lifecycle of sign-in links.
 const LINK: &str = "access.link";
 
@@ -80,9 +82,15 @@ impl Identity {
         let text = |name: &str| entity.fields.text(name).map(Name::new);
         let list = |name: &str| -> Vec<Name> { entity.fields.texts(name).map(Name::new).collect() };
         let kind = ActorKind::parse(&text("kind")?)?;
+        let credential = match text("purpose").as_deref() {
+            Some("session") => CredentialKind::Page,
+            Some(TERMINAL) => CredentialKind::Terminal,
+            _ => CredentialKind::Token,
+        };
+        let via = (kind == ActorKind::Human).then_some(credential);
         Some(Self {
             token: entity.key.id.clone(),
-            actor: Actor::new(text("holder")?, kind).with_roles(list("roles")),
+            actor: Actor::new(text("holder")?, kind).with_roles(list("roles")).authenticated_by(via),
             on_behalf: list("for"),
             expires: entity.fields.get("expires").and_then(Value::as_time),
             made_with: text("madeWith"),
@@ -120,7 +128,7 @@ pub(crate) struct TokenSpec {
     pub kind: ActorKind,
     pub roles: Vec<Name>,
     pub on_behalf: Vec<Name>,
-    /// `token`, `session` or `run`.
+    /// `token`, `terminal`, `session` or `run`.
     pub purpose: &'static str,
     pub note: Option<String>,
     pub expires: Option<Timestamp>,
@@ -134,6 +142,8 @@ pub(crate) struct TokenSpec {
 pub(crate) struct Access {
     pub(super) runtime: Arc<Runtime>,
     cache: Arc<TokenCache>,
+    /// The start of the server's fingerprint, which every token contains.
+    issuer: String,
     /// Held while the list of people is computed and written.
     pub(super) counting: Mutex<()>,
 }
@@ -145,10 +155,10 @@ impl std::fmt::Debug for Access {
 }
 
 impl Access {
-    pub fn new(runtime: Arc<Runtime>) -> Self {
+    pub fn new(runtime: Arc<Runtime>, issuer: &str) -> Self {
         let cache = Arc::<TokenCache>::default();
         runtime.observe(cache.clone());
-        Self { runtime, cache, counting: Mutex::default() }
+        Self { runtime, cache, issuer: issuer.to_owned(), counting: Mutex::default() }
     }
 
     /// Whether this may be a token that has to be looked up in the store.
@@ -220,7 +230,7 @@ impl Access {
         spec: TokenSpec,
         used: Option<&KeyUse>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
-        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
+        let secret = Secret::new(Some(&self.issuer)).ok_or(AccessError::NoRandomness)?;
         let names = |all: &[Name]| Value::list(all.iter().map(Value::from).collect());
         let mut fields = vec![
             ("holder", Value::from(&spec.holder)),
@@ -257,7 +267,7 @@ impl Access {
         until: Option<Timestamp>,
         used: Option<&KeyUse>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
-        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
+        let secret = Secret::new(None).ok_or(AccessError::NoRandomness)?;
         let mut fields = vec![
             ("holder", Value::from(&holder)),
             ("roles", Value::list(roles.iter().map(Value::from).collect())),
@@ -289,6 +299,15 @@ impl Access {
         let roles = entity.fields.texts("roles").map(Name::new).collect();
         let until = entity.fields.get("until").and_then(Value::as_time);
         Ok(entity.fields.text("holder").map(|it| LinkGrant { holder: Name::new(it), roles, until }))
+    }
+
+    /// Revokes a token, if it is valid.
+    pub async fn revoke(&self, id: &str) -> Result<(), AccessError> {
+        let key = EntityKey::new(TOKEN, id);
+        let mut revoke = Command::fire(Actor::engine(), key, "revoke", Default::default());
+        revoke.request_id = request_id();
+        self.runtime.gateway()?.submit(revoke)?.await?;
+        Ok(())
     }
 
     async fn create(

@@ -143,7 +143,7 @@ fn token_of(headers: &HeaderMap) -> Result<(String, bool), Refused> {
     match pairs.find(|(name, _)| *name == COOKIE) {
         Some((_, value)) => Ok((value.to_owned(), true)),
         None => Err(Refused::unauthorized(
-            "A token is required: send `Authorization: Bearer TOKEN`. The owner's token is in the file `token` of the data folder",
+            "A token is required: send `Authorization: Bearer TOKEN`. The owner creates tokens with `trackside token create`",
         )),
     }
 }

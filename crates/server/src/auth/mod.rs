@@ -9,7 +9,7 @@ mod token_cache;
 mod token_liveness;
 mod unknown_tokens;
 
-pub(crate) use access::{Access, Identity, LinkGrant, TOKEN, TokenSpec, is_own, pack};
+pub(crate) use access::{Access, Identity, LinkGrant, TERMINAL, TOKEN, TokenSpec, is_own, pack};
 pub use access::{AccessError, PACK};
 pub(crate) use caller::{COOKIE, Caller, check_unknown_token_rate};
 pub(crate) use people::keep_people;

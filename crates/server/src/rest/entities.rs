@@ -76,7 +76,7 @@ pub(crate) fn made_up(
             let said = format!("{}\n{lifecycle}\n{key}{place}", caller.actor().id);
             hex::encode(Sha256::digest(said.as_bytes()).get(..6).unwrap_or_default())
         }
-        None => Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?.id,
+        None => Secret::new(None).ok_or_else(|| Refused::broken(AccessError::NoRandomness))?.id,
     };
     Ok(Name::new(&text))
 }

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 use trackside_engine::actor::{ActorKind, ENGINE};
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
@@ -13,14 +14,18 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{IdentityBody, NewToken, Page, Problem, ProblemCode, Token, TokenMade};
+use trackside_protocol::{
+    IdentityBody, NewToken, Page, Problem, ProblemCode, ServerIdentity, Token, TokenMade,
+};
 use trackside_runtime::CommandAnswer;
 use trackside_runtime::read::ListQuery;
+use utoipa::IntoParams;
 
 use super::commands::{command, submit};
 use super::{Body, CommandHeaders, Cursors, Paging, Parameters, run_tokens};
 use crate::app::App;
 use crate::auth::{AccessError, Caller, TokenSpec};
+use crate::connections::CalledAddress;
 use crate::problem::Refused;
 
 /// Shows the identity of the caller.
@@ -39,6 +44,35 @@ pub(crate) async fn whoami(caller: Caller) -> Json<IdentityBody> {
         token: it.token.to_string(),
         expires_at: it.expires.map(|it| it.to_string()),
     })
+}
+
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NonceQuery {
+    /// Random hexadecimal digits of the caller: 32 to 128 of them.
+    nonce: String,
+}
+
+/// Proves the identity of the server: it signs the caller's nonce, and the address at which it received the request.
+#[utoipa::path(
+    get, path = "/v1/identity", tag = "identity", operation_id = "serverIdentity", security(()), params(NonceQuery),
+    responses((status = 200, body = ServerIdentity), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn server_identity(
+    State(app): State<App>,
+    CalledAddress(called): CalledAddress,
+    Parameters(asked): Parameters<NonceQuery>,
+) -> Result<Json<ServerIdentity>, Refused> {
+    let is_nonce =
+        (32..=128).contains(&asked.nonce.len()) && asked.nonce.bytes().all(|it| it.is_ascii_hexdigit());
+    if !is_nonce {
+        return Err(Refused::parameter("nonce", "nonce must be 32 to 128 random hexadecimal digits"));
+    }
+    let listens = app.listens.get().copied();
+    let called = called.or(listens).map(|it| it.to_string()).unwrap_or_default();
+    let listens = listens.iter().map(ToString::to_string).collect();
+    Ok(Json(app.key.prove(&asked.nonce, called, listens)))
 }
 
 /// Lists tokens: all of them for an admin; for others their own, and the run tokens they made.

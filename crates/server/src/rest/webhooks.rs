@@ -29,7 +29,7 @@ use utoipa::IntoParams;
 use super::commands::{command, submit};
 use super::{Body, CommandHeaders, Cursors, Paging, Parameters, entity_of, journalled, under};
 use crate::app::App;
-use crate::auth::{AccessError, Caller, Secret};
+use crate::auth::{AccessError, Caller, Secret, TERMINAL};
 use crate::problem::Refused;
 use crate::webhooks::{Delivery, DeliveryState, MOST_WEBHOOKS, WEBHOOK, WebhookTarget, Webhooks, open_ones};
 
@@ -86,7 +86,7 @@ pub(crate) async fn create(
         let detail = format!("There are {MOST_WEBHOOKS} webhooks, which is the limit: remove one first");
         return Err(Refused::new(ProblemCode::TooManyWebhooks, detail));
     }
-    let secret = Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?;
+    let secret = Secret::new(None).ok_or_else(|| Refused::broken(AccessError::NoRandomness))?;
     let entity = EntityKey::new(WEBHOOK, secret.id.as_str());
     let webhook = entity.id.clone();
     let begun = app.blocking(move |app| {
@@ -141,7 +141,7 @@ async fn check_token_lasts(app: &App, caller: &Caller) -> Result<(), Refused> {
     let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
     let token = app.read(move |reads| reads.entity(&key)).await?;
     let purpose = token.as_ref().and_then(|it| it.fields.get("purpose")).and_then(Value::as_str);
-    if purpose == Some("token") {
+    if matches!(purpose, Some("token" | TERMINAL)) {
         return Ok(());
     }
     let detail = "A webhook ends with the token it is made with, so it cannot be made with a browser session or a run token. Create a token with `trackside token create`";

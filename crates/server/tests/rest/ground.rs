@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{Client, ClientError, HttpReply, Problem};
 use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
-use trackside_server::{Server, ServerLimits, ServerOptions, WebhookOptions};
+use trackside_server::{OwnerTokenUse, Server, ServerLimits, ServerOptions, WebhookOptions};
 use trackside_store::{Sqlite, SqliteOptions};
 
 /// A server that runs until this is dropped.
@@ -75,6 +75,10 @@ impl RestServer {
             let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
             tokio.block_on(async {
                 let bound = server.bind(&listen).await.unwrap();
+                let file = folder.join("token");
+                let known = std::fs::read_to_string(&file).ok();
+                let token = bound.owner_token(OwnerTokenUse::Script, known.as_deref()).await.unwrap();
+                std::fs::write(&file, token).unwrap();
                 told.send((bound.address, bound.sign_in.clone())).unwrap();
                 let stopped = async {
                     stopping.await.ok();
@@ -86,6 +90,8 @@ impl RestServer {
         let (address, sign_in) = heard.recv().unwrap();
         let token = std::fs::read_to_string(data.join("token")).unwrap();
         let owner = Client::new(&format!("http://{address}"), token.trim());
+        // It has written its address once it answers.
+        owner.get("/healthz").unwrap();
         let thread = Some(thread);
         Self { data, address, sign_in, owner, stop: Some(stop), thread, keeps: false, webhooks }
     }

@@ -39,6 +39,7 @@ mod receiver;
 mod requests;
 mod revocation;
 mod secrets;
+mod server_identity;
 mod settings;
 mod sight;
 mod table;

@@ -257,6 +257,7 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("GET", "/v1/webhooks/{id}/deliveries", Hidden, SECRET, ""),
     row("POST", "/v1/webhooks/{id}/replay", Hidden, SECRET, "{}"),
     // Identity.
+    with("?nonce=00112233445566778899aabbccddeeff", row("GET", "/v1/identity", None, EVERYBODY, "")),
     row("GET", "/v1/whoami", None, ANYONE, ""),
     row("GET", "/v1/tokens", None, ANYONE, ""),
     row("POST", "/v1/tokens", None, ADMIN, r#"{"actor":"new","kind":"agent"}"#),

@@ -38,6 +38,7 @@ pub(crate) fn entry(seq: u64, entity: &str) -> Entry {
         actor: name("ada"),
         actor_kind: ActorKind::Human,
         on_behalf_of: None,
+        via: None,
         trigger: name("change"),
         reason: Some(Arc::from(format!("the {seq}th \u{201c}reason\u{201d}\n"))),
         origin: None,

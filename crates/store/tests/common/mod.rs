@@ -48,6 +48,7 @@ pub fn entry(seq: u64, words: &str) -> Entry {
         actor: Name::new("ada"),
         actor_kind: ActorKind::Human,
         on_behalf_of: None,
+        via: None,
         trigger: Name::new("create"),
         reason: Some(Arc::from("because")),
         origin: None,

@@ -12,7 +12,7 @@ use crate::project::ProjectLocation;
 use crate::project_access::ProjectAccess;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::RequestError;
-use crate::{exit, print};
+use crate::{exit, person, print};
 
 pub(super) fn run(args: &ImportArgs, tool: ForeignTool) -> u8 {
     let into = args.into.as_deref().unwrap_or_default();
@@ -27,7 +27,8 @@ fn import(args: &ImportArgs, tool: ForeignTool, into: &str) -> Result<u8, Reques
     {
         let data = data.data.display();
         return Err(CliError::unreachable(format!(
-            "no project in {data}. Start one with: trackside up --data {data}, or name another with --data"
+            "no project in {data}. {}, or name another with --data",
+            person::start_server(&format!("trackside up --data {data}"))
         ))
         .into());
     }

@@ -111,6 +111,7 @@ fn started(now: Timestamp) -> (Entity, Entry) {
         actor: Name::new("ada"),
         actor_kind: ActorKind::Human,
         on_behalf_of: None,
+        via: None,
         trigger: Name::new("go"),
         reason: None,
         origin: None,

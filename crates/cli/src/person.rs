@@ -1,0 +1,91 @@
+//! Decides whether a person started this process. Only then it may use the owner's credential.
+
+use std::io::IsTerminal as _;
+
+use crate::folder::CliError;
+
+/// Variables that coding agents set for the processes they start, and the runner's own.
+const OF_AGENTS: &[&str] = &[
+    "TRACKSIDE_AGENT",
+    "TRACKSIDE_RUN",
+    "AGENT",
+    "AI_AGENT",
+    "AMP_CURRENT_THREAD_ID",
+    "ANTIGRAVITY_AGENT",
+    "AUGMENT_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLINE_ACTIVE",
+    "CODEX_CI",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "COPILOT_CLI",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "GOOSE_TERMINAL",
+    "OPENCODE",
+    "PI_CODING_AGENT",
+    "QWEN_CODE",
+    "TRAE_AI_SHELL_ID",
+];
+
+/// Why this process is not taken for a person's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPerson {
+    /// A coding agent set this variable.
+    Agent(&'static str),
+    /// Agents run this command: it never uses the owner's credential.
+    AgentCommand,
+    /// Standard input or standard error is no terminal.
+    NoTerminal(&'static str),
+}
+
+impl NoPerson {
+    fn reason(self) -> String {
+        match self {
+            Self::AgentCommand => "this command is for agents".to_owned(),
+            Self::Agent(name) => format!("{name} is set, so a coding agent started this command"),
+            Self::NoTerminal(stream) => format!("{stream} of this command is no terminal"),
+        }
+    }
+
+    /// The error for a command that needs a token.
+    pub(crate) fn needs_token(self) -> CliError {
+        CliError::forbidden(format!(
+            "TRACKSIDE_TOKEN is not set. Commands act as the owner only when a person types them at a terminal, and {}.\n\
+             Set TRACKSIDE_TOKEN to a token of your own, and TRACKSIDE_URL to the server's address if it is not that of this folder's server. \
+             The owner creates a token with: trackside token create NAME --kind agent",
+            self.reason()
+        ))
+    }
+}
+
+/// The variable by which a coding agent announces itself, if one is set.
+pub(crate) fn agent_variable() -> Option<&'static str> {
+    OF_AGENTS.iter().copied().find(|it| std::env::var_os(it).is_some_and(|value| !value.is_empty()))
+}
+
+/// Checks that a person typed this command: standard input and standard error are a terminal, and no variable of a
+/// coding agent is set. Standard output may be a pipe or a file.
+pub(crate) fn check() -> Result<(), NoPerson> {
+    if let Some(name) = agent_variable() {
+        return Err(NoPerson::Agent(name));
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(NoPerson::NoTerminal("standard input"));
+    }
+    if !std::io::stderr().is_terminal() {
+        return Err(NoPerson::NoTerminal("standard error"));
+    }
+    Ok(())
+}
+
+/// The next step where no server runs: the command that starts one for a person, and nothing to start for others.
+pub(crate) fn start_server(command: &str) -> String {
+    match check() {
+        Ok(()) => format!("Start the server with: {command}"),
+        Err(_) => "Ask the person who runs the server to start it".to_owned(),
+    }
+}

@@ -1,0 +1,436 @@
+//! Who a command acts as, and where tokens are sent.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use crate::ground::{ClientServer, scratch};
+use crate::program::{CliOutput, binary, run_command};
+use crate::terminal::{Terminal, TerminalOutput, TypedCommands};
+
+/// Every command that asks a server, while one uses the project's folder.
+const ASKING: &[&[&str]] = &[
+    &["new", "mission.task", "title=x"],
+    &["fire", "mission.task/T-1", "assign"],
+    &["claim", "mission.task"],
+    &["heartbeat", "mission.task/T-1"],
+    &["correct", "mission.task/T-1", "--to", "CANCELED", "--reason", "x"],
+    &["show", "mission.task/T-1"],
+    &["list", "mission.task"],
+    &["history", "mission.task/T-1"],
+    &["explain", "mission.task/T-1"],
+    &["watch"],
+    &["journal"],
+    &["query", "mission"],
+    &["lifecycles"],
+    &["stats", "mission.task"],
+    &["approvals"],
+    &["messages", "mission.task/T-1"],
+    &["notifications"],
+    &["alerts"],
+    &["alerts", "acknowledge", "1"],
+    &["alerts", "resolve", "1"],
+    &["violations"],
+    &["whoami"],
+    &["token", "create", "eve", "--kind", "human", "--role", "admin"],
+    &["token", "list"],
+    &["token", "revoke", "x"],
+    &["webhook", "add", "https://example.com/"],
+    &["webhook", "list"],
+    &["sign-in"],
+    &["clock"],
+    &["clock", "advance", "1h"],
+    &["pack", "list"],
+    &["settings"],
+    &["settings", "mission", "maxReviewCycles:=5"],
+    &["audit", "verify"],
+    &["audit", "export", "mission.task/T-1", "--to", "e.jsonl"],
+    &["validate"],
+    &["export"],
+    &["backup", "copy"],
+    &["archive", "--older-than", "30d"],
+    &["redact", "mission.task/T-1", "--set", "title=x", "--reason", "x"],
+    &["migrate", "plan", "mission.task", "--to", "1"],
+    &["migrate", "apply", "mission.task", "--to", "1"],
+    &["migrate", "undo", "mission.task", "--version", "1"],
+];
+
+/// Commands that ask no server, start one, or have tests of their own: `hook` and `mcp` never act as the owner.
+const OTHERS: &[&str] = &[
+    "up",
+    "demo",
+    "init",
+    "hook",
+    "mcp",
+    "completions",
+    "man",
+    "test",
+    "bench",
+    "check",
+    "diagram",
+    "diff",
+    "explore",
+    "fmt",
+    "restore",
+    "doctor",
+    "import",
+    "schema",
+    "reference",
+    "version",
+    "help",
+];
+
+fn run_in(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> CliOutput {
+    let mut command = binary(args);
+    command.current_dir(folder).envs(environment.iter().copied());
+    run_command(command)
+}
+
+fn end_of_journal(ground: &ClientServer) -> u64 {
+    ground.ask(&["audit", "verify", "--json"]).json()["to"]["seq"].as_u64().unwrap()
+}
+
+#[test]
+fn without_a_token_no_command_acts_as_the_owner() {
+    let ground = ClientServer::start_in(scratch("tokenless"), ".trackside", "mission");
+    ground.ask(&["new", "mission.task", "--id", "T-1", "title=x"]).says(0, &[]);
+    let before = end_of_journal(&ground);
+    for args in ASKING {
+        for environment in [&[][..], &[("CLAUDECODE", "1")]] {
+            let told = run_in(&ground.root, args, environment);
+            assert_eq!(told.code, 4, "{args:?}: {told:?}");
+            told.says(4, &["TRACKSIDE_TOKEN is not set", "TRACKSIDE_URL", "trackside token create"]);
+            assert!(!told.messages.contains("trackside up"), "{args:?}: {told:?}");
+            assert_eq!(told.data, "", "{args:?}");
+        }
+    }
+    assert_eq!(end_of_journal(&ground), before);
+    // The table has every command.
+    let help = run_command(binary(&["--help"])).data;
+    let known = |name: &str| OTHERS.contains(&name) || ASKING.iter().any(|it| it[0] == name);
+    let listed =
+        help.lines().filter_map(|it| it.strip_prefix("  ")).filter_map(|it| it.split_whitespace().next());
+    let commands: Vec<&str> = listed.filter(|it| it.starts_with(|c: char| c.is_ascii_lowercase())).collect();
+    assert!(commands.len() > 40, "{help}");
+    for name in commands {
+        assert!(known(name), "{name} is in neither table");
+    }
+}
+
+#[test]
+fn a_folder_without_a_server_is_not_changed_for_an_agent() {
+    let mut ground = ClientServer::start_in(scratch("tokenless-offline"), ".trackside", "mission");
+    ground.ask(&["new", "mission.task", "--id", "T-1", "title=x"]).says(0, &[]);
+    ground.stop();
+    let before = ground.ask(&["audit", "verify", "--json"]).json()["to"].clone();
+    for args in [
+        &["redact", "mission.task/T-1", "--set", "title=x", "--reason", "x"][..],
+        &["migrate", "apply", "mission.task", "--to", "1"],
+        &["migrate", "undo", "mission.task", "--version", "1"],
+    ] {
+        run_in(&ground.root, args, &[("CLAUDECODE", "1")]).says(4, &["CLAUDECODE is set", "Ask a person"]);
+    }
+    // An agent gets no owner's token of a project that has an owner.
+    let up = [
+        "up",
+        "--listen",
+        "127.0.0.1:0",
+        "--clock",
+        "manual",
+        "--packs",
+        "mission",
+        "--token-file",
+        "stolen",
+    ];
+    run_in(&ground.root, &up, &[("CLAUDECODE", "1")]).says(4, &["up --token-file acts as the owner"]);
+    assert!(!ground.root.join("stolen").exists());
+    let after = ground.ask(&["audit", "verify", "--json"]).json()["to"]["seq"].as_u64().unwrap();
+    assert!(after < before["seq"].as_u64().unwrap() + 5, "only the start of the server is journalled");
+}
+
+/// Runs commands in a shell on a pseudo-terminal.
+fn typed(terminal: &Terminal, commands: &[&str]) -> Vec<TerminalOutput> {
+    terminal.run(&commands.iter().map(|it| TypedCommands::new(*it)).collect::<Vec<_>>())
+}
+
+const UP: &str =
+    "trackside up --packs mission 2>up.log & until [ -s .trackside/address ]; do sleep 0.1; done";
+
+#[test]
+fn a_person_at_a_terminal_acts_as_the_owner() {
+    let terminal = Terminal::new(&scratch("owner-terminal"));
+    let seen = typed(
+        &terminal,
+        &[
+            UP,
+            "trackside whoami",
+            "trackside new mission.task --id T-1 title=x",
+            "trackside history mission.task/T-1 | cat",
+            "trackside list mission.task > list.txt && cat list.txt",
+            "for name in CLAUDECODE CODEX_THREAD_ID CURSOR_AGENT GEMINI_CLI TRACKSIDE_RUN; do env $name=1 trackside whoami; echo \"$name $?\"; done",
+            "trackside whoami </dev/null",
+            "trackside whoami 2>/dev/null",
+            "trackside --help | head -1; echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook",
+            "find .trackside ~/.local/state/trackside -name 'token' -o -name '*.json' -path '*servers*' -printf '%m %p\\n' -o -name servers -printf '%m %p\\n'",
+            "git init --quiet && git add -A && git ls-files",
+            "cat up.log",
+        ],
+    );
+    assert_eq!(seen[1].code, 0, "{seen:?}");
+    assert!(seen[1].output.contains("owner (human), admin"), "{}", seen[1].output);
+    assert_eq!(seen[2].code, 0, "{seen:?}");
+    assert!(seen[3].output.contains("by owner (human, terminal)"), "{}", seen[3].output);
+    assert!(seen[4].output.contains("T-1"), "{}", seen[4].output);
+    for name in ["CLAUDECODE", "CODEX_THREAD_ID", "CURSOR_AGENT", "GEMINI_CLI", "TRACKSIDE_RUN"] {
+        let output = &seen[5].output;
+        assert!(
+            output.contains(&format!("{name} 4")) && output.contains(&format!("{name} is set")),
+            "{output}"
+        );
+    }
+    assert_eq!((seen[6].code, seen[7].code), (4, 4));
+    assert!(seen[6].output.contains("standard input of this command is no terminal"), "{}", seen[6].output);
+    // The hook never uses the owner's credential, not even at a terminal.
+    assert_eq!(seen[8].code, 2, "{}", seen[8].output);
+    assert!(seen[8].output.contains("TRACKSIDE_TOKEN is not set"), "{}", seen[8].output);
+    let files = &seen[9].output;
+    assert!(files.contains("600 ") && files.contains("700 ") && !files.contains("/token"), "{files}");
+    let staged = &seen[10].output;
+    assert!(!staged.contains("key") && !staged.contains("token") && !staged.contains(".db"), "{staged}");
+    assert!(seen[11].output.contains("owner      ~/.local/state/trackside/servers/"), "{}", seen[11].output);
+    assert!(!seen[11].output.contains("link="), "the log is no terminal: {}", seen[11].output);
+}
+
+/// A listener that records what it receives and answers nothing useful.
+fn recorder() -> (String, Arc<Mutex<Vec<u8>>>) {
+    let (listener, heard) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(Mutex::new(Vec::new())));
+    let (address, into) = (listener.local_addr().unwrap().to_string(), heard.clone());
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            let mut bytes = [0; 65_536];
+            if let Ok(count) = client.read(&mut bytes) {
+                into.lock().unwrap().extend_from_slice(&bytes[..count]);
+            }
+            let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+        }
+    });
+    (address, heard)
+}
+
+/// A folder as a repository may contain it: it names an address.
+fn hostile_folder(name: &str, address: &str) -> PathBuf {
+    let root = scratch(name);
+    std::fs::create_dir(root.join(".trackside")).unwrap();
+    std::fs::write(root.join(".trackside/address"), address).unwrap();
+    root
+}
+
+#[test]
+fn a_folder_of_a_cloned_repository_gets_no_token() {
+    let ground = ClientServer::start_in(scratch("cloned-real"), ".trackside", "mission");
+    let token = ground.token("ada", "agent", &[]);
+    let old = format!("ts_0123456789ab_{}", "0".repeat(64));
+    let (address, heard) = recorder();
+    let root = hostile_folder("cloned", &address);
+    for args in [&["whoami"][..], &["list", "mission.task"], &["whoami", "--data", ".trackside"]] {
+        for token in [token.as_str(), &old, &ground.owner()] {
+            let told = run_in(&root, args, &[("TRACKSIDE_TOKEN", token)]);
+            told.says(4, &["does not prove its identity", "No token was sent"]);
+        }
+    }
+    // A person with a credential of the owner for another server.
+    let terminal = Terminal::new(&scratch("cloned-person"));
+    let clone = format!("mkdir -p clone/.trackside && echo {address} >clone/.trackside/address && cd clone");
+    let seen = typed(&terminal, &[UP, "trackside whoami", &clone, "trackside whoami"]);
+    assert_eq!((seen[1].code, seen[3].code), (0, 4), "{seen:?}");
+    let heard = String::from_utf8_lossy(&heard.lock().unwrap().clone()).to_lowercase();
+    assert!(heard.contains("/v1/identity?nonce="), "the recorder was asked: {heard}");
+    assert!(!heard.contains("authorization") && !heard.contains("ts_"), "{heard}");
+}
+
+#[test]
+fn a_folder_that_names_another_project_is_not_followed() {
+    let terminal = Terminal::new(&scratch("other-project"));
+    let other = "mkdir -p clone/.trackside && cp .trackside/address clone/.trackside/ && cd clone";
+    let seen = typed(&terminal, &[UP, other, "trackside whoami", "trackside whoami --data ../.trackside"]);
+    assert_eq!((seen[2].code, seen[3].code), (4, 0), "{seen:?}");
+    assert!(seen[2].output.contains("the server of another project"), "{}", seen[2].output);
+}
+
+/// Forwards connections to a server, with all that they contain.
+fn relay_to(server: String) -> (String, Arc<Mutex<Vec<u8>>>) {
+    let (listener, heard) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(Mutex::new(Vec::new())));
+    let (address, into) = (listener.local_addr().unwrap().to_string(), heard.clone());
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            let mut to_server = TcpStream::connect(&server).unwrap();
+            let (mut back, mut forth) = (to_server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut back, &mut forth));
+            let into = into.clone();
+            std::thread::spawn(move || {
+                let mut bytes = [0; 65_536];
+                while let Ok(count @ 1..) = client.read(&mut bytes) {
+                    into.lock().unwrap().extend_from_slice(&bytes[..count]);
+                    if to_server.write_all(&bytes[..count]).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (address, heard)
+}
+
+#[test]
+fn a_relay_gets_no_token() {
+    let ground = ClientServer::start_in(scratch("relayed"), ".trackside", "mission");
+    let token = ground.token("ada", "agent", &[]);
+    let (address, heard) = relay_to(ground.url().trim_start_matches("http://").to_owned());
+    let root = hostile_folder("relay", &address);
+    run_in(&root, &["whoami"], &[("TRACKSIDE_TOKEN", &token)])
+        .says(4, &["passes requests on to a server at another address", "No token was sent"]);
+    assert!(!String::from_utf8_lossy(&heard.lock().unwrap().clone()).contains("ts_"));
+    // A proxy that the user names is the user's choice.
+    let url = format!("http://{address}");
+    run_in(&root, &["whoami"], &[("TRACKSIDE_TOKEN", &token), ("TRACKSIDE_URL", &url)]).says(0, &["ada"]);
+}
+
+#[test]
+fn a_token_goes_only_to_the_server_that_issued_it() {
+    let ground = ClientServer::start_in(scratch("issuer-one"), ".trackside", "mission");
+    let other = ClientServer::start_in(scratch("issuer-two"), ".trackside", "mission");
+    let token = ground.token("ada", "agent", &[]);
+    run_in(&ground.root, &["whoami"], &[("TRACKSIDE_TOKEN", &token)]).says(0, &["ada"]);
+    let wrong = ["was issued by the server", "The token was not sent"];
+    run_in(&other.root, &["whoami"], &[("TRACKSIDE_TOKEN", &token)]).says(4, &wrong);
+    let named = [("TRACKSIDE_TOKEN", token.as_str()), ("TRACKSIDE_URL", &other.url())];
+    run_in(&ground.root, &["whoami"], &named).says(4, &wrong);
+    // A server that this user has not started: the token itself names it.
+    let elsewhere = scratch("issuer-state");
+    let unpinned = [("TRACKSIDE_TOKEN", token.as_str()), ("XDG_STATE_HOME", elsewhere.to_str().unwrap())];
+    run_in(&ground.root, &["whoami"], &unpinned).says(0, &["ada"]);
+    // A token in the old form names no server: it needs a pinned server, or an address that the user names.
+    let old = format!("ts_0123456789ab_{}", "0".repeat(64));
+    let unpinned = [("TRACKSIDE_TOKEN", old.as_str()), ("XDG_STATE_HOME", elsewhere.to_str().unwrap())];
+    run_in(&ground.root, &["whoami"], &unpinned).says(4, &["has an old form", "TRACKSIDE_URL=http://"]);
+    run_in(&ground.root, &["whoami"], &[("TRACKSIDE_TOKEN", &old)]).says(4, &["refused: unauthorized"]);
+    // The doctor says who else can read the owner's credential.
+    ground.ask(&["doctor"]).says(0, &["every process of your Unix user can read the owner's credential"]);
+    run_in(&ground.root, &["doctor"], &[("CLAUDECODE", "1")])
+        .says(0, &["this process has CLAUDECODE, as agents do"]);
+}
+
+#[test]
+fn a_server_with_a_new_key_is_another_server() {
+    let mut ground = ClientServer::start_in(scratch("new-key"), ".trackside", "mission");
+    let token = ground.token("ada", "agent", &[]);
+    ground.stop();
+    std::fs::remove_file(ground.root.join(".trackside/server.key")).unwrap();
+    let ground = ClientServer::start_in(ground.root.clone(), ".trackside", "mission");
+    run_in(&ground.root, &["whoami"], &[("TRACKSIDE_TOKEN", &token)])
+        .says(4, &["was issued by the server", "has a new key", "trackside token create"]);
+    // The token file was replaced, because its token named the old key.
+    ground.ask(&["whoami"]).says(0, &["owner (human)"]);
+    // A damaged key stops the start.
+    let mut ground = ground;
+    ground.stop();
+    std::fs::write(ground.root.join(".trackside/server.key"), "x").unwrap();
+    run_in(&ground.root, &["up", "--listen", "127.0.0.1:0", "--clock", "manual"], &[])
+        .says(3, &["server.key", "damaged"]);
+}
+
+#[test]
+fn the_owners_token_of_an_older_release_leaves_the_project() {
+    let terminal = Terminal::new(&scratch("old-token"));
+    let old = format!("printf ts_0123456789ab_{} >.trackside/token", "0".repeat(64));
+    let seen = typed(
+        &terminal,
+        &[
+            UP,
+            "kill %1; wait; rm .trackside/address",
+            &old,
+            UP,
+            "cat up.log",
+            "ls .trackside",
+            "trackside whoami",
+        ],
+    );
+    let log = &seen[4].output;
+    assert!(
+        log.contains("The owner's credential moved out of the project: .trackside/token is removed"),
+        "{log}"
+    );
+    assert!(!seen[5].output.contains("token"), "{}", seen[5].output);
+    assert_eq!(seen[6].code, 0, "{seen:?}");
+}
+
+/// The exit code and messages of the hook, for a command in a folder.
+fn hook_in(folder: &Path, command: &str, more: &[&str], token: &str) -> CliOutput {
+    let mut hook = binary(&["hook"]);
+    hook.args(more).current_dir(folder).env("TRACKSIDE_TOKEN", token);
+    let mut child = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let sent = serde_json::json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": command } });
+    child.stdin.take().unwrap().write_all(sent.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    CliOutput {
+        code: output.status.code().unwrap(),
+        data: String::from_utf8(output.stdout).unwrap(),
+        messages: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn the_hook_believes_only_the_server_of_its_token() {
+    let ground = ClientServer::start_in(scratch("hooked"), ".trackside", "mission");
+    let ada = ground.token("ada", "agent", &["mission:specialist"]);
+    let below = ground.root.join("src");
+    std::fs::create_dir_all(below.join(".trackside")).unwrap();
+    hook_in(&ground.root, "cargo test -q", &[], &ada).says(0, &[]);
+    hook_in(&ground.root, "rm -rf /", &[], &ada).says(2, &["blocked pattern"]);
+    // The agent's own server, in a folder that the policy lets it write: a recorder, a real server, and none.
+    let (recorder, heard) = recorder();
+    let own = ClientServer::start_in(scratch("hooked-own"), ".trackside", "mission");
+    for address in [recorder.as_str(), own.url().trim_start_matches("http://"), "127.0.0.1:9"] {
+        std::fs::write(below.join(".trackside/address"), address).unwrap();
+        for more in [&[][..], &["--unreachable", "allow"], &["--unreachable", "ask"], &["--allow"]] {
+            hook_in(&below, "rm -rf /", more, &ada).says(2, &["Cannot ask the policy"]);
+        }
+    }
+    assert!(!String::from_utf8_lossy(&heard.lock().unwrap().clone()).contains("ts_"));
+    // A named server that is away is what the option is for.
+    let away = ground.root.join("away");
+    std::fs::create_dir(&away).unwrap();
+    std::fs::write(away.join("address"), "127.0.0.1:9").unwrap();
+    hook_in(&ground.root, "ls", &["--unreachable", "allow", "--data", "away"], &ada).says(0, &[]);
+    hook_in(&ground.root, "ls", &["--data", "away"], &ada).says(2, &["cannot reach"]);
+}
+
+#[test]
+fn a_worktree_uses_the_project_of_the_main_checkout() {
+    let ground = ClientServer::start_in(scratch("worktree"), ".trackside", "mission");
+    let ada = ground.token("ada", "agent", &[]);
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]).args(args);
+        let output = git.current_dir(&ground.root).env_remove("GIT_DIR").output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let tree = scratch("worktree-beside");
+    git(&["init", "--quiet"]);
+    git(&["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    git(&["worktree", "add", "--quiet", tree.join("tree").to_str().unwrap()]);
+    let below = tree.join("tree/a/b");
+    std::fs::create_dir_all(&below).unwrap();
+    for folder in [&tree.join("tree"), &below] {
+        run_in(folder, &["whoami"], &[("TRACKSIDE_TOKEN", &ada)]).says(0, &["ada"]);
+        let told = run_in(folder, &["whoami"], &[]);
+        told.says(4, &["TRACKSIDE_TOKEN is not set"]);
+    }
+    // The worktree's own project comes first.
+    std::fs::create_dir(tree.join("tree/.trackside")).unwrap();
+    let told = run_in(&below, &["whoami"], &[("TRACKSIDE_TOKEN", &ada)]);
+    told.says(3, &["no server has run in this folder", "Ask the person who runs the server"]);
+    assert!(!told.messages.contains("trackside up"), "{told:?}");
+}
