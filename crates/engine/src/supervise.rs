@@ -56,6 +56,11 @@ pub enum Act {
     },
 }
 
+/// The exit code that counts when a heartbeat said stop and the supervisor ended the process.
+pub fn code_when_stopped(pack: &Pack, role: &Name) -> Option<i64> {
+    pack.supervise.get(role)?.stopped
+}
+
 /// Applies the rules of the role.
 pub fn after_exit(
     law: &Law,
@@ -107,12 +112,12 @@ impl Case<'_> {
         };
         self.hit(&format!("exits.{}", exit_name(*exit)));
         let AfterExit::Restart { after, most, growth, limit } = after else { return self.stop() };
-        let reruns = self.number(self.rules.reruns.as_ref())?;
+        let reruns = self.limit(self.rules.reruns.as_ref())?;
         if reruns.is_some_and(|it| f64::from(self.ended.reruns) >= it) {
             self.hit("reruns");
             return self.give_up(format!("{} starts on one task without progress", self.ended.reruns));
         }
-        let limit = self.number(limit.as_ref())?;
+        let limit = self.limit(limit.as_ref())?;
         if limit.is_some_and(|it| f64::from(self.ended.restarts) >= it) {
             self.hit(&format!("exits.{}.limit", exit_name(*exit)));
             let times = self.ended.restarts;
@@ -137,7 +142,7 @@ impl Case<'_> {
     fn stop(&self) -> Result<Verdict, QueryError> {
         for (n, wait) in self.rules.waits.iter().enumerate() {
             let most = wait.most.as_ref().map(|it| self.span(it)).transpose()?;
-            if most.is_some_and(|it| self.ended.waited >= it) {
+            if most.is_some_and(|it| it.0 > 0 && self.ended.waited >= it) {
                 continue;
             }
             let rows = self.rows(&wait.query)?;
@@ -199,6 +204,11 @@ impl Case<'_> {
                 Err(QueryError(vec![format!("`{}` is {}, no length of time", guard.source(), other.kind())]))
             }
         }
+    }
+
+    /// A limit; zero means none.
+    fn limit(&self, guard: Option<&Guard>) -> Result<Option<f64>, QueryError> {
+        Ok(self.number(guard)?.filter(|it| *it > 0.0))
     }
 
     fn number(&self, guard: Option<&Guard>) -> Result<Option<f64>, QueryError> {

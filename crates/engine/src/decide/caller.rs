@@ -121,6 +121,7 @@ fn is_not_of(life: &Lifecycle, slot: u32) -> bool {
         | Read::Rank(_)
         | Read::RankSize(_)
         | Read::All(_)
+        | Read::Listed(..)
         | Read::MovedAt(_)
         | Read::It
         | Read::Rows(_)

@@ -67,16 +67,21 @@ impl DecisionBuilder<'_> {
         moved: &MoveResult<'_>,
         kind: ActorKind,
     ) -> Result<bool, Stop> {
-        let fields = {
+        let (fields, subject) = {
             let (_, entity) = self.existing_entity(key)?;
             let around = self.surroundings();
             let scope = moved.scope(&around, life, entity, request);
             if !self.condition_holds(&scope, then.when.as_ref())? {
                 return Ok(false);
             }
-            self.fields_from(&scope, &then.with)?
+            let subject = match &then.subject {
+                Some(guard) => ids_in(Some(&self.value(&scope, guard)?)).into_iter().next(),
+                None => None,
+            };
+            (self.fields_from(&scope, &then.with)?, subject)
         };
         let mut next = Request::engine(kind, fields, condition.clone(), self.root);
+        next.subject = subject;
         next.reason.clone_from(&request.reason);
         self.fire(key, &TransitionRef::Event(then.fire.clone()), next)?;
         Ok(true)

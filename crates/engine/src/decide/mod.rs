@@ -55,8 +55,9 @@ pub use carry::groups_of;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_fields, fields_of, is_repair};
-pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
+pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_after};
 pub use rerank::reindex;
+pub(crate) use scope::kind_of;
 
 use crate::actor::ActorKind;
 use crate::command::{Ask, Command};
@@ -209,6 +210,8 @@ const DEPTH: u32 = 16;
 const REACTIONS: u32 = 64;
 /// Most entities that one expression may list.
 const LISTED: usize = 4_096;
+/// Most entities that one expression lists of those in one state: the first ones.
+const LISTED_IN_STATE: usize = 100;
 /// Most entities that one rule may move with `each`.
 const EACH: usize = 1_000;
 

@@ -1,5 +1,6 @@
 //! The planned changes of a rule, before anything is written.
 
+use trackside_lifecycle::guard::{Fault, Guard, Scope};
 use trackside_lifecycle::model::{
     Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, TallyBy, Target,
 };
@@ -188,7 +189,7 @@ pub(crate) fn sample_scope<T>(
     actor: &crate::actor::Actor,
     now: trackside_lifecycle::time::Timestamp,
     ask: Option<&Fields>,
-    look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
+    look: impl FnOnce(&dyn Scope) -> T,
 ) -> Result<T, Needs> {
     let lookup = Lookup::new(view);
     let draft = super::draft::DecisionDraft::new(&lookup);
@@ -197,11 +198,34 @@ pub(crate) fn sample_scope<T>(
     lookup.finish(look(&EntityScope { ask, ..plain_scope(&around, life, entity, &request) }))
 }
 
+/// Evaluates an expression of an entity, with an element of a list as `it`.
+pub(crate) type ElementEval<'e> = dyn Fn(Option<&Value>, &Guard) -> Result<Value, Fault> + 'e;
+
+/// Like `sample_scope`, for expressions that read elements of lists.
+#[expect(clippy::too_many_arguments, reason = "the inputs of a query")]
+pub(crate) fn sample_elements<T>(
+    law: &crate::law::Law,
+    view: &crate::view::View,
+    life: &Lifecycle,
+    entity: &Entity,
+    actor: &crate::actor::Actor,
+    now: trackside_lifecycle::time::Timestamp,
+    ask: &Fields,
+    look: impl FnOnce(&ElementEval<'_>) -> T,
+) -> Result<T, Needs> {
+    let lookup = Lookup::new(view);
+    let draft = super::draft::DecisionDraft::new(&lookup);
+    let around = Surroundings { law, draft: &draft, project: &view.project, now };
+    let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
+    let scope = EntityScope { ask: Some(ask), ..plain_scope(&around, life, entity, &request) };
+    lookup.finish(look(&|it, guard| guard.eval(&EntityScope { it, ..scope })))
+}
+
 /// Like `sample_scope`, with the fields as they were before.
 pub(crate) fn sample_scope_after<T>(
     looking: &crate::condition::ConditionScope<'_>,
     life: &Lifecycle,
-    look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
+    look: impl FnOnce(&dyn Scope) -> T,
 ) -> Result<T, Needs> {
     let lookup = Lookup::new(looking.view);
     let draft = super::draft::DecisionDraft::new(&lookup);

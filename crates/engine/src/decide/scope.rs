@@ -8,10 +8,10 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-use super::LISTED;
 use super::draft::DecisionDraft;
 use super::request::Request;
 use super::rerank::within_id;
+use super::{LISTED, LISTED_IN_STATE};
 use crate::actor::ActorKind;
 use crate::entity::{Entity, Tally, ids_in};
 use crate::event::TallyChange;
@@ -154,6 +154,7 @@ impl EntityScope<'_> {
             Read::Rank(name) => return self.rank(name, false),
             Read::RankSize(name) => return self.rank(name, true),
             Read::All(name) => return self.all(name),
+            Read::Listed(name, state) => return self.listed(name, state),
             Read::MovedAt(name) => {
                 let group = GroupKey { of: entity.key.clone(), name: name.clone() };
                 match self.around.draft.moved_at(&group, now) {
@@ -334,6 +335,22 @@ impl EntityScope<'_> {
         if members.len() > LISTED {
             return Err(Fault::Failed(format!("{name} has more than {LISTED} that are open")));
         }
+        self.members_as_maps(members)
+    }
+
+    /// The first of an inverse that are in one state, in the order of their ids.
+    fn listed(&self, name: &Name, state: &Name) -> Result<Value, Fault> {
+        let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
+        let mut members = match self.around.draft.members(&group, LISTED_IN_STATE, |it| it == state) {
+            Found::Here(members) => members,
+            Found::Absent => Vec::new(),
+            Found::Unknown => return Err(Fault::NotLoaded),
+        };
+        members.truncate(LISTED_IN_STATE);
+        self.members_as_maps(members)
+    }
+
+    fn members_as_maps(&self, members: Vec<EntityKey>) -> Result<Value, Fault> {
         let mut all = Vec::with_capacity(members.len());
         for key in members {
             let member = match self.around.draft.entity(&key) {
@@ -466,7 +483,11 @@ fn root_of(read: &guard::VariableUse, life: &Lifecycle) -> Name {
             | Read::ActorRoles
             | Read::SubjectId,
         ) => 2,
-        Some(Read::Ref(_, EntityAttribute::Group(..)) | Read::Me(EntityAttribute::Group(..))) => 3,
+        Some(
+            Read::Listed(..)
+            | Read::Ref(_, EntityAttribute::Group(..))
+            | Read::Me(EntityAttribute::Group(..)),
+        ) => 3,
         Some(Read::Ref(_, look) | Read::Me(look)) if *look != EntityAttribute::Id => 2,
         _ => 1,
     };

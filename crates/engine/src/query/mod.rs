@@ -4,6 +4,7 @@
 //! [`QueryPlan`], evaluate each row with [`QueryReader::row`] and sort rows with [`sort`].
 
 mod filter;
+mod groups;
 mod plan;
 mod rows;
 
@@ -20,6 +21,7 @@ use crate::key::EntityKey;
 use crate::law::Law;
 use crate::view::{Found, Needs, View};
 pub use filter::{lets_through, matches_filter};
+pub use groups::{GroupedRows, GroupedValues};
 pub(crate) use plan::PackScope;
 pub use plan::{QueryKind, QueryPlan, find_query, values};
 pub use rows::{QueryReader, compare, sort};
@@ -81,6 +83,13 @@ fn answer<'v>(
                 |name: &Name| Ok((name.clone(), count(law, view, pack, name, Some(actor), params, now)?));
             let rows = query.counts.iter().map(count).collect::<Result<Vec<_>, QueryError>>()?;
             values(pack, &view.project, plan, &rows).map(QueryAnswer::Values)
+        }
+        QueryKind::Groups(of) => {
+            let mut rows = GroupedRows::default();
+            for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == *of) {
+                rows.add(query, asking.grouped(query, params, entity)?);
+            }
+            Ok(QueryAnswer::Values(rows.finish(query)))
         }
         QueryKind::History(key) => {
             let readable = match view.entity(key) {

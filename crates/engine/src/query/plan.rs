@@ -28,6 +28,8 @@ pub enum QueryKind {
     Values,
     /// The journal of this entity, if it may be seen.
     History(EntityKey),
+    /// Tables over the entities of a lifecycle; [`GroupedRows`](super::GroupedRows) computes them.
+    Groups(Name),
     /// The open entries of a ranking, in its order; of reserved ones, those for `caller`.
     Ranked { ranking: RankingKey, caller: Option<Name> },
     /// All entities of a lifecycle.
@@ -58,6 +60,7 @@ impl<'q> QueryPlan<'q> {
                 let id = text(history)?.unwrap_or_else(|| Name::new(""));
                 QueryKind::History(EntityKey { lifecycle: of.clone(), id })
             }
+            (None, None) if !query.groups.is_empty() => QueryKind::Groups(of.clone()),
             (None, Some(ranking)) => QueryKind::Ranked {
                 ranking: RankingKey { lifecycle: of.clone(), name: ranking.clone() },
                 caller: query.meant_for.as_ref().map(text).transpose()?.flatten(),

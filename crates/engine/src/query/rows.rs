@@ -2,13 +2,15 @@
 
 use std::cmp::Ordering;
 
-use trackside_lifecycle::model::Query;
+use trackside_lifecycle::guard::Guard;
+use trackside_lifecycle::model::{Invariant, InvariantsOf, Lifecycle, Query, Severity};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
+use super::groups::GroupedValues;
 use crate::actor::Actor;
-use crate::decide::sample_scope;
+use crate::decide::{kind_of, sample_elements, sample_scope};
 use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::EntityKey;
@@ -39,17 +41,88 @@ impl QueryReader<'_> {
         sample_scope(law, view, life, entity, actor, now, None, |scope| read.test(scope).unwrap_or(false))
     }
 
-    /// Why the holder of a lease should stop: the conditions of its slot that do not hold.
+    /// Why the holder of a lease should stop: the conditions of its slot that do not hold, and violated invariants.
     pub fn stops(&self, entity: &Entity, slot: &Name) -> Result<Vec<String>, Needs> {
         let Self { law, view, actor, now, .. } = *self;
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         let Some((life, slot)) = life.and_then(|it| Some((it, it.slot(slot)?))) else {
             return Ok(Vec::new());
         };
-        sample_scope(law, view, life, entity, actor, now, None, |scope| {
+        let mut stops: Vec<String> = sample_scope(law, view, life, entity, actor, now, None, |scope| {
             let broken = slot.goes_on.iter().filter(|it| matches!(it.guard.test(scope), Ok(false)));
             let said = broken.map(|it| it.says.render(scope).unwrap_or_else(|_| it.says.source().to_owned()));
             said.collect()
+        })?;
+        for of in &slot.invariants_of {
+            let other = match of {
+                InvariantsOf::This => Some(entity),
+                InvariantsOf::Ref(name) => match referenced_by(life, entity, name) {
+                    Some(key) => view.read(|it| it.entity(&key))?.here(),
+                    None => None,
+                },
+            };
+            if let Some(other) = other {
+                stops.extend(self.violated(other)?);
+            }
+        }
+        Ok(stops)
+    }
+
+    /// The messages of the violated invariants of severity `error`. An invariant that cannot be evaluated
+    /// counts as violated.
+    fn violated(&self, entity: &Entity) -> Result<Vec<String>, Needs> {
+        let Self { law, view, now, .. } = *self;
+        let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else {
+            return Ok(Vec::new());
+        };
+        let engine = Actor::engine();
+        sample_scope(law, view, life, entity, &engine, now, None, |scope| {
+            let here = |it: &&Invariant| {
+                let applies = it.within.as_ref().is_none_or(|it| it.has(&entity.state));
+                applies && it.severity >= Severity::Error && !it.holds.test(scope).unwrap_or(false)
+            };
+            let said = life.invariants.iter().filter(here).map(|it| {
+                let says = it.says.render(scope).unwrap_or_else(|_| it.says.source().to_owned());
+                format!("Invariant {} of {} is violated: {says}", it.name, entity.key)
+            });
+            said.collect()
+        })
+    }
+
+    /// The values of an entity in the tables of a query; none if the query does not select it, or the actor may
+    /// not see it.
+    pub fn grouped(
+        &self,
+        query: &Query,
+        params: &Fields,
+        entity: &Entity,
+    ) -> Result<Vec<GroupedValues>, Needs> {
+        let Self { law, view, actor, now, .. } = *self;
+        let Some(life) = law.newest(&entity.key.lifecycle) else { return Ok(Vec::new()) };
+        if self.row(query, params, entity)?.is_none() {
+            return Ok(Vec::new());
+        }
+        sample_elements(law, view, life, entity, actor, now, params, |eval| {
+            let mut found = Vec::new();
+            for (table, group) in query.groups.iter().enumerate() {
+                let elements: Vec<Option<Value>> = match &group.each {
+                    None => vec![None],
+                    Some(each) => match eval(None, each) {
+                        Ok(Value::List(items)) => items.iter().cloned().map(Some).collect(),
+                        _ => Vec::new(),
+                    },
+                };
+                for it in &elements {
+                    // A value that cannot be computed is null.
+                    let value = |guard: &Guard| eval(it.as_ref(), guard).unwrap_or_default();
+                    found.push(GroupedValues {
+                        table,
+                        by: group.by.iter().map(|(_, it)| value(it)).collect(),
+                        measured: group.measure.iter().map(|(_, it)| value(it).as_float()).collect(),
+                    });
+                }
+            }
+            found
         })
     }
 
@@ -69,6 +142,19 @@ impl QueryReader<'_> {
             Some(query.order.iter().map(|it| it.by.eval(scope).unwrap_or_default()).collect())
         })
     }
+}
+
+/// The entity that a single ref names.
+fn referenced_by(life: &Lifecycle, entity: &Entity, name: &Name) -> Option<EntityKey> {
+    let reference = life.reference(name)?;
+    let id = match &reference.by {
+        Some(field) => match entity.fields.value(field) {
+            Value::Text(id) => id,
+            _ => return None,
+        },
+        None => kind_of(&reference.to),
+    };
+    Some(EntityKey { lifecycle: reference.to.clone(), id })
 }
 
 /// Sorts rows in the order of their query; equal rows by key.

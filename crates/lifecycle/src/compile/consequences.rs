@@ -125,12 +125,13 @@ impl CompileContext<'_> {
         let own = self.shape.name.clone();
         Some(match from {
             syntax::FollowUpDecl::Fire(name) => {
-                FollowUp { fire: self.transition(name), with: Vec::new(), when: None }
+                FollowUp { fire: self.transition(name), with: Vec::new(), when: None, subject: None }
             }
             syntax::FollowUpDecl::Map(map) => FollowUp {
                 fire: self.transition(&map.fire),
                 with: self.with(&map.with, &own, &map.fire),
                 when: self.when(&map.when),
+                subject: map.r#for.as_ref().and_then(|it| self.guard(it, &Type::Text)),
             },
         })
     }
@@ -271,7 +272,7 @@ impl CompileContext<'_> {
     }
 
     /// The list that a message is made for each element of; from here on `it` is the element.
-    fn compile_each(&mut self, source: Option<&Expr>) -> Option<Guard> {
+    pub fn compile_each(&mut self, source: Option<&Expr>) -> Option<Guard> {
         let guard = self.guard(source?, &Type::list(Type::Any))?;
         self.it = Some(match guard.ty() {
             Type::List(of) => Type::clone(of),

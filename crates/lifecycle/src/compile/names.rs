@@ -242,17 +242,17 @@ impl Vocabulary<'_> {
                 Some("size") => self.found(&key, Type::Int, 2, || Read::RankSize(name.into())),
                 _ => Err(unknown(&key, ["rank", "size"].iter().map(|it| format!("{name}.{it}")))),
             },
-            (name, member) => {
+            (name, _) => {
                 if let Some(it) = self.shape.refs.get(name).cloned() {
                     return if it.many {
-                        self.group(&key, name, &it.to, member)
+                        self.group(&key, name, &it.to, rest)
                     } else {
                         let name = Name::new(name);
                         self.entity_member(&key, Some(&it.to), rest, |look| Read::Ref(name, look))
                     };
                 }
                 if let Some(from) = self.shape.inverses.get(name).cloned() {
-                    return self.group(&key, name, &from, member);
+                    return self.group(&key, name, &from, rest);
                 }
                 Err(unknown(name, self.all_names()))
             }
@@ -307,9 +307,10 @@ impl Vocabulary<'_> {
         self.found(key, ty, 2, || read(look))
     }
 
-    fn group(&mut self, key: &str, name: &str, of: &Name, member: Option<&str>) -> Result<Resolved, Unknown> {
+    fn group(&mut self, key: &str, name: &str, of: &Name, rest: &[&str]) -> Result<Resolved, Unknown> {
         let states = self.pack.lifecycles.get(of).map(|it| it.states.clone()).unwrap_or_default();
         let inverse = self.shape.inverses.contains_key(name);
+        let member = rest.first().copied();
         match member {
             Some("movedAt") if inverse => {
                 return self.found(key, Type::Time, 2, || Read::MovedAt(name.into()));
@@ -317,6 +318,19 @@ impl Vocabulary<'_> {
             Some("all") if inverse && self.listing => {
                 let ty = Type::List(Box::new(Type::Any));
                 return self.found(key, ty, 2, || Read::All(name.into()));
+            }
+            Some("listed") if inverse && self.listing => {
+                let ty = Type::List(Box::new(Type::Any));
+                return match rest.get(1).filter(|wanted| states.iter().any(|it| it == **wanted)) {
+                    Some(state) => {
+                        let key = format!("{key}.{state}");
+                        self.found(&key, ty, 3, || Read::Listed(name.into(), (*state).into()))
+                    }
+                    None => {
+                        let key = format!("{key}.{}", rest.get(1).copied().unwrap_or_default());
+                        Err(unknown(&key, states.iter().map(|it| format!("{name}.listed.{it}"))))
+                    }
+                };
             }
             _ => {}
         }

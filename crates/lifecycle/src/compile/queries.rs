@@ -11,11 +11,11 @@ use super::types::Types;
 use super::value_names::ValueNames;
 use crate::guard::{Guard, Type, nearest};
 use crate::model::{
-    AfterExit, Exit, FieldType, GiveUp, Lifecycle, Order, Query, Read, Setting, Supervise, Wait,
+    AfterExit, Exit, FieldType, GiveUp, GroupTable, Lifecycle, Order, Query, Read, Setting, Supervise, Wait,
 };
 use crate::name::Name;
 use crate::source::{At, Named, Problems};
-use crate::syntax::{ExitDecl, Expr, PackFile, QueryDecl, SuperviseDecl};
+use crate::syntax::{ExitDecl, Expr, GroupTableDecl, PackFile, QueryDecl, SuperviseDecl};
 use crate::time::Span;
 use crate::value::Value;
 
@@ -102,7 +102,8 @@ impl PackCompiler<'_> {
         let order = decl.order.iter().flat_map(|it| it.iter());
         let exprs =
             [&decl.r#where, &decl.history, &decl.r#for].into_iter().flatten().chain(order).map(|it| it.at);
-        if let Some(at) = others.chain(exprs).next() {
+        let tables = decl.groups.iter().map(|(name, _)| name.at);
+        if let Some(at) = others.chain(exprs).chain(tables).next() {
             self.problems.error(
                 "answers-alone",
                 at,
@@ -117,6 +118,7 @@ impl PackCompiler<'_> {
             filter: None,
             order: Vec::new(),
             history: None,
+            groups: Vec::new(),
             ranked: None,
             meant_for: None,
             counts,
@@ -155,7 +157,7 @@ impl PackCompiler<'_> {
     /// Checks that a query returns rows and needs no other parameters than these.
     fn has_rows(&mut self, file: &PackFile, name: &At<Name>, given: &[(&str, Option<&FieldType>)]) {
         let Some((_, query)) = file.queries.iter().find(|(it, _)| it.it == name.it) else { return };
-        if !query.answers.is_empty() || query.history.is_some() {
+        if !query.answers.is_empty() || query.history.is_some() || !query.groups.is_empty() {
             self.problems.error("counts-rows", name.at, format!("`{}` has no rows to count", name.it));
         }
         let types = Types::new(Arc::default(), &[&file.types]);
@@ -283,6 +285,7 @@ impl PackCompiler<'_> {
             about: from.about.clone().unwrap_or_default(),
             work: from.work.as_ref().map(|it| self.asked_of(file, it, queries)),
             exits,
+            stopped: from.stopped.as_ref().and_then(|it| self.exit_code(it)),
             ends: from.ends.as_ref().map(|it| self.asked_of(file, it, queries)),
             holds: from.holds.as_ref().map(|it| self.asked_of(file, it, queries)),
             waits,
@@ -306,6 +309,16 @@ impl PackCompiler<'_> {
                     .collect(),
             }),
         }
+    }
+
+    fn exit_code(&mut self, code: &At<u32>) -> Option<i64> {
+        if code.it > 255 {
+            self.problems
+                .error("bad-exit", code.at, format!("`{}` is not an exit code", code.it))
+                .hint("0 to 255");
+            return None;
+        }
+        Some(i64::from(code.it))
     }
 
     fn transition_of(&mut self, on: &At<Name>, fire: &At<Name>, with: &Named<Expr>) -> Name {
@@ -332,6 +345,34 @@ impl PackCompiler<'_> {
 
 fn takes(decl: &QueryDecl, types: &Types<'_>, problems: &mut Problems) -> Vec<(Name, FieldType)> {
     decl.takes.iter().map(|(name, it)| (name.it.clone(), types.build(it, name.at, problems))).collect()
+}
+
+/// A table of counts.
+fn group_table(context: &mut CompileContext<'_>, name: &At<Name>, decl: &GroupTableDecl) -> GroupTable {
+    let each = context.compile_each(decl.each.as_ref());
+    let mut columns = |from: &Named<Expr>, ty: &Type| {
+        let mut columns = Vec::new();
+        for (column, source) in from.iter() {
+            if column.it == "count" {
+                context.error(
+                    "column-count",
+                    column.at,
+                    "`count` is the number of each row: choose another name",
+                );
+            }
+            if let Some(guard) = context.guard(source, ty) {
+                columns.push((column.it.clone(), guard));
+            }
+        }
+        columns
+    };
+    let by = columns(&decl.by, &Type::Any);
+    let measure = columns(&decl.measure, &Type::Float);
+    context.it = None;
+    for (column, _) in decl.measure.iter().filter(|(it, _)| by.iter().any(|(name, _)| *name == it.it)) {
+        context.error("column-twice", column.at, format!("`{}` is already a name of `by`", column.it));
+    }
+    GroupTable { name: name.it.clone(), each, by, measure }
 }
 
 fn types_of(takes: &[(Name, FieldType)]) -> BTreeMap<Name, Type> {
@@ -386,6 +427,17 @@ fn rows(
         }
         Some(guard)
     });
+    let others = [decl.ranked.as_ref().map(|it| it.at), decl.history.as_ref().map(|it| it.at)];
+    let others =
+        others.into_iter().flatten().chain(decl.order.iter().flat_map(|it| it.iter()).map(|it| it.at));
+    if let (Some(at), false) = (others.into_iter().next(), decl.groups.is_empty()) {
+        context.error(
+            "groups-alone",
+            at,
+            "a query with `groups` has tables instead of rows, so this key has no effect",
+        );
+    }
+    let groups = decl.groups.iter().map(|(name, it)| group_table(context, name, it)).collect();
     if let Some(first) = syntax_list(&decl.counts).first() {
         context.problems.error("counts-alone", first.at, "`counts` only works with `answers`");
     }
@@ -397,6 +449,7 @@ fn rows(
         filter: context.when(&decl.r#where),
         order,
         history: decl.history.as_ref().and_then(|it| context.guard(it, &Type::Text)),
+        groups,
         ranked: decl.ranked.as_ref().map(|it| it.it.clone()),
         meant_for,
         counts: Vec::new(),

@@ -5,8 +5,8 @@ use super::context::{CompileContext, is_id, needs_now};
 use super::reachability::fired_transition;
 use crate::guard::Type;
 use crate::model::{
-    Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Read, Severity, Slot,
-    Starts, StateSet, TallyBy, Timer, TimerKind, Warn,
+    Consequences, Counter, Effect, Every, Invariant, InvariantsOf, NotifyOn, NotifyRule, Reaction, Read,
+    Severity, Slot, Starts, StateSet, TallyBy, Timer, TimerKind, Warn,
 };
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, Percent, Place};
@@ -252,7 +252,37 @@ impl CompileContext<'_> {
                 .map(|it| self.field_of(it, |ty| *ty == Type::Time, "a moment", "give it `type: time`")),
             lost: from.lost.as_ref().map(|it| self.transition(it)),
             goes_on: self.checks(from.r#while.as_ref()),
+            invariants_of: syntax_list(&from.invariants)
+                .into_iter()
+                .filter_map(|it| self.invariants_of(&it))
+                .collect(),
         })
+    }
+
+    /// `this`, or a ref to one other entity.
+    fn invariants_of(&mut self, name: &At<Name>) -> Option<InvariantsOf> {
+        if name.it == "this" {
+            return Some(InvariantsOf::This);
+        }
+        match self.shape.refs.get(&name.it) {
+            Some(it) if !it.many => Some(InvariantsOf::Ref(name.it.clone())),
+            Some(_) => {
+                self.error(
+                    "on-or-each",
+                    name.at,
+                    format!("`{}` names many entities, but `invariants` needs one", name.it),
+                )
+                .hint("name `this` or a ref without `many`");
+                None
+            }
+            None => {
+                let single = self.shape.refs.iter().filter(|(_, it)| !it.many).map(|(name, _)| name.clone());
+                let single: Vec<Name> = single.collect();
+                let known: Vec<&str> = single.iter().map(Name::as_str).chain(["this"]).collect();
+                self.unknown_in(Some("`refs`"), "unknown-ref", "ref", name, &known);
+                None
+            }
+        }
     }
 
     pub fn reaction(&mut self, name: &At<Name>, from: &syntax::ReactionDecl) -> Option<Reaction> {

@@ -62,6 +62,8 @@ pub struct FollowUp {
     pub fire: Name,
     pub with: With,
     pub when: Option<Guard>,
+    /// The actor on whose behalf the engine fires it.
+    pub subject: Option<Guard>,
 }
 
 /// A move of others.

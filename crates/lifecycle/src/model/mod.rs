@@ -21,15 +21,15 @@ pub use lifecycle::{
     Closing, Face, Field, Gate, Inverse, Lifecycle, MEMBER, Ref, Relation, State, StateSet, Watcher,
 };
 pub use pack::{
-    AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Tool,
-    Wait,
+    AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting,
+    Supervise, Tool, Wait,
 };
 pub use partial::{KnownReads, Partial};
 pub use property::{Property, PropertyKind};
 pub use reach::Reach;
 pub use read::{Count, EntityAttribute, Read, SlotAttribute};
 pub use rule::{
-    Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts, TallyBy, Timer,
-    TimerKind, Warn,
+    Counter, Effect, Every, Invariant, InvariantsOf, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts,
+    TallyBy, Timer, TimerKind, Warn,
 };
 pub use transition::{Aim, Arm, Check, Choice, Create, From, Take, Target, Transition};

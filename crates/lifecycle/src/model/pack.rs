@@ -90,6 +90,8 @@ pub struct Query {
     pub order: Vec<Order>,
     /// Instead of a list: the journal of this entity.
     pub history: Option<Guard>,
+    /// Instead of a list: tables of counts.
+    pub groups: Vec<GroupTable>,
     /// Only entities that are open in this ranking, in its order.
     pub ranked: Option<Name>,
     pub meant_for: Option<Guard>,
@@ -97,6 +99,15 @@ pub struct Query {
     pub counts: Vec<Name>,
     /// Instead of rows: values.
     pub answers: Vec<(Name, Guard)>,
+}
+
+/// A table of a query: the number of entities, or of elements of their lists, by values.
+#[derive(Clone, Debug)]
+pub struct GroupTable {
+    pub name: Name,
+    pub each: Option<Guard>,
+    pub by: Vec<(Name, Guard)>,
+    pub measure: Vec<(Name, Guard)>,
 }
 
 /// The rules of the supervisor for the end of an agent's process.
@@ -107,6 +118,8 @@ pub struct Supervise {
     pub work: Option<Name>,
     /// By exit code; `other` last.
     pub exits: Vec<(Exit, AfterExit)>,
+    /// The exit code that counts when a heartbeat said stop.
+    pub stopped: Option<i64>,
     pub ends: Option<Name>,
     pub holds: Option<Name>,
     pub waits: Vec<Wait>,

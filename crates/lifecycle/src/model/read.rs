@@ -59,6 +59,8 @@ pub enum Read {
     RankSize(Name),
     /// The list of an inverse.
     All(Name),
+    /// The first entities of an inverse that are in one state.
+    Listed(Name, Name),
     /// The time of the last move within an inverse.
     MovedAt(Name),
     /// The current element of a list.

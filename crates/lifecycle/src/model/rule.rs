@@ -86,6 +86,17 @@ pub struct Slot {
     pub lost: Option<Name>,
     /// Checks that each heartbeat evaluates.
     pub goes_on: Vec<Check>,
+    /// Entities whose invariants each heartbeat evaluates.
+    pub invariants_of: Vec<InvariantsOf>,
+}
+
+/// An entity whose invariants a heartbeat evaluates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InvariantsOf {
+    /// The entity of the lease.
+    This,
+    /// The entity that a single ref names.
+    Ref(Name),
 }
 
 /// An order among the entities of a lifecycle.

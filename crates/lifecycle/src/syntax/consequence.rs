@@ -100,6 +100,8 @@ keys! {
         pub with: Named<Expr>,
         /// Fires it only if this is true.
         pub when: Option<Expr>,
+        /// The actor on whose behalf the engine fires it: an expression giving an id; null means none.
+        pub r#for: Option<Expr>,
     }
 }
 

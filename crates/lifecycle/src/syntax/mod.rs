@@ -24,8 +24,8 @@ pub use lifecycle::{
     Retain, StateDecl,
 };
 pub use pack::{
-    ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaiseDecl, PolicyRuleDecl, QueryDecl, RestartDecl,
-    RoleDecl, SettingDecl, SettingMap, SuperviseDecl, ToolDecl, WaitDecl,
+    ExitDecl, GiveUpDecl, GroupTableDecl, PackFile, PolicyDecl, PolicyRaiseDecl, PolicyRuleDecl, QueryDecl,
+    RestartDecl, RoleDecl, SettingDecl, SettingMap, SuperviseDecl, ToolDecl, WaitDecl,
 };
 pub use prove::PropertyDecl;
 pub use rule::{

@@ -143,6 +143,8 @@ keys! {
         pub r#for: Option<Expr>,
         /// Instead of entities: the journal of the entity with this id.
         pub history: Option<Expr>,
+        /// Instead of entities: tables that count them, or the elements of their lists, by values.
+        pub groups: Named<GroupTableDecl>,
         /// Other queries whose rows are counted. Expressions see the counts as `count.NAME`.
         pub counts: Option<OneOrMany<At<Name>>>,
         /// Instead of entities: values, as expressions over `count`, `ask` and `settings`.
@@ -153,12 +155,26 @@ keys! {
 }
 
 keys! {
+    /// A table of a query: one row for each combination of values, with the number of entities or elements that have it.
+    pub struct GroupTableDecl {
+        /// Counts the elements of this list of each entity, which the other expressions see as `it`.
+        pub each: Option<Expr>,
+        /// The values by which it groups: name to expression.
+        pub by: Named<Expr>,
+        /// Numbers of which each row has min, mean, median and max: name to expression. Null does not count.
+        pub measure: Named<Expr>,
+    }
+}
+
+keys! {
     /// Actions of the supervisor when an agent's process ends.
     pub struct SuperviseDecl {
         /// The query that lists the work of the agent.
         pub work: Option<At<Name>>,
         /// Exit code, or `other`, to the action.
         pub exits: Named<ExitDecl>,
+        /// The exit code that counts when the supervisor ends the process because a heartbeat said stop.
+        pub stopped: Option<At<u32>>,
         /// A query: if it has a row, the supervisor stops instead of any restart.
         pub ends: Option<At<Name>>,
         /// A query: while it has a row, the supervisor does not restart the agent.

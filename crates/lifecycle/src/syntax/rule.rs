@@ -92,6 +92,9 @@ keys! {
         pub lost: Option<At<Name>>,
         /// Checks that every heartbeat evaluates. If one is false, the answer asks the holder to stop.
         pub r#while: Option<Checks>,
+        /// Entities whose invariants of severity `error` every heartbeat evaluates: `this`, or single refs. If one is
+        /// violated, the answer asks the holder to stop.
+        pub invariants: Option<OneOrMany<At<Name>>>,
     }
 }
 

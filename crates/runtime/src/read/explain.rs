@@ -63,7 +63,9 @@ impl Reads {
 
     /// Why the holder of a lease should stop.
     pub fn stops(&self, key: &EntityKey, slot: &Name, actor: &Actor) -> Result<Vec<String>, ReadError> {
-        let says = |it: &trackside_lifecycle::model::Slot| it.name == *slot && !it.goes_on.is_empty();
+        let says = |it: &trackside_lifecycle::model::Slot| {
+            it.name == *slot && !(it.goes_on.is_empty() && it.invariants_of.is_empty())
+        };
         let asked = self.shared.law().newest(&key.lifecycle).is_some_and(|it| it.slots.iter().any(says));
         if !asked {
             return Ok(Vec::new());

@@ -7,7 +7,7 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::query::{QueryKind, QueryPlan, QueryReader, find_query, sort, values};
+use trackside_engine::query::{GroupedRows, QueryKind, QueryPlan, QueryReader, find_query, sort, values};
 use trackside_engine::ranking::{RankingIndex, RankingKey};
 use trackside_engine::view::Needs;
 use trackside_lifecycle::name::Name;
@@ -49,6 +49,18 @@ impl Reads {
             QueryKind::History(key) => {
                 self.readable(key, actor).map(|it| NamedAnswer::History(it.key.clone()))
             }
+            QueryKind::Groups(of) => {
+                let mut grouped = GroupedRows::default();
+                self.each_row(&law, of, &plan, |entities| {
+                    let found = view.ask(|law, view, now| {
+                        let asking = QueryReader { law, view, actor, shown: true, now };
+                        Needs::collect(entities.iter().map(|it| asking.grouped(plan.query, &plan.params, it)))
+                    })?;
+                    found.into_iter().for_each(|it| grouped.add(plan.query, it));
+                    Ok(())
+                })?;
+                Ok(NamedAnswer::Values(grouped.finish(plan.query)))
+            }
             QueryKind::Values => {
                 let mut counts = Vec::new();
                 for name in &plan.query.counts {
@@ -86,21 +98,36 @@ impl Reads {
             }
             QueryKind::Rows(of) => {
                 let mut found = Vec::new();
-                let Some(listing) = listing(law, of, plan) else { return Ok(Vec::new()) };
-                let indexed = listing.indexed.is_some();
-                let mut walk = Walk::new(self, of, listing);
-                while let Some(entities) = walk.next(CHUNK.min(self.budget))? {
+                self.each_row(law, of, plan, |entities| {
                     found.extend(matching_rows(view, plan, actor, entities)?);
-                    if walk.is_over(self.budget) {
-                        let hint = hint(&*self.lifecycle(of)?, indexed);
-                        return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
-                    }
-                }
+                    Ok(())
+                })?;
                 sort(plan.query, &mut found, |it| &it.key);
                 Ok(found.into_iter().map(|(_, it)| it).collect())
             }
-            QueryKind::Values | QueryKind::History(_) => Ok(Vec::new()),
+            QueryKind::Values | QueryKind::Groups(_) | QueryKind::History(_) => Ok(Vec::new()),
         }
+    }
+
+    /// Reads the entities that can be rows of a query, in chunks.
+    fn each_row(
+        &self,
+        law: &Law,
+        of: &Name,
+        plan: &QueryPlan<'_>,
+        mut add: impl FnMut(Vec<Arc<Entity>>) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        let Some(listing) = listing(law, of, plan) else { return Ok(()) };
+        let indexed = listing.indexed.is_some();
+        let mut walk = Walk::new(self, of, listing);
+        while let Some(entities) = walk.next(CHUNK.min(self.budget))? {
+            add(entities)?;
+            if walk.is_over(self.budget) {
+                let hint = hint(&*self.lifecycle(of)?, indexed);
+                return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
+            }
+        }
+        Ok(())
     }
 
     /// The ids that a ranking hands out, first to last.

@@ -111,6 +111,7 @@ impl Checker<'_> {
             step.policy.is_some(),
             step.claim.is_some(),
             step.exit.is_some(),
+            step.stopped.is_some(),
         ];
         let at = super::run::place(step).unwrap_or(at);
         match actions.iter().filter(|it| **it).count() {

@@ -15,7 +15,7 @@ use trackside_engine::policy::{self, Judgement};
 use trackside_engine::project::{ProjectChange, SettingChange, is_known_zone, project_key};
 use trackside_engine::query::{self, QueryReader};
 use trackside_engine::settings;
-use trackside_engine::supervise::{Ended, after_exit};
+use trackside_engine::supervise::{Ended, after_exit, code_when_stopped};
 use trackside_engine::trace::Trace;
 use trackside_engine::view::Project;
 use trackside_engine::world::{Outcome, World};
@@ -349,7 +349,9 @@ impl Play<'_> {
         } else if let Some(ask) = &step.policy {
             happened = self.policy(ask);
         } else if let Some(code) = step.exit {
-            happened = self.exit(code, step);
+            happened = self.exit(i64::from(code), step);
+        } else if step.stopped == Some(true) {
+            happened = self.stopped(step);
         } else if let Some(name) = &step.query {
             happened = self.query(name, &step.with, actor.as_ref());
         } else {
@@ -492,8 +494,17 @@ impl Play<'_> {
         Ok(None)
     }
 
+    /// The action that the supervision rules give for a process that the supervisor ended.
+    fn stopped(&self, step: &StepDecl) -> Result<Acted, String> {
+        let pack = self.stage.law.pack(&self.stage.file.pack.it).ok_or("no such pack")?;
+        let role = step.role.as_ref().ok_or("`stopped` needs `role`")?;
+        let code = code_when_stopped(pack, &role.it)
+            .ok_or_else(|| format!("the supervision of {} has no `stopped`", role.it))?;
+        self.exit(code, step)
+    }
+
     /// The action that the supervision rules give for a process that ended.
-    fn exit(&self, code: u32, step: &StepDecl) -> Result<Acted, String> {
+    fn exit(&self, code: i64, step: &StepDecl) -> Result<Acted, String> {
         let pack = self.stage.law.pack(&self.stage.file.pack.it).ok_or("no such pack")?;
         let role = step.role.as_ref().ok_or("`exit` needs `role`")?;
         let waited = match &step.waited {
@@ -503,7 +514,7 @@ impl Play<'_> {
         let ended = Ended {
             role: role.it.clone(),
             agent: step.agent.clone().unwrap_or_else(|| Name::new("")),
-            code: i64::from(code),
+            code,
             restarts: step.restarts.unwrap_or(0),
             reruns: step.reruns.unwrap_or(0),
             waited,

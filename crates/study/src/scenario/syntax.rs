@@ -115,6 +115,8 @@ keys! {
         pub r#where: Option<At<String>>,
         /// A process of an agent ended with this exit code.
         pub exit: Option<u32>,
+        /// A heartbeat said stop and the supervisor ended the process of an agent.
+        pub stopped: Option<bool>,
         /// With `exit`: the role of the agent.
         pub role: Option<At<Name>>,
         /// With `exit`: the id of the agent.

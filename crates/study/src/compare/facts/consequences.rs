@@ -104,6 +104,7 @@ impl ExpressionContext<'_> {
     pub fn follow(&self, mut thing: DefinitionItem, follow: &FollowUp) -> DefinitionItem {
         self.with(&mut thing, &follow.with);
         self.some(&mut thing, "condition", Sense::Plain, follow.when.as_ref());
+        self.some(&mut thing, "on behalf of", Sense::Plain, follow.subject.as_ref());
         thing
     }
 

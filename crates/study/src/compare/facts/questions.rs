@@ -1,6 +1,7 @@
 //! Queries, and the supervisor rules that use them.
 
 use trackside_lifecycle::model::{AfterExit, Exit, Pack, Query, Supervise};
+use trackside_lifecycle::name::Name;
 
 use super::ExpressionContext;
 use crate::compare::item::{DefinitionItem, Leaf, Sense};
@@ -31,6 +32,18 @@ impl ExpressionContext<'_> {
             thing.flag(format!("has its {words} descending"), Sense::Plain, order.descending);
         }
         self.some(&mut thing, "journal of", Sense::Plain, query.history.as_ref());
+        for table in &query.groups {
+            let mut part =
+                DefinitionItem::new("table", table.name.as_str(), format!("table `{}`", table.name));
+            self.some(&mut part, "list counted", Sense::Plain, table.each.as_ref());
+            for (words, columns) in [("groups by", &table.by), ("measures", &table.measure)] {
+                for (name, guard) in columns {
+                    let words = format!("{words} `{name}`");
+                    part.put(words.clone(), words, Sense::Plain, self.expression(guard));
+                }
+            }
+            thing.parts.push(part);
+        }
         thing.name("ranking", Sense::Plain, query.ranked.as_ref());
         self.some(&mut thing, "meant for", Sense::Plain, query.meant_for.as_ref());
         thing.names("queries it counts:", Sense::Plain, &query.counts);
@@ -67,6 +80,8 @@ impl ExpressionContext<'_> {
             }
             thing.parts.push(part);
         }
+        let stopped = rules.stopped.map(|it| Name::from(it.to_string()));
+        thing.name("exit code after a stop", Sense::Plain, stopped.as_ref());
         thing.name("query that ends it", Sense::Plain, rules.ends.as_ref());
         thing.name("query that holds it", Sense::Plain, rules.holds.as_ref());
         for wait in &rules.waits {

@@ -1,7 +1,7 @@
 //! Clocks, tallies, leases, orders, reactions, invariants, notices, effects.
 
 use trackside_lifecycle::model::{
-    Every, Lifecycle, NotifyOn, PropertyKind, Severity, Starts, TallyBy, Timer, TimerKind,
+    Every, InvariantsOf, Lifecycle, NotifyOn, PropertyKind, Severity, Starts, TallyBy, Timer, TimerKind,
 };
 use trackside_lifecycle::name::Name;
 
@@ -22,6 +22,14 @@ impl ExpressionContext<'_> {
             thing.name("field of the end", Sense::Plain, it.until.as_ref());
             thing.name("consequence of a loss", Sense::Plain, it.lost.as_ref());
             thing.parts.extend(it.goes_on.iter().map(|it| self.check(it)));
+            let checked = it.invariants_of.iter().map(|it| match it {
+                InvariantsOf::This => Name::new("this"),
+                InvariantsOf::Ref(name) => name.clone(),
+            });
+            let checked: Vec<Name> = checked.collect();
+            if !checked.is_empty() {
+                thing.names("entities whose invariants a heartbeat checks:", Sense::Plain, &checked);
+            }
             things.push(thing);
         }
         for it in &life.rankings {

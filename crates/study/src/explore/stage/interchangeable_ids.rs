@@ -69,7 +69,9 @@ impl ExploreStage {
     fn goes_by_id(&self, life: &Lifecycle) -> bool {
         let listed = |it: &Lifecycle| {
             let reads = it.reads.iter().any(|read| match read {
-                Read::All(name) => it.inverse(name).is_some_and(|it| it.from == life.name),
+                Read::All(name) | Read::Listed(name, _) => {
+                    it.inverse(name).is_some_and(|it| it.from == life.name)
+                }
                 _ => false,
             });
             let each = |it: &&trackside_lifecycle::model::Consequences| {

@@ -183,7 +183,7 @@ impl Cone {
                     self.other(me, look, how);
                 }
             }
-            Read::All(name) => {
+            Read::All(name) | Read::Listed(name, _) => {
                 let from = life.inverse(name).map(|it| &it.from);
                 if let Some(from) = from {
                     self.by_lifecycle.entry(from.clone()).or_default().version = true;

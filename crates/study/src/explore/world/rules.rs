@@ -108,6 +108,7 @@ impl<'a> Rules<'a> {
     fn follow(&mut self, follow: Option<&'a FollowUp>) {
         if let Some(follow) = follow {
             self.decides(&follow.when);
+            self.decides(&follow.subject);
             follow.with.iter().for_each(|(_, it)| self.decide(it));
         }
     }
