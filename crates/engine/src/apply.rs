@@ -48,7 +48,9 @@ fn live(entity: &mut Entity, entry: &Entry) {
     evolve(entity, &entry.event, entry.at, entry.version);
     entity.seq = entry.seq;
     match &entry.event {
-        Event::AlertRaised { .. } => entity.alerts.push(OpenAlert { seq: entry.seq, acknowledged: None }),
+        Event::AlertRaised { rule, .. } => {
+            entity.alerts.push(OpenAlert { seq: entry.seq, acknowledged: None, rule: rule.clone() });
+        }
         Event::AlertAcknowledged { alert } => {
             if let Some(open) = entity.alerts.iter_mut().find(|it| it.seq == *alert) {
                 open.acknowledged.get_or_insert_with(|| (entry.actor.clone(), entry.at));

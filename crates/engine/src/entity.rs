@@ -131,6 +131,9 @@ pub struct OpenAlert {
     pub seq: u64,
     /// The actor that acknowledged it first, and when.
     pub acknowledged: Option<(Name, Timestamp)>,
+    /// The invariant that resolves it when it holds again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Name>,
 }
 
 impl Entity {

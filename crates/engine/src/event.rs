@@ -166,6 +166,9 @@ pub enum Event {
         kind: Name,
         severity: Severity,
         message: Arc<str>,
+        /// The invariant whose violation it reports, if the alert is resolved when the invariant holds again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Name>,
     },
     /// An alert was acknowledged. The person and the time are those of the entry.
     AlertAcknowledged {

@@ -127,6 +127,16 @@ fn each_construct_reports_its_mistakes() {
 }
 
 #[test]
+fn a_reason_that_is_required_has_no_default() {
+    let both = "by: human, reason: Say why, default_reason: 'It was time' }\n";
+    refused(
+        ("by: human }\n", both),
+        &["an arm has `reason` or `default_reason`, not both", "the default is never used"],
+    );
+    refused(("by: human }\n", "by: human, default_reason: '{ownr}' }\n"), &["unknown name `ownr`"]);
+}
+
+#[test]
 fn a_type_that_contains_itself_ends() {
     let pack =
         format!("{PACK}types: {{ Tree: {{ properties: {{ kids: {{ items: {{ type: Tree }} }} }} }} }}\n");

@@ -274,7 +274,7 @@ impl EntryMetadata {
             Event::Notified { audience, to, message } => {
                 Self::Notified { audience: audience.clone(), to: to.clone(), message: message.clone() }
             }
-            Event::AlertRaised { kind, severity, message } => {
+            Event::AlertRaised { kind, severity, message, .. } => {
                 Self::Alert { kind: kind.clone(), severity: text_of(severity), message: message.clone() }
             }
             Event::AlertAcknowledged { alert } | Event::AlertResolved { alert } => {

@@ -47,8 +47,8 @@ impl DecisionBuilder<'_> {
             .as_ref()
             .and(born.is_none().then(|| self.existing_entity(key).map(|it| it.1.state.clone())));
         let left = left.transpose()?;
-        if request.reason.is_none() && !rule.about.is_empty() {
-            request.reason = Some(Arc::from(rule.about));
+        if request.reason.is_none() {
+            request.reason = self.default_reason(life, key, rule, &plan, request)?;
         }
         let (event, outcome, mut counted_all, was) = {
             let before = match &born {
@@ -107,6 +107,26 @@ impl DecisionBuilder<'_> {
             self.record(key, request, trigger, Event::Erased { kept });
         }
         Ok((moved, parts))
+    }
+
+    /// The reason that the rule declares for requests without one; an empty text is none.
+    fn default_reason(
+        &self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        rule: &Rule<'_>,
+        plan: &RulePlan<'_>,
+        request: &Request,
+    ) -> Result<Option<Arc<str>>, Stop> {
+        let Some(text) = rule.default_reason else { return Ok(None) };
+        let (_, entity) = self.existing_entity(key)?;
+        let around = self.surroundings();
+        let scope = EntityScope {
+            taken: &plan.taken,
+            base: &plan.sent,
+            ..plain_scope(&around, life, entity, request)
+        };
+        Ok(Some(self.render(&scope, text)?).filter(|it| !it.trim().is_empty()))
     }
 
     /// The event of the move, complete with counts, clocks and shifts, and the resulting entity.
@@ -268,6 +288,7 @@ impl DecisionBuilder<'_> {
                         kind: alert.kind.clone(),
                         severity: alert.severity,
                         message,
+                        rule: None,
                     });
                 }
             }
@@ -473,5 +494,5 @@ fn key_matches(key: &Name, wanted: &[Value]) -> bool {
 
 /// An alert in plain words.
 pub(super) fn alert(kind: &str, severity: Severity, message: String) -> Event {
-    Event::AlertRaised { kind: Name::new(kind), severity, message: Arc::from(message) }
+    Event::AlertRaised { kind: Name::new(kind), severity, message: Arc::from(message), rule: None }
 }

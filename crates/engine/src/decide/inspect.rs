@@ -51,7 +51,8 @@ impl DecisionBuilder<'_> {
             let (message, evidence) = self.finding(&life, self.existing_entity(key)?.1, invariant)?;
             let why = std::sync::Arc::from(format!("Repair: {message}"));
             if !was_known {
-                self.violation(key, &invariant.name, invariant.severity, message, evidence);
+                let kind = invariant.alert.clone();
+                self.violation(key, &invariant.name, kind, invariant.severity, message, evidence);
             }
             let Some(repair) = &invariant.repair else { continue };
             let condition = Name::from(format!("{INVARIANT}{}", invariant.name));
@@ -105,7 +106,7 @@ impl DecisionBuilder<'_> {
         let message = format!("The stored rows of {key} differed from the journal");
         let evidence: Fields = [("found", Value::text(found))].into_iter().collect();
         let rule = Name::new(RECORD);
-        self.violation(key, &rule, Severity::Error, message, evidence);
+        self.violation(key, &rule, None, Severity::Error, message, evidence);
         self.correct_for(key, rule, &state, "Repair: rebuilt from the journal")?;
         self.to_rebuild.push(key.clone());
         self.ghost_places.extend(ghost_places.iter().cloned());
@@ -121,7 +122,7 @@ impl DecisionBuilder<'_> {
         let message = format!("{} has no state {}", life.name, entity.state);
         let evidence: Fields = [("state", Value::from(&entity.state))].into_iter().collect();
         let rule = Name::new(KNOWN_STATE);
-        self.violation(key, &rule, Severity::Error, message, evidence);
+        self.violation(key, &rule, None, Severity::Error, message, evidence);
         self.correct_for(key, rule, &back, "Repair: back to the last valid state")
     }
 

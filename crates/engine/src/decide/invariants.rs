@@ -13,6 +13,7 @@ use super::request::Request;
 use super::scope::{EntityScope, Surroundings};
 use super::{DecisionBuilder, Stop, unanswered};
 use crate::actor::{ActorKind, ENGINE};
+use crate::command::AlertAction;
 use crate::entity::Entity;
 use crate::event::Event;
 use crate::fields::Fields;
@@ -28,7 +29,7 @@ impl DecisionBuilder<'_> {
         if let Some(first) = broken.first() {
             return Err(Refusal::with(first.code.refusal(), broken).into());
         }
-        let mut bent: Vec<(EntityKey, Name, String, Fields)> = Vec::new();
+        let mut bent: Vec<(EntityKey, Name, Option<Name>, String, Fields)> = Vec::new();
         let mut mended: Vec<(EntityKey, Name)> = Vec::new();
         for key in self.looked_at() {
             let Found::Here(after) = self.draft.entity(&key) else { continue };
@@ -44,14 +45,15 @@ impl DecisionBuilder<'_> {
                             format!("invariants.{}", invariant.name)
                         });
                         let (message, saw) = self.evidence(life, after, invariant)?;
-                        bent.push((key.clone(), invariant.name.clone(), message, saw));
+                        let kind = invariant.alert.clone();
+                        bent.push((key.clone(), invariant.name.clone(), kind, message, saw));
                     }
                     _ => {}
                 }
             }
         }
-        for (key, rule, message, evidence) in bent {
-            self.violation(&key, &rule, Severity::Warning, message, evidence);
+        for (key, rule, kind, message, evidence) in bent {
+            self.violation(&key, &rule, kind, Severity::Warning, message, evidence);
         }
         for (key, rule) in mended {
             self.record_repaired_invariant(&key, &rule);
@@ -59,11 +61,19 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// Journals that a broken invariant holds again.
+    /// Journals that a broken invariant holds again, and resolves the alerts that it declares.
     pub fn record_repaired_invariant(&mut self, key: &EntityKey, rule: &Name) {
         let condition = Name::from(format!("invariants.{rule}"));
-        let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+        let mut request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
         self.record(key, &request, &condition, Event::ViolationCleared { rule: rule.clone() });
+        let Found::Here(entity) = self.draft.entity(key) else { return };
+        let of_rule = entity.alerts.iter().filter(|it| it.rule.as_ref() == Some(rule));
+        let open: Vec<u64> = of_rule.map(|it| it.seq).collect();
+        request.reason = Some(Arc::from("The rule holds again"));
+        for alert in open {
+            let trigger = Name::new(AlertAction::Resolve.as_str());
+            self.record(key, &request, &trigger, Event::AlertResolved { alert });
+        }
     }
 
     /// The entities that the decision moved, and those whose counts it changed.
@@ -105,11 +115,12 @@ impl DecisionBuilder<'_> {
         Ok(broken)
     }
 
-    /// Journals a violation once, and raises an alert.
+    /// Journals a violation once, and raises an alert: of the declared kind, or of kind `violation`.
     pub fn violation(
         &mut self,
         key: &EntityKey,
         rule: &Name,
+        declared: Option<Name>,
         severity: Severity,
         message: String,
         evidence: Fields,
@@ -124,7 +135,13 @@ impl DecisionBuilder<'_> {
         };
         let seq = self.record(key, &request, &condition, event);
         self.root.get_or_insert(seq);
-        self.record(key, &request, &condition, alert("violation", severity, format!("{key}: {message}")));
+        let raised = match declared {
+            Some(kind) => {
+                Event::AlertRaised { kind, severity, message: Arc::from(message), rule: Some(rule.clone()) }
+            }
+            None => alert("violation", severity, format!("{key}: {message}")),
+        };
+        self.record(key, &request, &condition, raised);
     }
 
     /// An invariant that cannot be answered does not hold.

@@ -501,6 +501,7 @@ impl<'a> DecisionBuilder<'a> {
             kind: Name::new("dropped-move"),
             severity: trackside_lifecycle::model::Severity::Error,
             message: Arc::from(message),
+            rule: None,
         };
         if matches!(self.draft.entity(key), Found::Here(_)) {
             self.record(key, &request, condition, event);

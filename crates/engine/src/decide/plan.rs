@@ -1,6 +1,6 @@
 //! The planned changes of a rule, before anything is written.
 
-use trackside_lifecycle::guard::{Fault, Guard, Scope};
+use trackside_lifecycle::guard::{Fault, Guard, Scope, Template};
 use trackside_lifecycle::model::{
     Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, TallyBy, Target,
 };
@@ -21,9 +21,10 @@ pub(super) struct Rule<'r> {
     pub trigger: Name,
     /// Its path in the definition, for traces.
     pub label: String,
-    pub about: &'r str,
     pub takes: &'r [Take],
     pub reason: Option<&'r str>,
+    /// The journalled reason of a request that gives none.
+    pub default_reason: Option<&'r Template>,
     pub checks: &'r [Check],
     pub require: &'r [(Name, String)],
     pub count: &'r [Name],
@@ -48,9 +49,9 @@ impl<'r> Rule<'r> {
         Self {
             trigger: arm.transition.clone(),
             label: if traced { arm_label(&arm.transition, arm.index) } else { String::new() },
-            about: &arm.about,
             takes: &arm.takes,
             reason: arm.reason.as_deref(),
+            default_reason: arm.default_reason.as_ref(),
             checks: &arm.checks,
             require: &[],
             count: &arm.count,
@@ -69,9 +70,9 @@ impl<'r> Rule<'r> {
         Self {
             trigger: names::CREATE.clone(),
             label: "create".to_owned(),
-            about: "",
             takes: &create.takes,
             reason: create.reason.as_deref(),
+            default_reason: None,
             checks: &create.checks,
             require: &create.require,
             count: &create.count,
@@ -87,9 +88,9 @@ impl<'r> Rule<'r> {
         Self {
             trigger: names::ALWAYS.clone(),
             label: format!("states.{}.always", state.name),
-            about: "",
             takes: &[],
             reason: None,
+            default_reason: None,
             checks: &[],
             require: &[],
             count: &[],

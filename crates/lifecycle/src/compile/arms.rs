@@ -39,6 +39,10 @@ impl CompileContext<'_> {
             Some(to) => self.target(to, &leaves.0, transition.at),
             None => Some(Target::One(Aim::Stay)),
         };
+        if let (Some(_), Some(default)) = (&from.reason, &from.default_reason) {
+            self.error("reason-and-default", default.at, "an arm has `reason` or `default_reason`, not both")
+                .hint("`reason` makes every request give one, so that the default is never used");
+        }
         let arm = Arm {
             transition: transition.it.clone(),
             index,
@@ -51,6 +55,7 @@ impl CompileContext<'_> {
             then: self.consequences(&from.consequences()),
             takes,
             reason: from.reason.clone(),
+            default_reason: from.default_reason.as_ref().and_then(|it| self.template(it)),
             by: by.unwrap_or_else(no_caller_guard),
             target: target.unwrap_or(Target::One(Aim::Stay)),
         };

@@ -199,6 +199,7 @@ pub(super) fn compile(
                     name.it, source.text
                 )),
                 repair: None,
+                alert: None,
                 needs_now: false,
             });
         }

@@ -335,6 +335,7 @@ impl CompileContext<'_> {
             severity,
             says: self.template(&from.says)?,
             repair: from.repair.as_ref().map(|it| self.transition(it)),
+            alert: from.alert.as_ref().map(|it| it.it.clone()),
             needs_now,
         })
     }

@@ -131,6 +131,8 @@ pub struct Invariant {
     pub severity: Severity,
     pub says: Template,
     pub repair: Option<Name>,
+    /// The kind of its alert, which is resolved when the invariant holds again.
+    pub alert: Option<Name>,
     /// Whether only the sweep checks it.
     pub needs_now: bool,
 }

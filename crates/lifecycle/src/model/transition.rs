@@ -29,6 +29,8 @@ pub struct Arm {
     pub takes: Vec<Take>,
     /// Why there must be a reason.
     pub reason: Option<String>,
+    /// The journalled reason of a request that gives none.
+    pub default_reason: Option<Template>,
     pub checks: Vec<Check>,
     pub count: Vec<Name>,
     pub keep: Vec<Name>,

@@ -147,6 +147,8 @@ keys! {
         pub says: Expr,
         /// The transition that the sweep fires when it finds a violation.
         pub repair: Option<At<Name>>,
+        /// The kind of the alert of a violation. Such an alert is resolved when the condition is true again.
+        pub alert: Option<At<Name>>,
     }
 }
 

@@ -29,6 +29,8 @@ with_consequences! {
         pub takes: Option<Takes>,
         /// The message when the request gives no reason; makes one required.
         pub reason: Option<String>,
+        /// The reason to journal when the request gives none: a message with `{expressions}`.
+        pub default_reason: Option<Expr>,
         /// Checks on the request.
         pub when: Option<Checks>,
         /// Counters that count the transition, before the target is chosen.

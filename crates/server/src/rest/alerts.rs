@@ -217,7 +217,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Alert, Refused> {
 fn alert_body(alert: &Alert) -> AlertBody {
     let Alert { raised, is_open, acknowledged, resolved } = alert;
     let (kind, severity, message) = match &raised.event {
-        Event::AlertRaised { kind, severity, message } => {
+        Event::AlertRaised { kind, severity, message, .. } => {
             (kind.to_string(), severity.as_str().to_owned(), message.to_string())
         }
         _ => Default::default(),

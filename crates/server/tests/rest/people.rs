@@ -265,6 +265,19 @@ fn a_person_without_a_token_is_not_counted() {
     assert_eq!(people_counts(&ground), ["kim", "owner"], "one of hers is good");
     ground.owner.delete(&format!("/v1/tokens/{second}")).unwrap();
     assert_eq!(people_counts(&ground), ["owner"]);
+    let quorum = || {
+        ground.owner.post("/v1/sweep", &json!({})).unwrap();
+        let open = ground.owner.get("/v1/alerts").unwrap().body;
+        let all = open["items"].as_array().unwrap();
+        let of_it =
+            all.iter().filter(|it| it["kind"] == "quorum").map(|it| it["id"].as_str().unwrap().to_owned());
+        of_it.collect::<Vec<_>>()
+    };
+    assert_eq!(quorum(), ["A-1"], "it was filed while enough people could decide");
+    let back = ground.person("back");
+    assert_eq!(quorum(), [""; 0], "resolved, as enough people can decide again");
+    back.post("/v1/sign-out", &json!({})).unwrap();
+    assert_eq!(people_counts(&ground), ["owner"]);
     let short = ask("A-2");
     assert_eq!(short["fields"]["shortage"], json!("Needs 2 people, but only 1 can decide"));
     let fewer = json!({ "event": "lower_quorum", "fields": { "people": 1 } });

@@ -106,6 +106,7 @@ impl Checker<'_> {
             step.advance.is_some(),
             step.restart.is_some(),
             !step.configure.is_empty(),
+            step.people.is_some(),
             step.sweep.is_some(),
             step.query.is_some(),
             step.policy.is_some(),

@@ -378,8 +378,10 @@ impl Play<'_> {
     fn command(&mut self, step: &StepDecl, actor: Option<&Actor>) -> Result<Acted, String> {
         let Some((entity, ask)) = self.ask(step)? else { return Ok(Acted::default()) };
         let settles = matches!(ask, Ask::EffectResult { .. });
+        let learns = step.people.is_some();
         let actor = match actor {
             Some(actor) => actor.clone(),
+            None if learns => Actor::engine(),
             None if settles => Actor::new("outside", ActorKind::System),
             None => return Err("no actor: add `as`".to_owned()),
         };
@@ -479,6 +481,10 @@ impl Play<'_> {
                 value: value.clone(),
             });
             let change = ProjectChange { settings: settings.collect(), ..ProjectChange::default() };
+            return Ok(Some((project_key().clone(), Ask::Configure(change))));
+        }
+        if let Some(people) = &step.people {
+            let change = ProjectChange { people: Some(people.clone()), ..ProjectChange::default() };
             return Ok(Some((project_key().clone(), Ask::Configure(change))));
         }
         if let Some(effect) = &step.effect {

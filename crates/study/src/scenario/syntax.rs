@@ -143,6 +143,8 @@ keys! {
         pub restart: Option<At<String>>,
         /// Changes settings of the pack; null removes an override.
         pub configure: Named<Json>,
+        /// Changes the ids of the people known to the project, as tokens that are made and revoked do.
+        pub people: Option<Vec<Name>>,
         /// Runs a sweep, which finds violations and repairs them.
         pub sweep: Option<bool>,
         /// Runs a named query of the pack.

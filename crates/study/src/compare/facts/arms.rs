@@ -25,6 +25,9 @@ impl ExpressionContext<'_> {
         if let Some(slot) = &arm.holding {
             thing.flag(format!("needs the lease `{slot}`"), Sense::Demands, true);
         }
+        if let Some(text) = &arm.default_reason {
+            thing.wording("default reason", text.source());
+        }
         thing.wording("about", &arm.about);
         thing.parts.extend(self.consequences("", &arm.then));
         if let Target::Choices(choices) = &arm.target {

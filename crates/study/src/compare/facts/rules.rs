@@ -73,6 +73,7 @@ impl ExpressionContext<'_> {
                 thing.wording("message", it.says.source());
             }
             thing.name("repair", Sense::Plain, it.repair.as_ref());
+            thing.name("alert", Sense::Plain, it.alert.as_ref());
             things.push(thing);
         }
         for it in &life.notify {

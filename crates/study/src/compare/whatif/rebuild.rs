@@ -220,9 +220,7 @@ fn fires(
     let arms = life.transition(&root.trigger).map(|it| it.arms.as_slice()).unwrap_or_default();
     let mut asks = Vec::new();
     for arm in arms.iter().filter(|it| it.from.has(&before.state)) {
-        // A move without a reason is journalled with the description of the arm.
-        let own = !arm.about.is_empty() && root.reason.as_deref() == Some(arm.about.as_str());
-        let reason = root.reason.clone().filter(|_| !own || arm.reason.is_some());
+        let reason = root.reason.clone();
         let gates =
             life.gates.iter().filter(|it| it.binds(&root.trigger)).flat_map(|it| it.takes.iter().cloned());
         let takes: Vec<Take> = arm.takes.iter().cloned().chain(gates).collect();
