@@ -19,5 +19,6 @@ mod pages;
 mod past;
 mod queries;
 mod reasons;
+mod stops;
 mod stores;
 mod violations;
