@@ -20,6 +20,7 @@ mod git_revision;
 mod help;
 mod huge_pages;
 mod live;
+mod log_lines;
 mod open_files;
 mod packs;
 mod paging;

@@ -28,6 +28,7 @@ mod heartbeat;
 mod import;
 mod inspect;
 mod invariants;
+mod journal_entry;
 mod lease;
 mod migrate;
 mod plan;
@@ -55,6 +56,7 @@ pub use carry::groups_of;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_fields, fields_of, is_repair};
+pub use journal_entry::{log_line, passes_history};
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
 pub use rerank::reindex;
 
