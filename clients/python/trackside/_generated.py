@@ -719,6 +719,7 @@ class History(TypedDict):
 
     # Entries before this one are archived and their file is missing; null if all are here.
     archivedBefore: NotRequired[int | None]
+    # The entries. With `form=pack`: their log lines, as the pack declares them.
     items: list[JournalEntry]
     # The cursor of the next page: send it as `cursor`. Null on the last page.
     nextCursor: NotRequired[str | None]
@@ -1949,12 +1950,13 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
         all: bool | None = None,
+        form: str | None = None,
     ) -> History:
         """Lists the journal entries of an entity, the oldest first, and the seconds spent in each state."""
         response: History = self._json(
             "GET",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/history",
-            query=given({"limit": limit, "cursor": cursor, "all": all}),
+            query=given({"limit": limit, "cursor": cursor, "all": all, "form": form}),
         )
         return response
 
@@ -2152,12 +2154,13 @@ class Routes(Transport):
         after: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        form: str | None = None,
     ) -> Page[JournalEntry]:
         """Lists the journal in order, as far as the caller may see it."""
         response: Page[JournalEntry] = self._json(
             "GET",
             "/v1/journal",
-            query=given({"after": after, "limit": limit, "cursor": cursor}),
+            query=given({"after": after, "limit": limit, "cursor": cursor, "form": form}),
         )
         return response
 

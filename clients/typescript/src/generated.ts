@@ -645,6 +645,7 @@ export interface HeartbeatReply {
 export interface History {
   /** Entries before this one are archived and their file is missing; null if all are here. */
   archivedBefore?: number | null;
+  /** The entries. With `form=pack`: their log lines, as the pack declares them. */
   items: JournalEntry[];
   /** The cursor of the next page: send it as `cursor`. Null on the last page. */
   nextCursor?: string | null;
@@ -1849,12 +1850,12 @@ export class Routes extends Transport {
   history(
     lifecycle: string,
     id: string,
-    options: { limit?: number; cursor?: string; all?: boolean } & CallOptions = {},
+    options: { limit?: number; cursor?: string; all?: boolean; form?: string } & CallOptions = {},
   ): Promise<History> {
     return this.forJson<History>({
       method: 'GET',
       path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/history`,
-      query: { limit: options.limit, cursor: options.cursor, all: options.all },
+      query: { limit: options.limit, cursor: options.cursor, all: options.all, form: options.form },
       headers: {},
       body: undefined,
       keyed: false,
@@ -2125,12 +2126,12 @@ export class Routes extends Transport {
 
   /** Lists the journal in order, as far as the caller may see it. */
   journal(
-    options: { after?: number; limit?: number; cursor?: string } & CallOptions = {},
+    options: { after?: number; limit?: number; cursor?: string; form?: string } & CallOptions = {},
   ): Promise<Page<JournalEntry>> {
     return this.forJson<Page<JournalEntry>>({
       method: 'GET',
       path: `/v1/journal`,
-      query: { after: options.after, limit: options.limit, cursor: options.cursor },
+      query: { after: options.after, limit: options.limit, cursor: options.cursor, form: options.form },
       headers: {},
       body: undefined,
       keyed: false,

@@ -21,6 +21,7 @@ mod git_worktree;
 mod help;
 mod huge_pages;
 mod live;
+mod log_lines;
 mod open_files;
 mod owner_credential;
 mod packs;

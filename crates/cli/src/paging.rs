@@ -20,6 +20,26 @@ pub(crate) enum ListSize {
     All,
 }
 
+impl ListSize {
+    /// The size of the next page after this many items; none for the server's default.
+    pub(crate) fn page_size(self, found: usize) -> Option<usize> {
+        match self {
+            Self::Page => None,
+            Self::Most(most) => Some(most.saturating_sub(found).min(PAGE)),
+            Self::All => Some(PAGE),
+        }
+    }
+
+    /// Whether this many items are all that were wanted.
+    pub(crate) fn is_enough(self, found: usize) -> bool {
+        match self {
+            Self::Page => true,
+            Self::Most(most) => found >= most,
+            Self::All => false,
+        }
+    }
+}
+
 impl From<&PageArgs> for ListSize {
     fn from(args: &PageArgs) -> Self {
         match (args.all, args.limit) {
@@ -48,11 +68,7 @@ pub(crate) fn fetch_list(
     let much = much.into();
     let mut found = PagedList { items: Vec::new(), more: None, first: Json::Null };
     loop {
-        let size = match much {
-            ListSize::Page => None,
-            ListSize::Most(most) => Some(most.saturating_sub(found.items.len()).min(PAGE)),
-            ListSize::All => Some(PAGE),
-        };
+        let size = much.page_size(found.items.len());
         let route = route.clone().with_some("limit", size).with_some("cursor", found.more.as_ref());
         let body = server.get(&route)?;
         found.items.extend_from_slice(time_format::list(&body, "items"));
@@ -60,12 +76,7 @@ pub(crate) fn fetch_list(
         if found.first.is_null() {
             found.first = body;
         }
-        let enough = match much {
-            ListSize::Page => true,
-            ListSize::Most(most) => found.items.len() >= most,
-            ListSize::All => false,
-        };
-        if enough || found.more.is_none() {
+        if much.is_enough(found.items.len()) || found.more.is_none() {
             return Ok(found);
         }
     }

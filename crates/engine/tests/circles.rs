@@ -104,7 +104,8 @@ fn a_circle_is_refused_and_named() {
         assert_eq!(code, "circular-reference");
         let told = format!("needs of t.job/a would form a circle: {circle}. Remove one of these references.");
         assert_eq!(detail, told);
-        let link = Command::fire(ann(), key("a"), "link", [("to", Value::text(needed))].into_iter().collect());
+        let link =
+            Command::fire(ann(), key("a"), "link", [("to", Value::text(needed))].into_iter().collect());
         assert_eq!(answer(world.submit(&link)).1, told);
     }
     assert_eq!(answer(world.submit(&edit("c", needs(&["a", "b"])))).0, "");
@@ -133,7 +134,8 @@ fn a_soft_consequence_that_closes_a_circle_is_dropped() {
     let seq = world.view.seq;
     assert_eq!(answer(world.submit(&Command::fire(ann(), key("a"), "try_link", Fields::default()))).0, "");
     assert_eq!(world.view.get(&key("b")).unwrap().ids("needs"), Vec::<Name>::new());
-    let kinds: Vec<&str> = world.journal.iter().filter(|it| it.seq > seq).map(|it| it.event.kind().as_str()).collect();
+    let kinds: Vec<&str> =
+        world.journal.iter().filter(|it| it.seq > seq).map(|it| it.event.kind().as_str()).collect();
     assert_eq!(kinds, ["FIELDS_CHANGED", "ALERT_RAISED"]);
 }
 
@@ -169,7 +171,11 @@ fn a_circle_that_was_there_refuses_only_what_adds_to_it() {
     give(&mut world, "b", vec!["a".to_owned()]);
     give(&mut world, "x", vec![]);
     assert_eq!(answer(world.submit(&edit("a", needs(&["b"])))).0, "");
-    assert_eq!(answer(world.submit(&edit("x", needs(&["b"])))).0, "", "it leads to the circle, but is not in it");
+    assert_eq!(
+        answer(world.submit(&edit("x", needs(&["b"])))).0,
+        "",
+        "it leads to the circle, but is not in it"
+    );
     assert_eq!(answer(world.submit(&edit("b", needs(&["a", "x"])))).0, "circular-reference");
 }
 

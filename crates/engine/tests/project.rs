@@ -263,9 +263,11 @@ fn due(world: &World, entity: &EntityKey, timer: &str) -> Option<Timestamp> {
 #[test]
 fn daily_timers_follow_the_time_zone() {
     let entity = EntityKey::new("t.day", "D");
-    for (zone, standup, reset) in
-        [("America/New_York", hours(14), hours(5)), ("Asia/Tokyo", hours(24), hours(15)), ("", hours(9), hours(24))]
-    {
+    for (zone, standup, reset) in [
+        ("America/New_York", hours(14), hours(5)),
+        ("Asia/Tokyo", hours(24), hours(15)),
+        ("", hours(9), hours(24)),
+    ] {
         let mut world = day(&entity);
         assert_eq!(due(&world, &entity, "standup"), Some(hours(9)));
         assert_eq!(due(&world, &entity, "reset.spent"), Some(hours(24)));

@@ -116,6 +116,11 @@ fn each_construct_reports_its_mistakes() {
         ("create: {", "refs: { boss: { to: demo.boss, by: owner, acyclic: true } }\ncreate: {"),
         &["error[acyclic-elsewhere]", "ref `boss` cannot form a circle", "leave out `acyclic`"],
     );
+    refused(("create: {", "log: { line: { event: it.evnt } }\ncreate: {"), &["evnt", "event"]);
+    refused(
+        ("create: {", "log: { when: it.from != null }\ncreate: {"),
+        &["error[empty-log]", "does not say what a line contains"],
+    );
     refused(("set: { owner: actor.id }", "count: [tried]"), &["no counter `tried`"]);
     refused(("set: { owner: actor.id }", "set: { tries: actor.id }"), &["task.yaml:12:"]);
     refused(("default: 0", "default: many"), &["must be a whole number"]);
@@ -855,6 +860,8 @@ fn a_query_gives_rows_or_values() {
         ("q: { of: demo.task, ranked: r, for: 3 }", &["expected text"]),
         ("q: { of: demo.task, ranked: r, order: [title] }", &["error[two-orders]", "leave out `order`"]),
         ("q: { of: demo.task, ranked: r, history: \"'x'\" }", &["error[two-orders]", "leave out `ranked`"]),
+        ("q: { of: demo.task, history: \"'x'\", where: it.form != null }", &["it.form", "from"]),
+        ("q: { of: demo.task, where: it.from != null }", &["`it`"]),
         (
             "q: { of: demo.task, counts: rows }",
             &["error[counts-alone]", "`counts` only works with `answers`"],

@@ -128,6 +128,27 @@ impl EntryBody {
     }
 }
 
+/// An entry as expressions read it, as `it`. Members that the entry does not have are absent.
+pub fn entry_value(entry: &Entry) -> Value {
+    let json = serde_json::to_value(EntryBody::new(entry)).unwrap_or_default();
+    match Value::from_json(&json) {
+        Value::Map(members) => {
+            let mut members = (*members).clone();
+            members.insert(Name::new("timestamp"), Value::Time(entry.at));
+            Value::map(members)
+        }
+        other => other,
+    }
+}
+
+/// An item of a history: an entry, or its log line in the form of its pack.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum HistoryItem {
+    Entry(Box<EntryBody>),
+    Line(FieldMap),
+}
+
 /// The details of an event, by its kind.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]

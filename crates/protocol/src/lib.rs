@@ -39,7 +39,9 @@ pub use definitions::{
     QuerySummary, field_bodies, states_by_alias,
 };
 pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
-pub use entry::{EntryBody, EntryMetadata, ExportedEntry, ProjectMetadata, SentFields};
+pub use entry::{
+    EntryBody, EntryMetadata, ExportedEntry, HistoryItem, ProjectMetadata, SentFields, entry_value,
+};
 pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, ImportReply};
 pub use explain::{
     ArrivalBody, ArrivalCause, AttemptBody, AttemptOutcome, BlockingEntityBody, CheckBody, ClaimOption,

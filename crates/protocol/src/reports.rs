@@ -7,14 +7,16 @@ use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
 use crate::entity::FieldMap;
-use crate::entry::EntryBody;
+use crate::entry::{EntryBody, HistoryItem};
 
 /// A page of the journal entries of an entity, and the time it spent in each state.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = History)]
 pub struct HistoryBody {
-    pub items: Vec<EntryBody>,
+    /// The entries. With `form=pack`: their log lines, as the pack declares them.
+    #[schema(value_type = Vec<EntryBody>)]
+    pub items: Vec<HistoryItem>,
     /// The cursor of the next page: send it as `cursor`. Null on the last page.
     pub next_cursor: Option<String>,
     /// Seconds spent in each state.

@@ -270,7 +270,7 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside history mission.task/T-1\n\nOldest entry first, with the time spent in each state."
+    after_help = "Examples:\n  trackside history mission.task/T-1\n  trackside history build.task/TASK-001 --form pack\n\nOldest entry first, with the time spent in each state."
 )]
 pub(crate) struct HistoryArgs {
     /// Entity, such as mission.task/T-1
@@ -282,6 +282,9 @@ pub(crate) struct HistoryArgs {
     /// Include lease renewals
     #[arg(long)]
     pub(crate) renewals: bool,
+    /// Form of the entries; pack prints the log lines that the pack declares
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(crate) form: Option<EntryForm>,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
 }
@@ -297,10 +300,19 @@ pub(crate) struct JournalArgs {
     #[command(flatten)]
     pub(crate) page: PageArgs,
     /// Keep printing new entries until you stop it
-    #[arg(long, short, conflicts_with_all = ["limit", "all"])]
+    #[arg(long, short, conflicts_with_all = ["limit", "all", "form"])]
     pub(crate) follow: bool,
+    /// Form of the entries; pack prints the log lines that the packs declare
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(crate) form: Option<EntryForm>,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
+}
+
+/// The form in which journal entries are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EntryForm {
+    Pack,
 }
 
 #[derive(Debug, ClapArgs)]

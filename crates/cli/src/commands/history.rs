@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use crate::args::HistoryArgs;
+use crate::args::{EntryForm, HistoryArgs};
+use crate::log_lines::print_lines;
 use crate::paging::{ListSize, fetch_list};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::time_format::{list, number, seconds};
@@ -17,6 +18,9 @@ fn history(args: &HistoryArgs, lifecycle: &str, id: &str) -> Result<u8, RequestE
     let route = ApiPath::new(&["entities", lifecycle, id, "history"]);
     let route = route.with_some("all", args.renewals.then_some(true));
     let much = args.limit.map_or(ListSize::All, |it| ListSize::Most(it as usize));
+    if args.form == Some(EntryForm::Pack) {
+        return print_lines(&ServerConnection::find(&args.ask.reach)?, &route, much);
+    }
     let found = fetch_list(&ServerConnection::find(&args.ask.reach)?, &route, much)?;
     Ok(print::answer(&found.to_json(), args.ask.json, show))
 }

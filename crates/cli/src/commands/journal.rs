@@ -2,9 +2,10 @@
 
 use serde_json::Value as Json;
 
-use crate::args::JournalArgs;
+use crate::args::{EntryForm, JournalArgs};
 use crate::feed::{self, FeedEvent, FeedFilter};
-use crate::paging::fetch_list;
+use crate::log_lines::print_lines;
+use crate::paging::{ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
@@ -35,6 +36,9 @@ fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
         return Ok(exit::DONE);
     }
     let route = ApiPath::new(&["journal"]).with_some("after", args.after);
+    if args.form == Some(EntryForm::Pack) {
+        return print_lines(&server, &route, ListSize::from(&args.page));
+    }
     let found = fetch_list(&server, &route, &args.page)?;
     found.items.iter().for_each(show);
     if let Some(more) = &found.more {

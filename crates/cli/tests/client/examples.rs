@@ -59,6 +59,7 @@ const STEPS: &[Step] = &[
     Help("show", &[]),
     Help("explain", &[]),
     Help("list", &[]),
+    Do("trackside new build.task --id TASK-001 title=One"),
     Help("history", &[]),
     Help("messages", &[]),
     Help("notifications", &[]),

@@ -317,8 +317,7 @@ impl DecisionBuilder<'_> {
             }
             (self.value(&scope, &birth.id)?, self.fields_from(&scope, &birth.fields)?)
         };
-        let Some(id) =
-            id.as_str().map(|it| self.id_of(&birth.lifecycle, it)).filter(|it| is_valid_id(it))
+        let Some(id) = id.as_str().map(|it| self.id_of(&birth.lifecycle, it)).filter(|it| is_valid_id(it))
         else {
             let message = format!("`{}` gives no id for a new {}", birth.id.source(), birth.lifecycle);
             let refusal = Refusal::one(Code::InvalidId, message).at(Stage::Follow);

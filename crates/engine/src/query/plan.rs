@@ -1,7 +1,7 @@
 //! A query, prepared before any entity is read.
 
 use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot, did_you_mean};
-use trackside_lifecycle::model::{Lifecycle, Pack, Query, Read};
+use trackside_lifecycle::model::{Fit, Lifecycle, Pack, Query, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -109,19 +109,32 @@ fn params(query: &Query, asked: &Fields) -> Result<Fields, QueryError> {
     let mut errors = Vec::new();
     for (name, value) in asked.iter() {
         match query.takes.iter().find(|(it, _)| it == name) {
-            Some((_, fits)) => match fits.accept(name, value) {
+            Some((_, fits)) => match fits.accept(name, &typed(&fits.fit, value)) {
                 Ok(value) => params.put(name, value),
                 Err(misfits) => errors.extend(misfits.into_iter().map(|it| it.message)),
             },
             None => errors.push(format!("{} does not take {name}", query.name)),
         }
     }
-    for (name, _) in &query.takes {
-        if params.get(name).is_none() {
+    for (name, fits) in &query.takes {
+        if params.get(name).is_none() && !matches!(fits.fit, Fit::Bool) {
             errors.push(format!("{} needs {name}", query.name));
         }
     }
     if errors.is_empty() { Ok(params) } else { Err(QueryError(errors)) }
+}
+
+/// A parameter of a URL is a text: `true`, `false` and numbers are read where the query takes them.
+fn typed(fit: &Fit, value: &Value) -> Value {
+    let read = match (fit, value) {
+        (Fit::Bool, Value::Text(text)) => text.parse().ok().map(Value::Bool),
+        (Fit::Int { .. }, Value::Text(text)) => text.parse().ok().map(Value::Int),
+        (Fit::Number { .. }, Value::Text(text)) => {
+            text.parse().ok().filter(|it: &f64| it.is_finite()).map(Value::Float)
+        }
+        _ => None,
+    };
+    read.unwrap_or_else(|| value.clone())
 }
 
 /// The scope of an expression of a pack, without an entity.

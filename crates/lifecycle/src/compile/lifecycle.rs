@@ -244,6 +244,7 @@ pub(super) fn compile(
         notify: file.notify.iter().flatten().filter_map(|it| context.notify_rule(it)).collect(),
         effects: file.effects.iter().map(|(name, it)| context.effect(name, it)).collect(),
         indexes: file.indexes.iter().flatten().map(|it| context.field(it)).collect(),
+        log: file.log.as_ref().map(|it| context.log_format(it, file.lifecycle.at)),
         relations: context
             .relations
             .iter()

@@ -6,6 +6,7 @@ mod context;
 mod dependencies;
 mod face;
 mod filter;
+mod journal_entry;
 mod lifecycle;
 mod names;
 mod pack;

@@ -441,12 +441,16 @@ fn rows(
     if let Some(first) = syntax_list(&decl.counts).first() {
         context.problems.error("counts-alone", first.at, "`counts` only works with `answers`");
     }
+    let filter = match &decl.history {
+        Some(_) => context.history_filter(&decl.r#where),
+        None => context.when(&decl.r#where),
+    };
     Query {
         name: name.it.clone(),
         about: decl.about.clone().unwrap_or_default(),
         of: Some(of.it.clone()),
         takes,
-        filter: context.when(&decl.r#where),
+        filter,
         order,
         history: decl.history.as_ref().and_then(|it| context.guard(it, &Type::Text)),
         groups,

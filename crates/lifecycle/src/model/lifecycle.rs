@@ -56,12 +56,22 @@ pub struct Lifecycle {
     pub notify: Vec<NotifyRule>,
     pub effects: Vec<Effect>,
     pub indexes: Vec<Name>,
+    /// The form of its log lines.
+    pub log: Option<LogLineFormat>,
     /// The source of each slot of its expressions.
     pub reads: Vec<Read>,
     /// The pack's settings and its own.
     pub settings: Vec<Setting>,
     /// The pack's risk policy, for `policy(…)` in expressions.
     pub policy: Option<Arc<Policy>>,
+}
+
+/// The form of a log line. Its expressions read the journal entry as `it`.
+#[derive(Clone, Debug)]
+pub struct LogLineFormat {
+    pub when: Option<Guard>,
+    /// The members of the line, in order.
+    pub line: Vec<(Name, Guard)>,
 }
 
 /// The role of a lifecycle in generic screens and routes, and the names it uses there.

@@ -18,7 +18,8 @@ pub use consequence::{
 };
 pub use fit::{FieldType, Fit, Misfit, MisfitCode};
 pub use lifecycle::{
-    Closing, Face, Field, Gate, Inverse, Lifecycle, MEMBER, Ref, Relation, State, StateSet, Watcher,
+    Closing, Face, Field, Gate, Inverse, Lifecycle, LogLineFormat, MEMBER, Ref, Relation, State, StateSet,
+    Watcher,
 };
 pub use pack::{
     AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting,

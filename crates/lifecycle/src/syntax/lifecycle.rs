@@ -75,6 +75,18 @@ keys! {
         pub face: Option<FaceDecl>,
         /// Fields that the store indexes.
         pub indexes: Option<Vec<At<Name>>>,
+        /// The form of a log line.
+        pub log: Option<LogDecl>,
+    }
+}
+
+keys! {
+    /// The form of a log line: one JSON object for each journal entry.
+    pub struct LogDecl {
+        /// Only entries for which this is true; `it` is the entry.
+        pub when: Option<Expr>,
+        /// The members of the object in order: name and expression. A null member is left out.
+        pub line: Named<Expr>,
     }
 }
 

@@ -133,7 +133,7 @@ keys! {
         pub of: Option<At<Name>>,
         /// Parameters, which expressions see as `ask.NAME`.
         pub takes: Named<TypeDecl>,
-        /// A condition on the entities.
+        /// A condition on the entities; with `history`, on the entries, which it reads as `it`.
         pub r#where: Option<Expr>,
         /// Sort keys, most important first; a leading `-` sorts in descending order.
         pub order: Option<OneOrMany<Expr>>,

@@ -203,9 +203,9 @@ fn load(
                 None => view.mark_absent(key),
             }
         }
-        Need::Reachable { from, by } => view.reach(from, &by, |view, key| {
-            load(law, view, reader, overlay, false, Need::Entity(key))
-        })?,
+        Need::Reachable { from, by } => {
+            view.reach(from, &by, |view, key| load(law, view, reader, overlay, false, Need::Entity(key)))?
+        }
         Need::Counts(key) => {
             let found = reader.counts(&key)?;
             let mut group = group_with_counts(found.value);

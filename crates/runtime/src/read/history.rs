@@ -2,12 +2,18 @@
 
 use std::collections::VecDeque;
 
+use trackside_engine::View;
+use trackside_engine::decide::{log_line, passes_history};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::query::find_query;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value;
 use trackside_store::{Record, StoreError};
 
+use super::pack_query::HistorySelection;
+use super::read_view::ReadView;
 use super::{ReadError, Reads, page};
 use crate::entity_records;
 
@@ -41,6 +47,50 @@ impl Reads {
         all: bool,
     ) -> Result<History, ReadError> {
         self.history_of(key, after, limit, &|it| Ok(all || !is_renewal(it)?))
+    }
+
+    /// The entries that a history query selects, the oldest first. `as_value` gives an entry as expressions read it.
+    pub fn selected_history(
+        &self,
+        selection: &HistorySelection,
+        after: u64,
+        limit: usize,
+        as_value: &dyn Fn(&Entry) -> Value,
+    ) -> Result<History, ReadError> {
+        let HistorySelection { key, pack, query, params, actor } = selection;
+        let entity = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?;
+        let (law, now) = (self.shared.law(), self.now());
+        let pack = law.pack(pack).ok_or_else(|| ReadError::unknown_pack(&law, pack))?;
+        let query = find_query(pack, query)?;
+        // The condition reads no other entity.
+        let mut view = View::partial(self.seq());
+        view.project = (*self.shared.project()).clone();
+        view.load(entity.clone());
+        self.history_of(key, after, limit, &|it| {
+            if is_renewal(it)? {
+                return Ok(false);
+            }
+            let entry = as_value(&it.entry()?);
+            Ok(passes_history(&law, &view, query, params, &entity, &entry, actor, now).unwrap_or(false))
+        })
+    }
+
+    /// The log lines of entries, in the form that their packs declare. Each entry comes with its entity, and as
+    /// expressions read it. Entries without a line are left out.
+    pub fn log_lines(
+        &self,
+        entries: impl IntoIterator<Item = (EntityKey, Value)>,
+    ) -> Result<Vec<Vec<(Name, Value)>>, ReadError> {
+        let mut view = ReadView::new(self);
+        let mut lines = Vec::new();
+        for (key, entry) in entries {
+            if view.law().newest(&key.lifecycle).is_none_or(|it| it.log.is_none()) {
+                continue;
+            }
+            let Some(entity) = self.entity(&key)? else { continue };
+            lines.extend(view.ask(|law, view, now| log_line(law, view, &entity, &entry, now))?);
+        }
+        Ok(lines)
     }
 
     /// Messages posted on an entity after an entry, the oldest first: those that `meant` selects.

@@ -47,7 +47,7 @@ pub use explain::{Explanation, Trial};
 pub use history::{History, TimeIn};
 pub use list::{ListQuery, Listed};
 pub use notices::{Noticed, Violation};
-pub use pack_query::NamedAnswer;
+pub use pack_query::{HistorySelection, NamedAnswer};
 use read_view::ReadView;
 pub use state_at::PastEntity;
 pub use stats::{Lengths, Stats};

@@ -26,8 +26,18 @@ pub enum NamedAnswer {
     Entities(Vec<Arc<Entity>>),
     /// Named values instead of rows.
     Values(Vec<(Name, Value)>),
-    /// The journal of this entity; see [`Reads::history`].
-    History(EntityKey),
+    /// Entries of the journal of an entity; see [`Reads::selected_history`].
+    History(HistorySelection),
+}
+
+/// The entries that a history query selects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistorySelection {
+    pub key: EntityKey,
+    pub pack: Name,
+    pub query: Name,
+    pub params: Fields,
+    pub actor: Actor,
 }
 
 impl Reads {
@@ -47,7 +57,10 @@ impl Reads {
         let plan = QueryPlan::new(&law, find_query(pack, query)?, asked)?;
         match &plan.kind {
             QueryKind::History(key) => {
-                self.readable(key, actor).map(|it| NamedAnswer::History(it.key.clone()))
+                let key = self.readable(key, actor)?.key.clone();
+                let (pack, query) = (pack.name.clone(), plan.query.name.clone());
+                let (params, actor) = (plan.params.clone(), actor.clone());
+                Ok(NamedAnswer::History(HistorySelection { key, pack, query, params, actor }))
             }
             QueryKind::Groups(of) => {
                 let mut grouped = GroupedRows::default();

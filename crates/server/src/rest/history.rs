@@ -3,8 +3,12 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
+use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
-use trackside_protocol::{HistoryBody, Problem};
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{EntryBody, FieldMap, HistoryBody, HistoryItem, Problem, entry_value};
+use trackside_runtime::ReadError;
+use trackside_runtime::read::Reads;
 use utoipa::IntoParams;
 
 use super::entry_body;
@@ -27,6 +31,33 @@ pub(crate) struct HistoryQuery {
     /// Include lease renewals.
     #[serde(default)]
     all: bool,
+    /// `pack`: the log lines that the pack declares, instead of the entries.
+    #[param(value_type = Option<String>)]
+    form: Option<LineForm>,
+}
+
+/// The form of journal entries in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LineForm {
+    /// As the journal has them.
+    Entry,
+    /// Log lines, as the pack declares them.
+    Pack,
+}
+
+/// Entries as items of a list, in the wanted form.
+pub(crate) fn items(
+    reads: &Reads,
+    entries: Vec<(Entry, EntryBody)>,
+    form: Option<LineForm>,
+) -> Result<Vec<HistoryItem>, ReadError> {
+    if form != Some(LineForm::Pack) {
+        return Ok(entries.into_iter().map(|(_, body)| HistoryItem::Entry(Box::new(body))).collect());
+    }
+    let values = entries.iter().map(|(entry, _)| (entry.entity.clone(), entry_value(entry)));
+    let lines = reads.log_lines(values)?;
+    Ok(lines.into_iter().map(|it| HistoryItem::Line(FieldMap(it))).collect())
 }
 
 /// Lists the journal entries of an entity, the oldest first, and the seconds spent in each state.
@@ -42,6 +73,14 @@ pub(crate) async fn history(
     Parameters(which): Parameters<HistoryQuery>,
 ) -> Result<Json<HistoryBody>, Refused> {
     let limit = super::limit(which.limit)?;
+    let law = app.runtime.law();
+    if which.form == Some(LineForm::Pack)
+        && law.newest(&Name::new(&lifecycle)).is_some_and(|it| it.log.is_none())
+    {
+        let detail =
+            format!("{lifecycle} declares no log line. Leave out form=pack, or add `log` to the lifecycle.");
+        return Err(Refused::parameter("form", detail));
+    }
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "history"]);
     let after = cursors.after(which.cursor.as_deref())?;
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
@@ -49,16 +88,17 @@ pub(crate) async fn history(
     let found = app.read(move |reads| {
         reads.readable(&key, &actor)?;
         let history = reads.history(&key, after, limit, which.all)?;
-        let mut items = Vec::new();
+        let mut entries = Vec::new();
         for record in &history.records {
-            if visibility.is_told(&record.entry()?) {
-                items.push(entry_body(record)?);
+            let entry = record.entry()?;
+            if visibility.is_told(&entry) {
+                entries.push((entry, entry_body(record)?));
             }
         }
         let stays = reads.stays(&key)?;
         let seconds = stays.iter().map(|it| (it.state.to_string(), it.spent.0 as f64 / 1_000.0));
         Ok(HistoryBody {
-            items,
+            items: items(reads, entries, which.form)?,
             next_cursor: history.next_cursor.map(|it| cursors.give(it)),
             time_in_states: seconds.collect(),
             visits: stays.iter().map(|it| (it.state.to_string(), it.visits)).collect(),

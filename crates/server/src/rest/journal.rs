@@ -3,11 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use trackside_protocol::{EntryBody, Page, Problem};
+use trackside_protocol::{EntryBody, HistoryItem, Page, Problem};
 use utoipa::IntoParams;
 
 use super::Parameters;
 use super::entry_body;
+use super::history::{LineForm, items};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -26,6 +27,9 @@ pub(crate) struct JournalQuery {
     limit: Option<usize>,
     /// The `nextCursor` of the previous page; the same as `after`.
     cursor: Option<String>,
+    /// `pack`: the log lines that the packs declare, instead of the entries. Entries without a log line are left out.
+    #[param(value_type = Option<String>)]
+    form: Option<LineForm>,
 }
 
 /// Lists the journal in order, as far as the caller may see it.
@@ -38,18 +42,20 @@ pub(crate) async fn journal(
     State(app): State<App>,
     caller: Caller,
     Parameters(which): Parameters<JournalQuery>,
-) -> Result<Json<Page<EntryBody>>, Refused> {
+) -> Result<Json<Page<HistoryItem>>, Refused> {
     let limit = super::limit(which.limit)?;
     let after = entry(which.cursor.as_deref())?.max(super::number("after", which.after)?.unwrap_or(0));
     let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
         let (records, next) = reads.journal_page(after, limit)?;
-        let mut items = Vec::new();
+        let mut entries = Vec::new();
         for record in &records {
-            if visibility.sees(reads, &record.entry()?)? {
-                items.push(entry_body(record)?);
+            let entry = record.entry()?;
+            if visibility.sees(reads, &entry)? {
+                entries.push((entry, entry_body(record)?));
             }
         }
+        let items = items(reads, entries, which.form)?;
         Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
     });
     Ok(Json(page.await?))

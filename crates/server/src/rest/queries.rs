@@ -9,7 +9,7 @@ use trackside_engine::fields::Fields;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::{did_you_mean, did_you_mean_or_all};
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{FieldMap, Page, Problem, ProblemCode, QueryItems, QueryReply, QuerySummary};
+use trackside_protocol::{FieldMap, Page, Problem, ProblemCode, QueryItems, QueryReply, QuerySummary, entry_value};
 use trackside_runtime::ReadError;
 use trackside_runtime::read::NamedAnswer;
 
@@ -73,8 +73,9 @@ pub(crate) async fn named(
                 QueryReply::Page { items, next_cursor }
             }
             NamedAnswer::Values(values) => QueryReply::Values(FieldMap(values)),
-            NamedAnswer::History(key) => {
-                let history = reads.history(&key, cursors.after(page.cursor.as_deref())?, limit, false)?;
+            NamedAnswer::History(selection) => {
+                let after = cursors.after(page.cursor.as_deref())?;
+                let history = reads.selected_history(&selection, after, limit, &entry_value)?;
                 let mut items = Vec::new();
                 for record in &history.records {
                     if visibility.is_told(&record.entry().map_err(ReadError::from)?) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{RestServer, each, refused};
+use crate::ground::{RestServer, each, refused, why};
 
 const ROW: &str = "\
 lifecycle: shelf.book
@@ -11,13 +11,18 @@ fields: { place: { type: integer, default: 0 }, pages: { type: integer, default:
 create: { by: human, takes: [place] }
 states: { HERE: { initial: true }, GONE: { final: true, outcome: success } }
 transitions: { read_on: { from: HERE, by: human, takes: [pages] }, lose: { from: HERE, to: GONE, by: human } }
+log:
+  when: it.to != null
+  line: { when: it.timestamp, what: it.event.lowerAscii(), book: id, was: it.from, is: it.to, page: pages }
 ";
 
 fn ground() -> RestServer {
     let ground = RestServer::new();
     let pack = "pack: shelf\nversion: 1\nabout: A shelf.\nqueries:\n  \
         byPlace: { of: shelf.book, order: [-place] }\n  \
-        story: { of: shelf.book, takes: { book: { type: string } }, history: ask.book }\n";
+        story: { of: shelf.book, takes: { book: { type: string } }, history: ask.book }\n  \
+        moves: { of: shelf.book, takes: { book: { type: string }, all: { type: boolean } }, history: ask.book, \
+        where: 'ask.all == true || it.from != null' }\n";
     let pack = json!({ "files": { "pack.yaml": pack, "lifecycles/book.yaml": ROW } });
     ground.owner.put("/v1/packs/shelf", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
     ground
@@ -107,4 +112,64 @@ fn unknown_names_get_suggestions() {
     let problem = refused(ground.owner.get("/v1/entities/shelf.book?where=zzz%20==%201"));
     assert_eq!((problem.status, problem.code.as_str()), (422, "invalid-where"));
     assert!(problem.detail.contains("pages, place"), "{}", problem.detail);
+}
+
+/// A book that was read twice and then lost.
+fn lost_book(ground: &RestServer) {
+    ground.owner.post("/v1/entities/shelf.book", &json!({ "id": "B" })).unwrap();
+    for pages in [3, 5] {
+        let read = json!({ "event": "read_on", "fields": { "pages": pages } });
+        ground.owner.post("/v1/entities/shelf.book/B/transitions", &read).unwrap();
+    }
+    ground.owner.post("/v1/entities/shelf.book/B/transitions", &json!({ "event": "lose" })).unwrap();
+}
+
+#[test]
+fn a_history_query_selects_entries() {
+    let ground = ground();
+    lost_book(&ground);
+    let events = |query: &str| {
+        let found = pages(&ground, &format!("/v1/queries/shelf/moves?book=B{query}"), 2);
+        found.iter().map(|it| it["event"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(events(""), ["STATE_TRANSITION"]);
+    let all = ["CREATED", "FIELDS_CHANGED", "FIELDS_CHANGED", "STATE_TRANSITION"];
+    assert_eq!(events("&all=true"), all);
+    assert_eq!(events("&all=false"), ["STATE_TRANSITION"]);
+}
+
+#[test]
+fn log_lines_have_the_form_that_the_pack_declares() {
+    let ground = ground();
+    lost_book(&ground);
+    let history = "/v1/entities/shelf.book/B/history";
+    let entries = ground.owner.get(history).unwrap().body;
+    let text = |path: &str| String::from_utf8(ground.owner.get_bytes(path).unwrap()).unwrap();
+    let at = |n: usize| entries["items"][n]["timestamp"].as_str().unwrap();
+    let created = format!(r#"{{"when":"{}","what":"created","book":"B","is":"HERE","page":5}}"#, at(0));
+    let lost = format!(
+        r#"{{"when":"{}","what":"state_transition","book":"B","was":"HERE","is":"GONE","page":5}}"#,
+        at(3)
+    );
+    let lines = format!(r#""items":[{created},{lost}]"#);
+    let answer = text(&format!("{history}?form=pack"));
+    assert!(answer.contains(&lines), "{answer}");
+    let answer = text("/v1/journal?form=pack&limit=200");
+    assert!(answer.contains(&lines), "{answer}");
+    assert_eq!(ground.owner.get(&format!("{history}?form=entry")).unwrap().body, entries);
+}
+
+#[test]
+fn a_wrong_form_and_a_lifecycle_without_log_lines_are_refused() {
+    let ground = ground();
+    lost_book(&ground);
+    assert_eq!(why(ground.owner.get("/v1/entities/shelf.book/B/history?form=nice")).0, 400);
+    assert_eq!(why(ground.owner.get("/v1/journal?form=nice")).0, 400);
+    ground
+        .owner
+        .post("/v1/entities/mission.task", &json!({ "id": "T", "fields": { "title": "x" } }))
+        .unwrap();
+    let problem = refused(ground.owner.get("/v1/entities/mission.task/T/history?form=pack"));
+    assert_eq!((problem.status, problem.code.as_str()), (400, "invalid-parameter"));
+    assert!(problem.detail.contains("mission.task declares no log line"), "{}", problem.detail);
 }

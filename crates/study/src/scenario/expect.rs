@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use trackside_engine::actor::Actor;
-use trackside_engine::decide::{allowed, fields_of};
+use trackside_engine::decide::{allowed, fields_of, log_line};
 use trackside_engine::event::{Entry, Event, EventKind};
 use trackside_engine::key::EntityKey;
 use trackside_engine::ranking::RankingKey;
@@ -11,7 +11,7 @@ use trackside_engine::world::World;
 use trackside_lifecycle::source::{At, NodeValue, Place};
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
-use trackside_protocol::{EntryBody, UnmetBody};
+use trackside_protocol::{EntryBody, FieldMap, UnmetBody, entry_value};
 
 use super::outward::{entity_json, entry_json, to_json};
 use super::syntax::Then;
@@ -314,6 +314,9 @@ impl Happened<'_> {
         if let Some(wanted) = &then.journal {
             self.journal_holds(wanted)?;
         }
+        if let Some(wanted) = &then.log {
+            self.log_holds(wanted)?;
+        }
         self.events_hold(then.notified.as_ref(), "notified", EventKind::Notified)?;
         self.events_hold(then.alerts.as_ref(), "alerts", EventKind::AlertRaised)?;
         self.events_hold(then.messages.as_ref(), "messages", EventKind::MessagePosted)?;
@@ -337,6 +340,12 @@ impl Happened<'_> {
             let got = to_json(&self.ids);
             if !subset(&wanted.it.0.to_json(), &got) {
                 return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&got)));
+            }
+        }
+        if let Some(wanted) = &then.rows {
+            let got = self.result.as_array().map_or(0, Vec::len);
+            if usize::try_from(wanted.it) != Ok(got) {
+                return Err(mismatch(wanted.at, format!("{} rows", wanted.it), format!("{got} rows")));
             }
         }
         if let Some(wanted) = &then.result {
@@ -370,6 +379,31 @@ impl Happened<'_> {
                     format!("journal has (in this order) {}", show(&json)),
                     happened,
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the log lines of the step, in the form that the pack declares.
+    fn log_holds(&self, wanted: &[At<String>]) -> Result<(), Mismatch> {
+        let World { law, view, now, .. } = self.world;
+        let line = |entry: &Entry| {
+            let line = log_line(law, view, view.get(&entry.entity)?, &entry_value(entry), *now).ok()??;
+            serde_json::to_string(&FieldMap(line)).ok()
+        };
+        let lines: Vec<String> = self.entries.iter().filter_map(line).collect();
+        let happened = if lines.is_empty() { "no log line".to_owned() } else { lines.join("\n") };
+        if wanted.is_empty() && !lines.is_empty() {
+            return Err(mismatch(
+                Place::top(trackside_lifecycle::source::FileId(0)),
+                "no log line",
+                happened,
+            ));
+        }
+        let mut rest = lines.iter();
+        for it in wanted {
+            if !rest.any(|line| matches_text(&it.it, line)) {
+                return Err(mismatch(it.at, format!("log has (in this order) {}", it.it), happened));
             }
         }
         Ok(())

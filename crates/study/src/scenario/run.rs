@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Claim, Command, Fire, Seed, TransitionRef};
-use trackside_engine::decide::Decision;
+use trackside_engine::decide::{Decision, passes_history};
+use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::journal::{Journal, JournalHeader};
 use trackside_engine::key::EntityKey;
@@ -24,6 +25,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FromNode, Json as AsWritten, Named, Place, Problems};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
+use trackside_protocol::entry_value;
 
 use super::check::Checker;
 use super::expect::{Happened, Mismatch, lines};
@@ -566,7 +568,13 @@ impl Play<'_> {
                 Acted { result: Json::Object(values.collect()), ..Acted::default() }
             }
             query::QueryAnswer::History(key) => {
-                let entries = self.world.journal.iter().filter(|it| it.entity == key);
+                let params = query::QueryPlan::new(law, query, &asked).map_err(|it| it.0.join("; "))?.params;
+                let (view, now) = (&self.world.view, self.world.now);
+                let selects = |entry: &Entry| {
+                    let (Some(entity), value) = (view.get(&key), entry_value(entry)) else { return false };
+                    passes_history(law, view, query, &params, entity, &value, &reader, now).unwrap_or(false)
+                };
+                let entries = self.world.journal.iter().filter(|it| it.entity == key && selects(it));
                 Acted { result: Json::Array(entries.map(entry_json).collect()), ..Acted::default() }
             }
         })

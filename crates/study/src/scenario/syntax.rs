@@ -205,6 +205,8 @@ keys! {
         pub journal: Option<Vec<At<Json>>>,
         /// Entries that this step did not write.
         pub without: Option<Vec<At<Json>>>,
+        /// Log lines of this step, in this order, letter for letter. Other lines may be between them; `[]` means none.
+        pub log: Option<Vec<At<String>>>,
         /// The id that `claim` took.
         pub claimed: Option<At<Name>>,
         /// Whether the refused request was recorded as evidence.
@@ -229,6 +231,8 @@ keys! {
         pub timers: Named<Node>,
         /// The ids that the query returned, in order.
         pub ids: Option<At<Json>>,
+        /// The number of rows that the query returned.
+        pub rows: Option<At<u32>>,
         /// The result of a query, a policy, a history, an exit or a heartbeat (`stop`: why the holder should stop).
         pub result: Option<At<Json>>,
         /// Further expectations, for other entities.

@@ -61,6 +61,15 @@ impl ExpressionContext<'_> {
             thing.flag("must be free of circles", Sense::Demands, it.acyclic);
             things.push(thing);
         }
+        if let Some(log) = &life.log {
+            let mut thing = DefinitionItem::new("log", "log", "the log line");
+            self.some(&mut thing, "logged when", Sense::Plain, log.when.as_ref());
+            for (name, value) in &log.line {
+                thing.put(name.to_string(), format!("{name}:"), Sense::Plain, self.expression(value));
+            }
+            super::rules::order(&mut thing, "order of members", log.line.iter().map(|(name, _)| name));
+            things.push(thing);
+        }
         let mut order = DefinitionItem::new("orders", "orders", "the lifecycle");
         super::rules::order(&mut order, "order of reactions", life.reactions.iter().map(|it| &it.name));
         super::rules::order(&mut order, "order of rankings", life.rankings.iter().map(|it| &it.name));
