@@ -21,8 +21,8 @@ pub use lifecycle::{
     Closing, Face, Field, Gate, Inverse, Lifecycle, MEMBER, Ref, Relation, State, StateSet, Watcher,
 };
 pub use pack::{
-    AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Tool,
-    Wait,
+    AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, SettingCheck,
+    Supervise, Tool, Wait,
 };
 pub use partial::{KnownReads, Partial};
 pub use property::{Property, PropertyKind};
