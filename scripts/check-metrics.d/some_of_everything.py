@@ -42,11 +42,18 @@ ask("GET", "/v1/stats", token="ts_not_a_token")
 ask("POST", "/v1/clock/advance", {"by": "30d"})
 ask("POST", "/v1/sweep")
 
+# Projections are a moment behind.
+left = 'trackside_time_in_state_seconds_count{lifecycle="mission.task",state="INBOX"}'
+for _ in range(100):
+    if left in ask("GET", "/metrics")[1]:
+        break
+    time.sleep(0.1)
 forms = {"prometheus": "text/plain", "openmetrics": "application/openmetrics-text; version=1.0.0"}
 for form, accept in forms.items():
     status, text = ask("GET", "/metrics", accept=accept)
     assert status == 200, text
     assert text.endswith("# EOF\n") == (form == "openmetrics")
+    assert left in text
     pathlib.Path(folder, f"{form}.txt").write_text(text)
 
 times = []

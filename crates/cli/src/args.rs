@@ -85,7 +85,7 @@ pub(crate) enum CliCommand {
     Alerts(AlertsArgs),
     /// List violated invariants
     #[command(after_help = "Example:\n  trackside violations")]
-    Violations(NoticesArgs),
+    Violations(ViolationsArgs),
     /// Show the identity your token belongs to
     Whoami(WhoamiArgs),
     /// Create, list and revoke tokens

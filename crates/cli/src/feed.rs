@@ -49,7 +49,7 @@ pub(crate) fn follow(
         let route = ApiPath::new(&["events"])
             .with_some("lifecycle", wanted.lifecycle.as_ref())
             .with_some("after", wanted.after)
-            .with("audience", if wanted.everything { "all" } else { "user" });
+            .with("audience", if wanted.everything { "all" } else { "changes" });
         match server.stream(&route) {
             Ok(stream) => {
                 (begun, left) = (true, TRIES);

@@ -209,6 +209,12 @@ impl Seed {
     pub fn new(entity: EntityKey) -> Self {
         Self { entity, state: None, fields: Fields::default(), tallies: Vec::new(), leases: Vec::new() }
     }
+
+    /// Whether it sets nothing but what the definition says.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Self { entity: _, state, fields, tallies, leases } = self;
+        state.is_none() && fields.is_empty() && tallies.is_empty() && leases.is_empty()
+    }
 }
 
 /// An entity to import.

@@ -352,7 +352,7 @@ event_kinds! {
     Corrected = "STATE_CORRECTED", indexed;
     Migrated = "MIGRATED", plain;
     Redacted = "REDACTED", indexed;
-    ProjectChanged = "PROJECT_CHANGED", plain;
+    ProjectChanged = "PROJECT_CHANGED", indexed;
     PackInstalled = "PACK_INSTALLED", plain;
 }
 

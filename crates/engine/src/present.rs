@@ -7,10 +7,13 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::actor::Actor;
-use crate::decide::{allowed, computed_fields};
+use crate::decide::{allowed, computed_field, computed_fields};
 use crate::entity::{Entity, Lease};
 use crate::law::Law;
 use crate::view::{Needs, View};
+
+/// Stands for the allowed targets among unknown facts.
+const ALLOWED: &str = "allowedTransitions";
 
 /// Facts that the rules derive from an entity: computed fields, and the targets that the reader may move it to.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,9 @@ pub struct EntityFacts {
     pub is_final: bool,
     /// The target states that the rules permit the reader. Required fields are not considered.
     pub allowed: Vec<Name>,
+    /// Computed fields that are left out because the data they need cannot be found out; `allowedTransitions` stands
+    /// for the allowed targets. Only the past has such gaps.
+    pub unknown: Vec<Name>,
 }
 
 impl EntityFacts {
@@ -33,7 +39,36 @@ impl EntityFacts {
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
         let computed = computed_fields(law, view, entity, reader, now)?;
-        Ok(Self { computed, is_final, allowed: allowed(law, view, entity, reader, now)? })
+        let allowed = allowed(law, view, entity, reader, now)?;
+        Ok(Self { computed, is_final, allowed, unknown: Vec::new() })
+    }
+
+    /// Names every fact that depends on the view as unknown.
+    pub fn forget(&mut self) {
+        self.unknown.extend(self.computed.drain(..).map(|(name, _)| name));
+        if self.unknown.iter().all(|it| it.as_str() != ALLOWED) {
+            self.unknown.push(Name::new(ALLOWED));
+        }
+        self.allowed = Vec::new();
+    }
+
+    /// The facts that the view is enough for; the others are named in `unknown`.
+    pub fn derive_known(law: &Law, view: &View, entity: &Entity, reader: &Actor, now: Timestamp) -> Self {
+        let life = law.definition(&entity.key.lifecycle, entity.definition);
+        let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
+        let mut facts = Self { computed: Vec::new(), is_final, allowed: Vec::new(), unknown: Vec::new() };
+        let names = life.into_iter().flat_map(|it| it.fields.values()).filter(|it| it.is.is_some());
+        for name in names.map(|it| &it.name) {
+            match computed_field(law, view, entity, reader, now, name) {
+                Ok(value) => facts.computed.push((name.clone(), value)),
+                Err(_) => facts.unknown.push(name.clone()),
+            }
+        }
+        match allowed(law, view, entity, reader, now) {
+            Ok(allowed) => facts.allowed = allowed,
+            Err(_) => facts.unknown.push(Name::new(ALLOWED)),
+        }
+        facts
     }
 }
 

@@ -29,6 +29,11 @@ impl Timestamp {
         Self(self.0.saturating_add(span.0))
     }
 
+    /// Whether it can be written as a date: from the year -9999 to 9999.
+    pub fn is_date(self) -> bool {
+        jiff::Timestamp::from_millisecond(self.0).is_ok()
+    }
+
     /// The span since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0).max(0))

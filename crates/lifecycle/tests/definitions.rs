@@ -343,6 +343,17 @@ fn settings_have_one_type_at_every_level() {
 }
 
 #[test]
+fn the_check_of_a_setting_is_a_condition_on_settings_that_the_defaults_fulfil() {
+    let from = |setting: &str| PACK.replace("limit: 3", &format!("limit: {{ {setting} }}"));
+    compiled(&from("default: 3, check: settings.limit > 0, says: At least one"), GOOD).unwrap();
+    let wrong = &["`settings.limit > 3` is false with the defaults", "change the condition or a default"];
+    told_of(&from("default: 3, check: settings.limit > 3"), GOOD, wrong);
+    told_of(&from("default: 3, check: settings.limt > 0"), GOOD, &["settings.limt", "settings.limit"]);
+    told_of(&from("default: 3, check: settings.limit + 1"), GOOD, &["true or false"]);
+    told_of(&from("default: 3, says: At least one"), GOOD, &["`limit` has `says` and no `check`"]);
+}
+
+#[test]
 fn timers_have_names_and_lengths_of_their_own() {
     refused_with("timers: { OPEN: { after: 5m } }", &["already the name of a state", "its deadline"]);
     refused_with("timers: { a.b: { after: 5m } }", &["the name of a timer cannot contain a dot", "`a_b`"]);

@@ -42,6 +42,11 @@ pub struct EntityBody {
     pub time_in_state: f64,
     /// The running timers.
     pub timers: Vec<TimerBody>,
+    /// Facts about a past moment that cannot be found out and are left out: names of computed fields, or
+    /// `allowedTransitions`. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>, required = false)]
+    pub unknown: Vec<Name>,
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
@@ -112,6 +117,7 @@ impl From<&PresentedEntity> for EntityBody {
             state_entered_at: entity.state_entered_at,
             time_in_state: now.since(entity.state_entered_at).0 as f64 / 1_000.0,
             timers: presented.timers().map(timer).collect(),
+            unknown: facts.unknown.clone(),
             updated_at: entity.updated_at,
             version: entity.version,
         }

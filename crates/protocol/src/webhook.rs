@@ -17,7 +17,8 @@ pub struct NewWebhook {
     /// Kinds of journal entries to send, such as `STATE_TRANSITION`. Without it, `audience` decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<String>,
-    /// `user` (the default) excludes lease renewals and notifications to other audiences; `all` includes every entry.
+    /// `changes` (the default): every entry but lease renewals; `all`: every entry; the name of an audience, such as
+    /// `user`: only notifications to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

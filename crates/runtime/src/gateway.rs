@@ -7,14 +7,14 @@ use tokio::sync::oneshot;
 use trackside_engine::command::Command;
 use trackside_engine::view::Needs;
 use trackside_engine::{Decision, Law, View, decide};
-use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::time::{Span, Timestamp};
 
 use crate::answer::{BatchAnswer, CommandAnswer, Failure, Pending};
 use crate::figures::Figures;
 use crate::pipeline::{Depth, SweepReport};
 use crate::shared::Shared;
 use crate::stages::Stages;
-use crate::work::{SubmitOptions, Work};
+use crate::work::{ClockTarget, SubmitOptions, Work};
 
 /// Submits commands. Clone it for every caller.
 #[derive(Clone, Debug)]
@@ -110,8 +110,17 @@ impl Gateway {
 
     /// Moves the manual clock. Each timer on the way fires at its moment.
     pub fn advance(&self, to: Timestamp) -> Result<Pending<Timestamp>, Failure> {
+        self.move_clock(ClockTarget::To(to))
+    }
+
+    /// Moves the manual clock on from where it is then. Concurrent calls add up.
+    pub fn advance_by(&self, span: Span) -> Result<Pending<Timestamp>, Failure> {
+        self.move_clock(ClockTarget::By(span))
+    }
+
+    fn move_clock(&self, target: ClockTarget) -> Result<Pending<Timestamp>, Failure> {
         let (responder, pending) = oneshot::channel();
-        self.enqueue(Work::Advance(to, responder))?;
+        self.enqueue(Work::Advance(target, responder))?;
         Ok(Pending(pending))
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use trackside_engine::command::Command;
 use trackside_engine::view::Needs;
 use trackside_engine::{Law, View};
-use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::Definition;
 
 use crate::answer::{BatchAnswer, CommandAnswer, Failure};
@@ -32,6 +32,14 @@ pub struct SubmitOptions {
     pub with_entity_view: bool,
 }
 
+/// Where to move the manual clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ClockTarget {
+    To(Timestamp),
+    /// From where it is when the move begins, so that concurrent moves add up.
+    By(Span),
+}
+
 pub(crate) enum Work {
     Command(Box<Command>, Reply, SubmitOptions),
     /// Several commands that are committed together or not at all.
@@ -39,7 +47,7 @@ pub(crate) enum Work {
     /// A question about the view; answered once everything it read is committed.
     Look(ViewQuestion, Box<dyn FnOnce(Result<(), Failure>) + Send>),
     /// Moves the manual clock; answered when all timers that became due have fired.
-    Advance(Timestamp, Responder<Timestamp>),
+    Advance(ClockTarget, Responder<Timestamp>),
     /// Runs one sweep.
     Sweep(Responder<SweepReport>, Depth),
     /// The last message: no more work follows.
@@ -54,7 +62,7 @@ impl fmt::Debug for Work {
             Self::Command(command, ..) => write!(f, "{command:?}"),
             Self::Atomic(commands, ..) => write!(f, "{commands:?}"),
             Self::Look(..) => f.write_str("a look"),
-            Self::Advance(to, _) => write!(f, "advance to {to}"),
+            Self::Advance(target, _) => write!(f, "advance {target:?}"),
             Self::Law(..) => f.write_str("definitions"),
             Self::Sweep(..) => f.write_str("sweep"),
             Self::Stop => f.write_str("stop"),

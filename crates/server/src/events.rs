@@ -1,6 +1,6 @@
 //! Live events: the journal as server-sent events, filtered by what the caller may see.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,9 +13,10 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event as Frame, KeepAlive, Sse};
 use futures_core::Stream;
 use serde::Deserialize;
-use trackside_engine::actor::Actor;
+use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::guard::did_you_mean_or_all;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Problem, ProblemCode};
 use trackside_runtime::{Failure, FeedBatch, Follower, ReadError, Reads};
@@ -39,24 +40,54 @@ pub(crate) struct Visibility {
     /// The id it acts for.
     on_behalf_of: Option<Name>,
     is_admin: bool,
+    /// Sees every notification: people with role admin, and systems, which deliver them.
+    is_monitor: bool,
 }
 
 impl Visibility {
     pub fn of(app: &App, caller: &Caller) -> Self {
-        let (on_behalf_of, is_admin) = (caller.on_behalf_of.clone(), caller.identity.is_admin());
-        Self { app: app.clone(), actor: caller.actor().clone(), on_behalf_of, is_admin }
+        Self {
+            app: app.clone(),
+            actor: caller.actor().clone(),
+            on_behalf_of: caller.on_behalf_of.clone(),
+            is_admin: caller.identity.is_admin(),
+            is_monitor: caller.is_monitor(),
+        }
     }
 
-    /// Whether an entry may be shown: its entity must be readable, and a message must be addressed to the caller.
+    /// Whether an entry may be shown: its entity must be readable, and a message or notification must be addressed to
+    /// the caller.
     pub fn sees(&self, reads: &Reads, entry: &Entry) -> Result<bool, ReadError> {
         Ok(self.is_told(entry) && self.sees_entity(reads, &entry.entity)?)
     }
 
-    /// Whether a message may be shown: to its recipients, its author, and admins.
+    /// Whether a message may be shown: to its recipients, its author, and admins. A notification: to its recipients,
+    /// to its audience if it names none, and to admins and systems. Other entries always.
     pub fn is_told(&self, entry: &Entry) -> bool {
-        let Event::MessagePosted { to: Some(to), from, .. } = &entry.event else { return true };
-        let is_theirs = |own: &Name| to.contains(own) || from.as_ref() == Some(own) || entry.actor == *own;
-        self.is_admin || is_theirs(&self.actor.id) || self.on_behalf_of.as_ref().is_some_and(is_theirs)
+        let any_own = |is_theirs: &dyn Fn(&Name) -> bool| {
+            is_theirs(&self.actor.id) || self.on_behalf_of.as_ref().is_some_and(is_theirs)
+        };
+        match &entry.event {
+            Event::MessagePosted { to: Some(to), from, .. } => {
+                self.is_admin
+                    || any_own(&|own| to.contains(own) || from.as_ref() == Some(own) || entry.actor == *own)
+            }
+            Event::Notified { audience, to, .. } => {
+                self.is_monitor
+                    || any_own(&|own| to.contains(own))
+                    || (to.is_empty() && self.belongs_to(audience, &entry.entity.lifecycle))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether the caller belongs to an audience of a lifecycle's pack: every person does, and agents with a role of
+    /// the same name.
+    fn belongs_to(&self, audience: &Name, lifecycle: &Name) -> bool {
+        let pack = lifecycle.split_once('.').map_or(lifecycle.as_str(), |(pack, _)| pack);
+        self.actor.kind == ActorKind::Human
+            || self.actor.has_role(audience)
+            || self.actor.has_role(&format!("{pack}:{audience}"))
     }
 
     /// Whether an entity may be shown.
@@ -74,21 +105,52 @@ impl Visibility {
     }
 }
 
-/// The audience of end users.
-const USER: &str = "user";
+/// The entries that a stream or a webhook has. Whether the caller may see them is checked separately.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AudienceFilter {
+    /// Every entry but lease renewals.
+    Changes,
+    All,
+    /// Notifications to an audience, and nothing else.
+    Of(Name),
+}
 
-/// Whether an entry is of interest to users. Left out are lease renewals, and notifications to other audiences if the
-/// pack defines `user`.
-pub(crate) fn is_for_users(app: &App, entry: &Entry) -> bool {
-    match &entry.event {
-        Event::LeaseRenewed { .. } => false,
-        Event::Notified { audience, .. } if **audience != *USER => {
-            let lifecycle = entry.entity.lifecycle.as_str();
-            let pack = lifecycle.split_once('.').map_or(lifecycle, |(pack, _)| pack);
-            let law = app.runtime.law();
-            !law.pack(pack).is_some_and(|it| it.audiences.contains_key(USER))
+impl AudienceFilter {
+    pub const CHANGES: &str = "changes";
+    const ALL: &str = "all";
+
+    /// The filter of this name. Does not check that the audience exists.
+    pub fn named(name: &str) -> Self {
+        match name {
+            Self::CHANGES => Self::Changes,
+            Self::ALL => Self::All,
+            audience => Self::Of(Name::new(audience)),
         }
-        _ => true,
+    }
+
+    /// The same; if no pack has the audience, the error says which there are.
+    pub fn parse(app: &App, name: Option<&str>) -> Result<Self, String> {
+        let filter = Self::named(name.unwrap_or(Self::CHANGES));
+        if let Self::Of(audience) = &filter {
+            let law = app.runtime.law();
+            let known: BTreeSet<&Name> = law.packs().flat_map(|it| it.audiences.keys()).collect();
+            if !known.contains(audience) {
+                let names = [Self::CHANGES, Self::ALL].into_iter().chain(known.iter().map(|it| it.as_str()));
+                let hint = did_you_mean_or_all(audience, "Choices", names);
+                return Err(format!("No pack has an audience {audience}{hint}"));
+            }
+        }
+        Ok(filter)
+    }
+
+    pub fn includes(&self, entry: &Entry) -> bool {
+        match self {
+            Self::Changes => !matches!(entry.event, Event::LeaseRenewed { .. }),
+            Self::All => true,
+            Self::Of(name) => {
+                matches!(&entry.event, Event::Notified { audience, .. } if audience == name)
+            }
+        }
     }
 }
 
@@ -101,12 +163,13 @@ pub(crate) struct EventsQuery {
     lifecycle: Option<String>,
     /// Only of the entity with this id.
     id: Option<String>,
-    /// `user` (default): entries for users; `all`: every entry.
+    /// `changes` (default): every entry but lease renewals; `all`: every entry; the name of an audience, such as
+    /// `user`: only notifications to it.
     audience: Option<String>,
     /// Start after this entry. `Last-Event-ID` takes precedence. Default: only new entries.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// Include lease renewals. `audience=all` always does.
+    /// Include lease renewals.
     #[serde(default)]
     all: bool,
 }
@@ -123,14 +186,8 @@ pub(crate) async fn events(
     headers: HeaderMap,
     Parameters(query): Parameters<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Frame, Infallible>>>, Refused> {
-    let everything = match query.audience.as_deref() {
-        None | Some("user") => false,
-        Some("all") => true,
-        Some(other) => {
-            let detail = format!("audience is `user` or `all`, not `{other}`");
-            return Err(Refused::parameter("audience", detail));
-        }
-    };
+    let audience = AudienceFilter::parse(&app, query.audience.as_deref())
+        .map_err(|detail| Refused::parameter("audience", detail))?;
     let last = match headers.get("last-event-id").and_then(|it| it.to_str().ok()) {
         Some(text) if text.trim().is_empty() => None,
         Some(text) => Some(text.trim().parse::<u64>().map_err(|_| {
@@ -152,7 +209,7 @@ pub(crate) async fn events(
         app.read(move |reads| reads.journal(after, 1)).await?;
     }
     let place = StreamSlot::take(&app)?;
-    let choice = Choice { visibility: Visibility::of(&app, &caller), query, everything };
+    let choice = Choice { visibility: Visibility::of(&app, &caller), query, audience };
     let (feed, liveness) = (Some(app.runtime.follow(after)), TokenLiveness::of(&caller));
     let frames = Frames { next: None, ready: VecDeque::new(), feed, choice, liveness, _place: place };
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(BREATH).text("still here")))
@@ -185,7 +242,7 @@ impl Drop for StreamSlot {
 struct Choice {
     visibility: Visibility,
     query: EventsQuery,
-    everything: bool,
+    audience: AudienceFilter,
 }
 
 impl Choice {
@@ -193,7 +250,7 @@ impl Choice {
         let lifecycle = self.query.lifecycle.as_ref().is_none_or(|it| *entry.entity.lifecycle == **it);
         let id = self.query.id.as_ref().is_none_or(|it| *entry.entity.id == **it);
         let renewal = self.query.all && matches!(entry.event, Event::LeaseRenewed { .. });
-        lifecycle && id && (self.everything || renewal || is_for_users(&self.visibility.app, entry))
+        lifecycle && id && (renewal || self.audience.includes(entry))
     }
 
     fn frames(&self, heard: &FeedBatch) -> Result<VecDeque<Frame>, ReadError> {

@@ -37,6 +37,12 @@ impl DwellTimes {
         None
     }
 
+    /// How many are at most as long as a bound in milliseconds. A length counts with its bucket, so one that is up to
+    /// a sixteenth longer may be among them; one that is exactly as long always is.
+    pub fn count_up_to(&self, bound: i64) -> u64 {
+        self.buckets.range(..=bucket(bound)).map(|(_, count)| count).sum()
+    }
+
     pub fn mean_ms(&self) -> Option<i64> {
         i64::try_from(self.count).ok().filter(|it| *it > 0).map(|it| self.total_ms / it)
     }
@@ -53,6 +59,18 @@ mod tests {
             assert!((near - ms).abs() as f64 <= (ms as f64) * 0.04 + 0.5, "{ms} became {near}");
         }
         assert!((1..5_000_i64).all(|it| bucket(it) >= bucket(it - 1)), "longer is never a lower bucket");
+    }
+
+    #[test]
+    fn a_length_that_equals_a_bound_is_within_it() {
+        let mut dwell_times = DwellTimes::default();
+        for ms in [1_000, 60_000, 3_600_000, 3_600_001, 86_400_000] {
+            dwell_times.add(ms);
+        }
+        let counts =
+            [999, 1_000, 59_000, 60_000, 3_600_000, 86_400_000].map(|it| dwell_times.count_up_to(it));
+        assert_eq!(counts[1..], [1, 1, 2, 4, 5]);
+        assert_eq!(dwell_times.count_up_to(800), 0);
     }
 
     #[test]

@@ -363,6 +363,15 @@ pub(crate) struct NoticesArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct ViolationsArgs {
+    /// Include violations of invariants that hold again
+    #[arg(long)]
+    pub(crate) cleared: bool,
+    #[command(flatten)]
+    pub(crate) list: NoticesArgs,
+}
+
+#[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  trackside approvals\n  trackside approvals approve T-1.A1 --note 'go ahead'\n  trackside approvals deny T-2.A1 --note 'not on a Friday'\n\nUrgent requests come first. You cannot decide your own request."
@@ -521,29 +530,14 @@ pub(crate) struct WebhookAddArgs {
     /// Only entries of this kind, such as ALERT_RAISED; repeatable
     #[arg(long, value_name = "KIND")]
     pub(crate) event: Vec<String>,
-    /// Which entries to send: those for people, or the whole journal
-    #[arg(long, value_enum, default_value_t = AudienceArg::User)]
-    pub(crate) audience: AudienceArg,
+    /// Which entries to send: `changes` (all but lease renewals), `all`, or the notifications to an audience
+    #[arg(long, value_name = "AUDIENCE", default_value = "changes")]
+    pub(crate) audience: String,
     /// Note shown in the list of webhooks
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AudienceArg {
-    User,
-    All,
-}
-
-impl AudienceArg {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::All => "all",
-        }
-    }
 }
 
 #[derive(Debug, ClapArgs)]

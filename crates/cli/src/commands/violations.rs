@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::args::NoticesArgs;
+use crate::args::ViolationsArgs;
 use crate::paging::fetch_list;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
@@ -10,14 +10,15 @@ use crate::table::print_table;
 use crate::time_format::{entity_of, is_true, moment, text};
 use crate::url::ApiPath;
 
-pub(crate) fn run(args: &NoticesArgs) -> u8 {
-    refused::finish(violations(args), CommandSubject::default(), args.ask.json)
+pub(crate) fn run(args: &ViolationsArgs) -> u8 {
+    refused::finish(violations(args), CommandSubject::default(), args.list.ask.json)
 }
 
-fn violations(args: &NoticesArgs) -> Result<u8, RequestError> {
-    let server = ServerConnection::find(&args.ask.reach)?;
-    let found = fetch_list(&server, &ApiPath::new(&["violations"]), &args.page)?;
-    Ok(found.print(args.ask.json, "no violations", show))
+fn violations(args: &ViolationsArgs) -> Result<u8, RequestError> {
+    let server = ServerConnection::find(&args.list.ask.reach)?;
+    let route = ApiPath::new(&["violations"]).with_some("all", args.cleared.then_some(true));
+    let found = fetch_list(&server, &route, &args.list.page)?;
+    Ok(found.print(args.list.ask.json, "no violations", show))
 }
 
 fn show(violations: &[Json]) {

@@ -31,7 +31,7 @@ fn add(args: &WebhookAddArgs) -> Result<u8, RequestError> {
         url: args.url.clone(),
         lifecycles: args.lifecycle.clone(),
         events: args.event.clone(),
-        audience: Some(args.audience.as_str().to_owned()),
+        audience: Some(args.audience.clone()),
         note: args.note.clone(),
     };
     let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["webhooks"]), &body)?;

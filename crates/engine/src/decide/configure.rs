@@ -1,13 +1,19 @@
 //! Changes settings, zone and people of the project, and installs packs.
 
+use std::collections::BTreeSet;
+
 use trackside_lifecycle::guard::did_you_mean;
+use trackside_lifecycle::model::{Read, SettingCheck};
 use trackside_lifecycle::name::Name;
 
+use super::calendar::is_beyond;
 use super::request::Request;
 use super::{DecisionBuilder, Stop, reindex};
 use crate::command::Install;
 use crate::event::Event;
+use crate::fields::Fields;
 use crate::project::{ProjectChange, SettingChange, is_known_zone, project_key};
+use crate::query::PackScope;
 use crate::refusal::{Code, ConditionCode, Refusal, Unmet};
 use crate::settings::setting_value;
 
@@ -40,6 +46,7 @@ impl DecisionBuilder<'_> {
             change.zone = Some(zone.clone()).filter(|it| *it != project.zone);
         }
         change.people = wanted.people.clone().filter(|it| *it != project.people);
+        unmet.extend(self.broken_checks(&change));
         if !unmet.is_empty() {
             return Err(Refusal::with(Code::InvalidSetting, unmet).into());
         }
@@ -83,9 +90,43 @@ impl DecisionBuilder<'_> {
             return Ok(it.clone());
         }
         match setting_value(setting, &it.value) {
+            Ok(value) if is_beyond(&value, self.now) => {
+                let message =
+                    format!("{} is too long: counted from now it ends after the year 9999", it.setting);
+                Err(Unmet::new(Code::InvalidSetting, message).of(&path))
+            }
             Ok(value) => Ok(SettingChange { value, ..it.clone() }),
             Err(message) => Err(Unmet::new(Code::InvalidSetting, message).of(&path)),
         }
+    }
+
+    /// The checks of settings that the change would make false.
+    fn broken_checks(&self, change: &ProjectChange) -> Vec<Unmet> {
+        let mut after = self.draft.base().project.clone();
+        change.apply(&mut after);
+        let packs: BTreeSet<&Name> = change.settings.iter().map(|it| &it.pack).collect();
+        let mut unmet = Vec::new();
+        for pack in packs.into_iter().filter_map(|it| self.law.pack(it)) {
+            let none = Fields::default();
+            let scope = PackScope { pack, project: &after, params: &none, rows: &none, given: &none };
+            let is_changed = |check: &SettingCheck| {
+                let read = check.guard.reads().iter().filter_map(|it| pack.reads.get(it.slot.0 as usize));
+                let names = read.filter_map(|it| match it {
+                    Read::Setting(place) => pack.settings.get(*place).map(|it| &it.name),
+                    _ => None,
+                });
+                let names: Vec<&Name> = names.collect();
+                change.settings.iter().any(|it| it.pack == pack.name && names.contains(&&it.setting))
+            };
+            let broken = pack.setting_checks.iter().filter(|it| is_changed(it));
+            let broken = broken.filter(|it| !it.guard.test(&scope).unwrap_or(false));
+            unmet.extend(broken.map(|it| {
+                let path = format!("{}.{}", pack.name, it.setting);
+                let unmet = Unmet::new(Code::InvalidSetting, it.says.clone()).of(&path);
+                Unmet { rule: Some(Name::new(it.guard.source())), ..unmet }
+            }));
+        }
+        unmet
     }
 
     /// Writes an entry about the project itself.

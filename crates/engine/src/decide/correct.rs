@@ -23,6 +23,9 @@ use crate::key::EntityKey;
 use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
+/// The trigger of a creation.
+const CREATE: &str = "create";
+
 impl DecisionBuilder<'_> {
     /// Sets the state or fields of an entity without a transition. Needs role admin and a reason, and raises an alert.
     pub fn correct(&mut self, key: &EntityKey, to: Option<&Name>, request: Request) -> Result<(), Stop> {
@@ -123,9 +126,11 @@ impl DecisionBuilder<'_> {
             };
             fields.extend(decl.holder.iter().map(|it| (it.clone(), Value::from(holder))));
         }
+        // The entity that its lifecycle has from the start is created, not corrected.
+        let trigger = if from.is_none() && life.one && seed.is_plain() { CREATE } else { "given" };
         let tallies = self.tally_changes(&life, tallies);
-        self.write_correction(&life, key, &before, from, &to, fields, tallies, &request, "given")?;
-        self.grant_leases(key, &seed.leases, &request, "given")
+        self.write_correction(&life, key, &before, from, &to, fields, tallies, &request, trigger)?;
+        self.grant_leases(key, &seed.leases, &request, trigger)
     }
 
     /// Grants leases to their holders, as of now.
@@ -180,8 +185,11 @@ impl DecisionBuilder<'_> {
         let trigger = Name::new(trigger);
         let mut changes = Changes { fields, tallies, ..Changes::default() };
         let definition = before.definition;
-        let make =
-            |changes: Changes| Event::Corrected { from: from.clone(), to: to.clone(), definition, changes };
+        let is_creation = *trigger == *CREATE;
+        let make = |changes: Changes| match is_creation {
+            true => Event::Created { definition, state: to.clone(), changes },
+            false => Event::Corrected { from: from.clone(), to: to.clone(), definition, changes },
+        };
         let mut next = before.clone();
         if from.is_none() {
             next.fields = Fields::default();

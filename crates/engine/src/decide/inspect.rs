@@ -164,3 +164,19 @@ pub fn computed_fields(
         guards.map(|(name, guard)| (name.clone(), guard.eval(scope).unwrap_or_default())).collect()
     })
 }
+
+/// One computed field, as a reader sees it.
+pub fn computed_field(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    actor: &Actor,
+    now: Timestamp,
+    name: &Name,
+) -> Result<Value, Needs> {
+    let life = law.definition(&entity.key.lifecycle, entity.definition);
+    let Some((life, guard)) = life.and_then(|it| Some((it, it.fields.get(name)?.is.as_ref()?))) else {
+        return Ok(Value::Null);
+    };
+    sample_scope(law, view, life, entity, actor, now, None, |scope| guard.eval(scope).unwrap_or_default())
+}

@@ -7,6 +7,7 @@ mod alerts;
 mod allowed;
 mod assess;
 mod blocking;
+mod calendar;
 mod caller;
 mod callers;
 mod carry;
@@ -55,7 +56,7 @@ pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub use carry::groups_of;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
-pub use inspect::{computed_fields, fields_of, is_repair};
+pub use inspect::{computed_field, computed_fields, fields_of, is_repair};
 pub use journal_entry::{log_line, passes_history};
 pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_after};
 pub use rerank::reindex;
@@ -150,7 +151,7 @@ fn decide_on(
     let mut builder = DecisionBuilder::new(law, lookup, now, trace.is_some());
     let mut outcome = builder.run(command);
     if outcome.is_ok() {
-        outcome = builder.rerank();
+        outcome = builder.must_end_in_the_calendar().and_then(|()| builder.rerank());
     }
     if let (Ask::Due { entity, timer }, Err(Stop::Refused(refusal))) = (&command.ask, &outcome)
         && refusal.stage > Stage::Edge

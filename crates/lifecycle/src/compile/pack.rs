@@ -73,6 +73,8 @@ pub(super) fn compile(
     let mut compiler = queries::PackCompiler { pack: &shape, settings: &plain, problems, reads: Vec::new() };
     let queries = compiler.queries(file, &mut compiled);
     let supervise = compiler.supervise(file);
+    let declared = [&file.settings].into_iter().chain(lifecycles.iter().map(|it| &it.settings));
+    let setting_checks = compiler.setting_checks(declared);
     let reads = compiler.reads;
     Some(Pack {
         name: file.pack.it.clone(),
@@ -84,6 +86,7 @@ pub(super) fn compile(
         policy,
         queries,
         settings: plain,
+        setting_checks,
         supervise,
         reads,
     })

@@ -143,6 +143,11 @@ impl PackCompiler<'_> {
         names.guard(source, expected, self.problems)
     }
 
+    /// A condition that reads only settings.
+    pub(super) fn condition_on_settings(&mut self, source: &Expr) -> Option<Guard> {
+        self.value(source, &Type::Bool, &BTreeMap::new(), &[], &[])
+    }
+
     fn known_query(&mut self, name: &At<Name>, queries: &[Name]) -> Name {
         if !queries.contains(&name.it) {
             let problem =

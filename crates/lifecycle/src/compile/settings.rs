@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::context::CompileContext;
-use crate::guard::{Guard, Type};
-use crate::model::{Read, Setting};
+use super::queries::PackCompiler;
+use crate::guard::{Fault, Guard, Scope, Type, VarSlot};
+use crate::model::{Read, Setting, SettingCheck};
 use crate::name::Name;
 use crate::source::{At, Json, Named, Problems};
 use crate::syntax::{Expr, SettingDecl};
@@ -123,6 +124,59 @@ fn common<'v>(values: impl Iterator<Item = &'v Value>) -> Type {
         });
     }
     common.unwrap_or(Type::Any)
+}
+
+/// The settings at their defaults.
+struct Defaults<'a> {
+    settings: &'a [Setting],
+    reads: &'a [Read],
+}
+
+impl Scope for Defaults<'_> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
+        Ok(match self.reads.get(slot.0 as usize) {
+            Some(Read::Setting(place)) => {
+                self.settings.get(*place).map(|it| it.default.clone()).unwrap_or_default()
+            }
+            _ => Value::Null,
+        })
+    }
+
+    fn call(&self, _: u16, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::Failed("no functions here".to_owned()))
+    }
+}
+
+impl PackCompiler<'_> {
+    /// Compiles the `check` of every setting. The defaults must fulfil it.
+    pub fn setting_checks<'d>(
+        &mut self,
+        declared: impl Iterator<Item = &'d Named<SettingDecl>>,
+    ) -> Vec<SettingCheck> {
+        let mut checks = Vec::new();
+        for (name, decl) in declared.flat_map(|it| it.iter()) {
+            let SettingDecl::Full(map) = decl else { continue };
+            let Some(source) = &map.check else {
+                if map.says.is_some() {
+                    self.problems
+                        .error("setting-check", name.at, format!("`{}` has `says` and no `check`", name.it))
+                        .hint("add `check: CONDITION`, or leave out `says`");
+                }
+                continue;
+            };
+            let Some(guard) = self.condition_on_settings(source) else { continue };
+            let scope = Defaults { settings: self.settings, reads: &self.reads };
+            if !matches!(guard.test(&scope), Ok(true)) {
+                let message = format!("`{}` is false with the defaults", source.text);
+                self.problems
+                    .error("setting-check", source.at, message)
+                    .hint("change the condition or a default");
+            }
+            let says = map.says.clone().unwrap_or_else(|| format!("`{}` must be true", source.text));
+            checks.push(SettingCheck { setting: name.it.clone(), guard, says });
+        }
+        checks
+    }
 }
 
 impl CompileContext<'_> {

@@ -22,7 +22,7 @@ pub use lifecycle::{
     Watcher,
 };
 pub use pack::{
-    AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting,
+    AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, SettingCheck,
     Supervise, Tool, Wait,
 };
 pub use partial::{KnownReads, Partial};

@@ -22,8 +22,11 @@ pub struct Pack {
     pub policy: Option<Arc<Policy>>,
     pub queries: Vec<Query>,
     pub settings: Vec<Setting>,
+    /// Conditions on its settings.
+    pub setting_checks: Vec<SettingCheck>,
     pub supervise: BTreeMap<Name, Supervise>,
-    /// The source of each slot of its own expressions: those of `answers` and `supervise`.
+    /// The source of each slot of its own expressions: those of `answers`, `supervise` and of the checks of
+    /// settings.
     pub reads: Vec<Read>,
 }
 
@@ -38,6 +41,16 @@ pub struct Setting {
     pub max: Option<f64>,
     /// Over the entity; the first that is not null wins.
     pub from: Vec<Guard>,
+}
+
+/// A condition on the settings of a pack, as they are in force in the project.
+#[derive(Clone, Debug)]
+pub struct SettingCheck {
+    /// The setting that declares it.
+    pub setting: Name,
+    pub guard: Guard,
+    /// The message if it is false.
+    pub says: String,
 }
 
 /// Risk levels of actions.

@@ -63,6 +63,10 @@ keys! {
         pub min: Option<f64>,
         /// The largest value of an override.
         pub max: Option<f64>,
+        /// A condition on the values in force, over `settings`. An override that makes it false is refused.
+        pub check: Option<Expr>,
+        /// The message if `check` is false.
+        pub says: Option<String>,
         /// One sentence for people.
         pub about: Option<String>,
         /// Expressions over the entity. The first that is not null is the value.

@@ -25,7 +25,7 @@ use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::memory::{CacheSizes, DeciderMemory, Limits, LoadError, ROUNDS};
 use crate::requester::Requester;
-use crate::work::{Responder, Work};
+use crate::work::{ClockTarget, Responder, Work};
 
 /// Most timers that one step fires, so that callers are served in between.
 const DUE: usize = 512;
@@ -307,8 +307,12 @@ impl Decider {
                 });
                 self.batch.replies.push(Box::new(move |committed| done(seen.and(committed))));
             }
-            Work::Advance(to, responder) => {
+            Work::Advance(target, responder) => {
                 let now = self.time.now();
+                let to = match target {
+                    ClockTarget::To(to) => to,
+                    ClockTarget::By(span) => now.plus(span),
+                };
                 if to <= now {
                     self.say(responder, Ok(now));
                 } else {

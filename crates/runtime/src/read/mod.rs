@@ -12,6 +12,7 @@ mod list;
 mod list_filter;
 mod notices;
 mod pack_query;
+mod past_view;
 mod read_view;
 mod recent_throughput;
 mod replayed_records;

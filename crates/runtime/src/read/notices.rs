@@ -93,12 +93,13 @@ impl Reads {
         Ok((wanted, next_cursor))
     }
 
-    /// Messages to an actor between the lease renewal at `seq` and the one before it: at most a page.
+    /// Messages to an actor between the lease renewal before `seq` and `seq`: at most a page.
     pub fn told_since_renewal(&self, seq: u64, slot: &Name, to: &Name) -> Result<Vec<Entry>, ReadError> {
         let since = self.renewed_before(seq, slot)?;
         let found = self.noticed(&[EventKind::Notified.as_str()], since, super::MOST)?;
         let mut told = Vec::new();
-        for record in found.records {
+        // Later ones come with the next renewal.
+        for record in found.records.into_iter().filter(|it| it.seq <= seq) {
             let entry = record.entry()?;
             if matches!(&entry.event, Event::Notified { to: those, .. } if those.contains(to)) {
                 told.push(entry);

@@ -26,6 +26,9 @@ impl Reads {
             return Err(ReadError::NotYet { at, asked: seq });
         }
         let now = self.entity(key)?.ok_or_else(unknown)?;
+        if now.seq <= seq {
+            return Ok(PastEntity { entity: now, redacted: false });
+        }
         let records = self.look_back(|it| entity_records::all(it, now.seq))?;
         let mut view = View::default();
         let mut redacted = false;

@@ -7,7 +7,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::StoreError;
 use trackside_store::projection_builder::OPEN_ALERT;
-use trackside_store::store::Census;
+use trackside_store::store::{Census, DwellTimes};
 
 use super::stats::entered_state;
 use super::{MOST, ReadError, Reads};
@@ -19,6 +19,8 @@ use crate::memory::UnflushedCommits;
 pub struct ProjectOverview {
     /// The number of entities per lifecycle and state.
     pub entities: BTreeMap<Name, BTreeMap<Name, u64>>,
+    /// The time that entities spent in each state of each lifecycle, over completed visits.
+    pub dwell_times: BTreeMap<Name, BTreeMap<Name, DwellTimes>>,
     pub waiting: Census,
     /// The delay of the timer that is most overdue; zero if none is late.
     pub overdue: Span,
@@ -43,6 +45,7 @@ struct Seen {
     /// The entry up to which each lifecycle was seen.
     positions: BTreeMap<Name, u64>,
     entities: BTreeMap<Name, BTreeMap<Name, u64>>,
+    dwell_times: BTreeMap<Name, BTreeMap<Name, DwellTimes>>,
     waiting: Census,
     due: Option<Timestamp>,
     effect: Option<u64>,
@@ -80,6 +83,7 @@ impl Reads {
             entities,
             alerts,
             oldest_alert: unseen.map(ago).unwrap_or_default(),
+            dwell_times: seen.dwell_times,
             waiting: seen.waiting,
             overdue: seen.due.map(ago).unwrap_or_default(),
             oldest_effect: asked.map(|it| ago(it.at)).unwrap_or_default(),
@@ -131,6 +135,7 @@ impl Reads {
             let mut look = || -> Result<Seen, StoreError> {
                 let waiting = reader.census()?;
                 let (mut entities, mut positions) = (BTreeMap::new(), BTreeMap::new());
+                let mut dwell_times = BTreeMap::new();
                 for name in law.lifecycle_names() {
                     // Every state, also empty ones.
                     let known = law.newest(name).into_iter().flat_map(|it| &it.states);
@@ -139,10 +144,12 @@ impl Reads {
                     states.extend(found.value);
                     positions.insert(name.clone(), found.position);
                     entities.insert(name.clone(), states);
+                    dwell_times.insert(name.clone(), reader.dwell_times(name)?.value);
                 }
                 Ok(Seen {
                     positions,
                     entities,
+                    dwell_times,
                     waiting: waiting.value,
                     due: reader.timers(None, 1)?.value.first().map(|it| it.due),
                     effect: reader.effects(0, 1)?.value.first().map(|it| it.id),

@@ -101,7 +101,10 @@ pub(crate) async fn heartbeat(
     let visibility = Visibility::of(&app, &caller);
     let (stops, notices) = app
         .read(move |reads| {
-            let stops = reads.stops(&entity, &slot, &actor)?;
+            let stops = match &entry {
+                Some(entry) if replayed => reads.stops_at(&entity, &slot, &actor, entry.seq)?,
+                _ => reads.stops(&entity, &slot, &actor)?,
+            };
             let told = match entry {
                 Some(entry) => reads.told_since_renewal(entry.seq, &slot, &holder)?,
                 None => Vec::new(),

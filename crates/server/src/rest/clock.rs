@@ -46,25 +46,30 @@ pub(crate) async fn advance(
 }
 
 async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {
-    let to = match (&body.by, &body.to) {
+    let moving = match (&body.by, &body.to) {
         (Some(by), None) => {
             let span = Span::parse(by).filter(|it| it.0 >= 0);
             let span = span.ok_or_else(|| {
                 Refused::shape("`by` must be a duration such as `90s`, `15m`, `24h` or `7d`")
             })?;
-            app.reads.now().plus(span)
+            must_be_near(app, app.reads.now().plus(span))?;
+            // Added by the decider, one move after the other.
+            app.gateway.advance_by(span)?
         }
-        (None, Some(to)) => Timestamp::parse(to)
-            .ok_or_else(|| Refused::shape("`to` must be a time such as `2026-01-01T00:00:00Z`"))?,
+        (None, Some(to)) => {
+            let to = Timestamp::parse(to)
+                .ok_or_else(|| Refused::shape("`to` must be a time such as `2026-01-01T00:00:00Z`"))?;
+            if to < app.reads.now() {
+                let detail = format!("The clock is at {} and cannot move back to {to}", app.reads.now());
+                return Err(Refused::new(ProblemCode::InThePast, detail));
+            }
+            must_be_near(app, to)?;
+            app.gateway.advance(to)?
+        }
         _ => return Err(Refused::shape("Send `by` (a duration) or `to` (a time)")),
     };
-    if to < app.reads.now() {
-        let detail = format!("The clock is at {} and cannot move back to {to}", app.reads.now());
-        return Err(Refused::new(ProblemCode::InThePast, detail));
-    }
-    must_be_near(app, to)?;
     // Runs to the end and is recorded even if the client disconnects.
-    let moving = (app.gateway.advance(to)?, app.clone());
+    let moving = (moving, app.clone());
     let now = tokio::spawn(during(current(), async move {
         let (moving, app) = moving;
         let now = moving.await?;
@@ -89,6 +94,10 @@ fn store_clock(app: &App) -> Result<(), Refused> {
 /// Limits one move, because commands wait until everything due has fired.
 fn must_be_near(app: &App, to: Timestamp) -> Result<(), Refused> {
     let (now, most) = (app.reads.now(), app.options.limits.advance);
+    if !to.is_date() {
+        let detail = format!("The clock is at {now} and cannot move beyond the year 9999");
+        return Err(Refused::new(ProblemCode::TooFar, detail));
+    }
     if to.since(now) <= most {
         return Ok(());
     }

@@ -71,7 +71,8 @@ fn version(headers: &HeaderMap) -> Result<Option<u64>, Refused> {
     if text == "*" {
         return Ok(None);
     }
-    let number = text.strip_prefix("W/").unwrap_or(text).trim_matches('"').parse();
-    let detail = "If-Match must be the version that was read, as in `If-Match: \"3\"`";
+    let number = text.trim_matches('"').parse();
+    let detail =
+        "If-Match must be the version that was read, as in `If-Match: \"3\"`, and not a weak tag `W/…`";
     number.map(Some).map_err(|_| Refused::parameter("If-Match", detail))
 }

@@ -17,7 +17,7 @@ use trackside_runtime::{
     AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
 };
 
-use super::{CommandHeaders, entity_bodies, entity_body, entry_body};
+use super::{CommandHeaders, entity_body, entry_body};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -187,20 +187,22 @@ async fn try_out(app: &App, caller: &Caller, command: Command) -> Result<Done, R
 }
 
 async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand) -> Result<Done, Refused> {
-    let body = match (accepted.entity.clone(), &accepted.facts) {
-        // The answer includes the facts that the rules derive, so no read is needed.
-        (Some(entity), Some(facts)) => {
-            Some((&PresentedEntity { entity, facts: facts.clone(), now: app.reads.now() }).into())
-        }
-        (Some(entity), None) => {
-            let actor = caller.actor().clone();
-            app.read(move |reads| Ok(entity_bodies(reads, &[entity], &actor)?.pop())).await?
-        }
-        (None, _) => None,
-    };
     let entry = accepted.entry().ok_or_else(|| Refused::broken("a command was accepted and has no entry"))?;
     let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
     let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
+    // As of the command's own entries, so that a repeated request gets the same answer.
+    let body = match (accepted.entity.clone(), &accepted.facts) {
+        // The answer includes the facts that the rules derive, so no read is needed.
+        (Some(entity), Some(facts)) => {
+            Some((&PresentedEntity { entity, facts: facts.clone(), now: entry.at }).into())
+        }
+        (Some(entity), None) => {
+            let actor = caller.actor().clone();
+            let presented = app.read(move |reads| reads.present_at(&entity.key, seq, &actor)).await?;
+            Some((&presented).into())
+        }
+        (None, _) => None,
+    };
     let moved = Moved {
         success: true,
         entity: body,
@@ -226,9 +228,8 @@ async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32)
         let record = records.get(root as usize).ok_or(ReadError::UnknownEntry(first))?;
         let entry = &record.entry().map_err(ReadError::from)?;
         let last = records.last().map_or(first, |it| it.seq);
-        let past = reads.entity_at(&entry.entity, last)?.entity;
-        let version = past.version;
-        let body = entity_bodies(reads, &[past], &actor)?.pop();
+        let past = reads.present_at(&entry.entity, last, &actor)?;
+        let (version, body) = (past.entity.version, Some((&past).into()));
         let transition = entry_body(record).map_err(ReadError::from)?;
         let key = match records.first() {
             Some(it) => it.entry().map_err(ReadError::from)?.key,

@@ -139,7 +139,8 @@ pub(crate) async fn list(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EntityAtQuery {
-    /// The entity as of this journal entry.
+    /// The entity right after this journal entry. Computed fields have the time, settings and other entities of that
+    /// moment; those that cannot be found out are left out and named in `unknown`.
     #[param(minimum = 0)]
     at: Option<i64>,
 }
@@ -160,15 +161,15 @@ pub(crate) async fn show(
     let at = super::number("at", when.at)?;
     let found = app.read(move |reads| {
         // A caller who may not see it now may not see its past.
-        let now = reads.readable(&key, &actor)?;
-        let entity = match at {
-            Some(seq) => reads.entity_at(&key, seq)?.entity,
-            None => now,
-        };
-        Ok((entity.version, entity_bodies(reads, &[entity], &actor)?.pop()))
+        reads.readable(&key, &actor)?;
+        match at {
+            Some(seq) => reads.present_at(&key, seq, &actor),
+            None => reads.present(&key, &actor),
+        }
     });
-    let (version, entity) = found.await?;
-    let mut response = Json(entity).into_response();
+    let found = found.await?;
+    let version = found.entity.version;
+    let mut response = Json(EntityBody::from(&found)).into_response();
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
         response.headers_mut().insert(header::ETAG, tag);
     }

@@ -7,15 +7,16 @@ use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{JournalRange, NotificationBody, Page, Problem, SweepBody, ViolationBody};
 use trackside_runtime::Depth;
+use trackside_runtime::read::Violation;
 use utoipa::IntoParams;
 
-use super::{Cursors, Paging, Parameters};
+use super::{Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// Most notifications that are read for one page.
+/// Most notifications or violations that are read for one page.
 const LOOKED: usize = 5_000;
 
 /// Parameters of the list of notifications.
@@ -88,45 +89,72 @@ pub(crate) fn notification_body(entry: &Entry) -> Option<NotificationBody> {
     })
 }
 
-/// Lists violated invariants, the oldest first, including those that hold again.
+/// Parameters of the list of violations.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ViolationsQuery {
+    /// Include violations of invariants that hold again.
+    #[serde(default)]
+    all: bool,
+    /// Page size: 50 by default, 200 at most.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<usize>,
+    /// The `nextCursor` of the previous page.
+    cursor: Option<String>,
+}
+
+/// Lists invariants that are violated now, the oldest first; with `all`, also those that hold again.
 #[utoipa::path(
-    get, path = "/v1/violations", tag = "notices", operation_id = "violations", params(Paging),
+    get, path = "/v1/violations", tag = "notices", operation_id = "violations", params(ViolationsQuery),
     responses((status = 200, body = Page<ViolationBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn violations(
     State(app): State<App>,
     caller: Caller,
-    Parameters(page): Parameters<Paging>,
+    Parameters(which): Parameters<ViolationsQuery>,
 ) -> Result<Json<Page<ViolationBody>>, Refused> {
-    let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["violations"]));
-    let after = cursors.after(page.cursor.as_deref())?;
+    let (most, cursors) = (super::page_size(which.limit)?, Cursors::of(&["violations"]));
+    let mut after = cursors.after(which.cursor.as_deref())?;
     let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
-        let (found, next) = reads.violations(after, limit)?;
-        let mut items = Vec::new();
-        for it in &found {
-            let entry = it.record.entry()?;
-            if !visibility.sees(reads, &entry)? {
-                continue;
+        let (mut items, mut looked) = (Vec::new(), 0);
+        loop {
+            let (found, next) = reads.violations(after, most - items.len())?;
+            for it in found.iter().filter(|it| which.all || it.cleared_by.is_none()) {
+                let entry = it.record.entry()?;
+                if visibility.sees(reads, &entry)? {
+                    items.extend(violation_body(it, &entry));
+                }
             }
-            let Event::ViolationFound { severity, message, evidence, .. } = &entry.event else { continue };
-            items.push(ViolationBody {
-                seq: entry.seq,
-                since: entry.at.to_string(),
-                rule: it.rule.clone(),
-                severity: severity.as_str(),
-                message: message.to_string(),
-                evidence: evidence.iter().collect(),
-                lifecycle: it.entity.lifecycle.clone(),
-                id: it.entity.id.clone(),
-                entities: vec![it.entity.to_string()],
-                cleared: it.cleared_by.is_some(),
-                cleared_by: it.cleared_by,
-            });
+            looked += found.len();
+            let Some(next) = next else { return Ok(Page { items, next_cursor: None }) };
+            // If few match, the page is short and the cursor continues after it.
+            if items.len() >= most || looked >= LOOKED {
+                return Ok(Page { items, next_cursor: Some(cursors.give(next)) });
+            }
+            after = next;
         }
-        Ok(Page { items, next_cursor: next.map(|it| cursors.give(it)) })
     });
     Ok(Json(page.await?))
+}
+
+/// The body of a violation; none for other entries.
+fn violation_body(it: &Violation, entry: &Entry) -> Option<ViolationBody> {
+    let Event::ViolationFound { severity, message, evidence, .. } = &entry.event else { return None };
+    Some(ViolationBody {
+        seq: entry.seq,
+        since: entry.at.to_string(),
+        rule: it.rule.clone(),
+        severity: severity.as_str(),
+        message: message.to_string(),
+        evidence: evidence.iter().collect(),
+        lifecycle: it.entity.lifecycle.clone(),
+        id: it.entity.id.clone(),
+        entities: vec![it.entity.to_string()],
+        cleared: it.cleared_by.is_some(),
+        cleared_by: it.cleared_by,
+    })
 }
 
 /// Parameters of a sweep.

@@ -30,6 +30,7 @@ use super::commands::{command, submit};
 use super::{Body, CommandHeaders, Cursors, Paging, Parameters, entity_of, journalled, under};
 use crate::app::App;
 use crate::auth::{AccessError, Caller, Secret, TERMINAL};
+use crate::events::AudienceFilter;
 use crate::problem::Refused;
 use crate::webhooks::{Delivery, DeliveryState, MOST_WEBHOOKS, WEBHOOK, WebhookTarget, Webhooks, open_ones};
 
@@ -177,10 +178,8 @@ fn wanted_fields(app: &App, caller: &Caller, body: &NewWebhook) -> Result<Fields
         let detail = format!("Unknown event kind {name}.{near} Known: {}", kinds.join(", "));
         return Err(wrong("events", detail));
     }
-    let audience = body.audience.as_deref().unwrap_or("user");
-    if !["user", "all"].contains(&audience) {
-        return Err(wrong("audience", format!("audience is `user` or `all`, not `{audience}`")));
-    }
+    AudienceFilter::parse(app, body.audience.as_deref()).map_err(|detail| wrong("audience", detail))?;
+    let audience = body.audience.as_deref().unwrap_or(AudienceFilter::CHANGES);
     let list = |all: &[String]| Value::list(all.iter().map(|it| Value::text(it)).collect());
     let mut fields = vec![
         ("holder", Value::from(&caller.actor().id)),

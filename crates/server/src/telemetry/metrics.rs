@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::Figures;
 use trackside_runtime::read::{ProjectOverview, UNKNOWN};
+use trackside_runtime::{Figures, Observed};
+use trackside_store::store::DwellTimes;
 
 use super::metrics_page::{Labels, MetricsFormat, MetricsPage, Unit};
 use super::process::{Disk, Process};
@@ -123,6 +124,15 @@ fn project_metrics(survey: &ProjectOverview, page: &mut MetricsPage, is_told: &d
         states.iter().map(told)
     });
     page.gauge("trackside_entities", "Entities, by lifecycle and state.", entities);
+    let stays = survey.dwell_times.iter().filter(|(lifecycle, _)| is_told(lifecycle));
+    let stays = stays.flat_map(|(lifecycle, states)| {
+        states.iter().map(move |(state, times)| {
+            let labels = vec![("lifecycle", lifecycle.to_string()), ("state", state.to_string())];
+            (labels, time_in_state(times))
+        })
+    });
+    let help = "Time that entities spent in a state before they left it, by lifecycle and state.";
+    page.histogram("trackside_time_in_state_seconds", help, Unit::Seconds, stays);
     let waiting = survey.waiting;
     page.gauge(
         "trackside_timers_pending",
@@ -151,6 +161,19 @@ fn project_metrics(survey: &ProjectOverview, page: &mut MetricsPage, is_told: &d
     page.gauge("trackside_violations_open", help, unlabelled(waiting.violations));
     let help = "The last entry that was moved to the archive; 0 if none was.";
     page.gauge("trackside_archived_sequence", help, unlabelled(survey.archived));
+}
+
+/// The bounds of the time in a state, in seconds: from a second to thirty days.
+const TIME_IN_STATE: [u64; 11] = [1, 10, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_800, 2_592_000];
+
+fn time_in_state(times: &DwellTimes) -> Observed {
+    let bounds = TIME_IN_STATE.into_iter();
+    let up_to = bounds.map(|bound| {
+        let ms = i64::try_from(bound * 1_000).unwrap_or(i64::MAX);
+        (bound * 1_000_000, times.count_up_to(ms))
+    });
+    let sum = u64::try_from(times.total_ms).unwrap_or_default().saturating_mul(1_000);
+    Observed { up_to: up_to.collect(), count: times.count, sum }
 }
 
 /// Webhooks by each state that is not final.

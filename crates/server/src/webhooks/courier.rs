@@ -155,7 +155,7 @@ impl Courier {
     /// The entries that the webhook subscribes to and may see.
     async fn filter_wanted(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, Stop> {
         let Present { subscription, visibility, .. } = self.present().await?;
-        entries.retain(|it| subscription.wants(&self.app, it));
+        entries.retain(|it| subscription.wants(it));
         if entries.is_empty() {
             return Ok(entries);
         }

@@ -6,9 +6,8 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_lifecycle::name::Name;
 
-use crate::app::App;
 use crate::auth::PACK;
-use crate::events::is_for_users;
+use crate::events::AudienceFilter;
 
 /// The lifecycle of webhooks.
 pub(crate) const WEBHOOK: &str = "access.webhook";
@@ -25,8 +24,7 @@ pub(crate) struct Subscription {
     lifecycles: Vec<String>,
     /// Kinds of entries; empty for all.
     events: Vec<String>,
-    /// Every entry, not only those for users.
-    everything: bool,
+    audience: AudienceFilter,
     /// Why it is off.
     pub off: Option<String>,
 }
@@ -41,13 +39,13 @@ impl Subscription {
             on_behalf_of: text("for").map(|it| Name::new(&it)),
             lifecycles: list("lifecycles"),
             events: list("events"),
-            everything: text("audience").is_some_and(|it| it == "all"),
+            audience: AudienceFilter::named(text("audience").as_deref().unwrap_or(AudienceFilter::CHANGES)),
             off: text("why"),
         })
     }
 
     /// Whether the subscription includes an entry. Whether it may be seen is checked separately.
-    pub fn wants(&self, app: &App, entry: &Entry) -> bool {
+    pub fn wants(&self, entry: &Entry) -> bool {
         let lifecycle = entry.entity.lifecycle.as_str();
         let pack = lifecycle.split_once('.').map_or(lifecycle, |(pack, _)| pack);
         let of_it = match self.lifecycles.is_empty() {
@@ -56,7 +54,7 @@ impl Subscription {
             false => self.lifecycles.iter().any(|it| it == lifecycle || it == pack),
         };
         let kind = match self.events.is_empty() {
-            true => self.everything || is_for_users(app, entry),
+            true => self.audience.includes(entry),
             false => self.events.iter().any(|it| it == entry.event.kind().as_str()),
         };
         of_it && kind

@@ -1,11 +1,11 @@
 //! Recipients of notifications, as each pack declares them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 
-use crate::ground::{RestServer, each, packs};
+use crate::ground::{RestServer, each, packs, refused};
 
 /// The server has these; the others are installed.
 fn all_packs() -> RestServer {
@@ -109,6 +109,37 @@ fn every_pack_notifies_its_declared_recipients() {
 }
 
 #[test]
+fn an_actor_reads_its_own_notifications_and_those_of_its_audiences() {
+    let ground = all_packs();
+    let owner = &ground.owner;
+    let ada = ground.agent("ada", "mission:specialist");
+    let bob = ground.agent("bob", "mission:specialist");
+    let (pia, cron) = (ground.person("pia"), ground.actor(json!({ "actor": "cron", "kind": "system" })));
+    make(owner, "mission.task", "T-1", json!({ "title": "x" }));
+    fire(owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
+    fire(owner, "mission.task/T-1", "block", json!({ "blockReason": "No disk" }));
+    let audiences = |who: &Client| {
+        let page = who.get("/v1/notifications").unwrap().body;
+        let of_it = page["items"].as_array().unwrap().iter().filter(|it| it["id"] == "T-1");
+        of_it.map(|it| it["audience"].as_str().unwrap().to_owned()).collect::<BTreeSet<String>>()
+    };
+    let set = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<BTreeSet<String>>();
+    assert_eq!(audiences(owner), set(&["assignees", "operator"]));
+    assert_eq!(audiences(&cron), set(&["assignees", "operator"]), "systems deliver them");
+    assert_eq!(audiences(&ada), set(&["assignees"]), "her own");
+    assert_eq!(audiences(&bob), set(&[]), "none is for him");
+    assert_eq!(audiences(&pia), set(&["operator"]), "people are the operators");
+    for path in ["/v1/journal?limit=200", "/v1/entities/mission.task/T-1/history"] {
+        let shown = |who: &Client| {
+            let page = who.get(path).unwrap().body;
+            let items = page["items"].as_array().unwrap().iter();
+            items.filter(|it| it["event"] == "NOTIFIED" && it["id"] == "T-1").count()
+        };
+        assert_eq!((shown(&bob), shown(&ada), shown(owner)), (0, 1, 2), "{path}");
+    }
+}
+
+#[test]
 fn a_user_stream_has_only_notifications_for_users() {
     let ground = all_packs();
     let seq = ground.owner.get("/readyz").unwrap().body["seq"].as_u64().unwrap();
@@ -122,16 +153,20 @@ fn a_user_stream_has_only_notifications_for_users() {
         String::from_utf8(ground.raw_begin(&head).body).unwrap()
     };
     let (user, all) = (heard("user"), heard("all"));
-    assert!(user.contains("event: CREATED") && user.contains(r#""audience":"user""#), "{user}");
-    assert!(!user.contains(r#""audience":"internal""#), "{user}");
+    let kinds: BTreeSet<&str> = user.lines().filter_map(|it| it.strip_prefix("event: ")).collect();
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["NOTIFIED"], "{user}");
+    assert!(user.contains(r#""audience":"user""#) && !user.contains(r#""audience":"internal""#), "{user}");
+    assert!(heard("changes").contains("event: CREATED"));
     assert!(all.contains(r#""audience":"internal""#), "{all}");
     // Every number, without a gap.
     let numbers: Vec<u64> = all.lines().filter_map(|it| it.strip_prefix("id: ")?.parse().ok()).collect();
     assert_eq!(numbers, (seq + 1..=seq + numbers.len() as u64).collect::<Vec<_>>());
-    // A pack that does not define the audience `user` sends everything to users.
     make(&ground.owner, "mission.task", "T-1", json!({ "title": "x" }));
     fire(&ground.owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
-    assert!(heard("user").contains("assignees"));
+    assert!(!heard("user").contains("mission.task"), "nothing there is for users");
+    assert!(heard("assignees").contains("mission.task"));
+    let problem = refused(ground.owner.get("/v1/events?audience=usr"));
+    assert!(problem.status == 400 && problem.detail.contains("Did you mean user?"), "{}", problem.detail);
     // The same holds for webhooks: no audience here that a stream would not have.
     assert_eq!(each(&ground.owner.get("/v1/notifications?audience=user").unwrap().body, "id"), ["S-1"]);
 }

@@ -63,7 +63,11 @@ fn every_route_refuses_parameters_that_it_does_not_have() {
             );
             let answer = ground.raw(&head, b"");
             let problem: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
-            assert_eq!((answer.status, &problem["code"]), (400, &json!("invalid-parameter")), "{head}: {problem}");
+            assert_eq!(
+                (answer.status, &problem["code"]),
+                (400, &json!("invalid-parameter")),
+                "{head}: {problem}"
+            );
             assert_eq!(problem["errors"][0]["field"], name, "{head}");
             let detail = problem["detail"].as_str().unwrap();
             let is_listed = |it: &&String| *it != "parameters" && !detail.contains(it.as_str());
@@ -87,7 +91,11 @@ fn every_route_refuses_parameters_that_it_does_not_have() {
     ];
     assert_eq!(dry.iter().map(String::as_str).collect::<Vec<_>>(), expected);
     for page in ["/", "/openapi.json"] {
-        assert_eq!(ground.raw(&format!("GET {page}?nonsense=1 HTTP/1.1\r\n{bearer}"), b"").status, 400, "{page}");
+        assert_eq!(
+            ground.raw(&format!("GET {page}?nonsense=1 HTTP/1.1\r\n{bearer}"), b"").status,
+            400,
+            "{page}"
+        );
     }
     let stranger = ground.raw("GET /v1/whoami?nonsense=1 HTTP/1.1", b"");
     assert_eq!(stranger.status, 401, "without a token the parameters do not matter");
@@ -102,7 +110,8 @@ fn a_route_without_a_body_refuses_one() {
         if method == "GET" || operation.get("requestBody").is_some() {
             continue;
         }
-        let head = format!("{method} {} HTTP/1.1\r\nContent-Type: application/json\r\n{bearer}", filled(&path));
+        let head =
+            format!("{method} {} HTTP/1.1\r\nContent-Type: application/json\r\n{bearer}", filled(&path));
         let answer = ground.raw(&head, br#"{"deep":true}"#);
         let problem: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         assert_eq!((answer.status, &problem["code"]), (400, &json!("invalid-body")), "{head}: {problem}");
@@ -126,14 +135,22 @@ fn a_dry_run_changes_nothing_and_shows_what_would_follow() {
     let path = "/v1/entities/mission.task/T-1";
     let corrected = json!({ "fields": { "title": "Changed" }, "reason": "a trial" });
     let answer = owner.post(&format!("{path}/correct?dryRun=true"), &corrected).unwrap().body;
-    assert_eq!((&answer["dryRun"], &answer["transition"]["event"]), (&json!(true), &json!("STATE_CORRECTED")));
+    assert_eq!(
+        (&answer["dryRun"], &answer["transition"]["event"]),
+        (&json!(true), &json!("STATE_CORRECTED"))
+    );
     let follows: Vec<&str> =
         answer["consequences"].as_array().unwrap().iter().map(|it| it["event"].as_str().unwrap()).collect();
     assert!(follows.contains(&"ALERT_RAISED"), "{follows:?}");
-    let settings = owner.put("/v1/settings/coding?dryRun=true", &json!({ "lease_duration": "20m" })).unwrap().body;
-    let shown = settings["items"].as_array().unwrap().iter().find(|it| it["name"] == "lease_duration").unwrap();
+    let settings =
+        owner.put("/v1/settings/coding?dryRun=true", &json!({ "lease_duration": "20m" })).unwrap().body;
+    let shown =
+        settings["items"].as_array().unwrap().iter().find(|it| it["name"] == "lease_duration").unwrap();
     assert_eq!((&shown["value"], &shown["origin"]), (&json!("20m"), &json!("project")));
-    assert_eq!(refused(owner.put("/v1/settings/coding?dryRun=true", &json!({ "lease_duration": 1 }))).status, 422);
+    assert_eq!(
+        refused(owner.put("/v1/settings/coding?dryRun=true", &json!({ "lease_duration": 1 }))).status,
+        422
+    );
     owner.put("/v1/settings?dryRun=true", &json!({ "zone": "Europe/Berlin" })).unwrap();
     let claim = owner.post("/v1/entities/coding.task/claim?dryRun=true", &json!({}));
     assert!(claim.is_ok() || refused(claim).status == 403);
@@ -152,9 +169,14 @@ fn a_page_is_1_to_200_items_everywhere() {
         }
         for limit in ["0", "201", "1000"] {
             let problem = refused(ground.owner.get(&format!("{}?limit={limit}", filled(&path))));
-            assert_eq!((problem.status, problem.detail.as_str()), (400, "limit must be 1 to 200"), "{path} {limit}");
+            assert_eq!(
+                (problem.status, problem.detail.as_str()),
+                (400, "limit must be 1 to 200"),
+                "{path} {limit}"
+            );
         }
-        let described = operation["parameters"].as_array().unwrap().iter().find(|it| it["name"] == "limit").unwrap();
+        let described =
+            operation["parameters"].as_array().unwrap().iter().find(|it| it["name"] == "limit").unwrap();
         assert_eq!(described["schema"]["maximum"], 200, "{path}");
         seen += 1;
     }
@@ -170,7 +192,11 @@ fn an_idempotency_key_has_no_blanks() {
     );
     let answer = ground.raw(&head, br#"{"fields":{"title":"A"}}"#);
     let problem: Json = serde_json::from_slice(&answer.body).unwrap();
-    assert_eq!((answer.status, &problem["errors"][0]["field"]), (400, &json!("Idempotency-Key")), "{problem}");
+    assert_eq!(
+        (answer.status, &problem["errors"][0]["field"]),
+        (400, &json!("Idempotency-Key")),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -137,6 +137,19 @@ fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
     becomes("trackside_timer_overdue_seconds", 0.0);
     fire("finish");
     becomes("trackside_entities{lifecycle=\"yard.job\",state=\"DONE\"}", 1.0);
+    // It was open for 40 minutes.
+    let stay = |part: &str, more: &str| {
+        format!("trackside_time_in_state_seconds_{part}{{lifecycle=\"yard.job\",state=\"OPEN\"{more}}}")
+    };
+    // A state that no entity has left has no series.
+    while !metrics(&ground).contains(&stay("count", "")) {
+        std::thread::yield_now();
+    }
+    becomes(&stay("count", ""), 1.0);
+    becomes(&stay("sum", ""), 2_400.0);
+    becomes(&stay("bucket", ",le=\"900\""), 0.0);
+    becomes(&stay("bucket", ",le=\"3600\""), 1.0);
+    becomes(&stay("bucket", ",le=\"2592000\""), 1.0);
 }
 
 /// Waits until a metric has this value. Projections are a moment behind, and a survey is cached for twenty

@@ -24,7 +24,14 @@ impl ExpressionContext<'_> {
             thing.wording("about", about);
             things.push(thing);
         }
-        things.extend(pack.settings.iter().map(|it| self.setting(it)));
+        for setting in &pack.settings {
+            let mut thing = self.setting(setting);
+            for check in pack.setting_checks.iter().filter(|it| it.setting == setting.name) {
+                thing.put("check", "check", Sense::Admits, self.expression(&check.guard));
+                thing.wording("says", &check.says);
+            }
+            things.push(thing);
+        }
         if let Some(policy) = &pack.policy {
             let facts = ExpressionContext { reads: &policy.reads, settings: &policy.settings };
             facts.policy(policy, &mut things);

@@ -74,7 +74,10 @@ impl<'a> Rebuilder<'a> {
         }
         let founding =
             |key: &EntityKey| self.law.newest(&key.lifecycle).is_some_and(|it| it.one && it.kind == key.id);
-        if root.actor == *ENGINE && root.trigger == "given" && founding(&root.entity) {
+        if root.actor == *ENGINE
+            && matches!(root.trigger.as_str(), "create" | "given")
+            && founding(&root.entity)
+        {
             return Rebuilt::Founding;
         }
         let asks = asks(self.law, view, root, group);
