@@ -45,6 +45,8 @@ pub(crate) struct ServerConnection {
     client: Client,
     /// The folder of its project; none if the environment names it.
     folder: Option<PathBuf>,
+    /// The identity it proved; none if its token names no issuer and the environment names its address.
+    proven: Option<ProvenServer>,
 }
 
 /// The default data folder.
@@ -80,9 +82,11 @@ impl ServerConnection {
             return Err(CliError::forbidden("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a data folder".to_owned()));
         };
         let url = with_scheme(&url);
-        let named = Self { client: client(&url, &token)?, folder: None };
+        let mut named = Self { client: client(&url, &token)?, folder: None, proven: None };
         if let Some(issuer) = issuer_of(&token) {
-            named.check_issuer(issuer, &named.prove()?, "TRACKSIDE_TOKEN")?;
+            let proven = named.prove()?;
+            named.check_issuer(issuer, &proven, "TRACKSIDE_TOKEN")?;
+            named.proven = Some(proven);
         }
         Ok(Some(named))
     }
@@ -105,7 +109,7 @@ impl ServerConnection {
             by_person.map_err(NoPerson::needs_token)?;
         }
         let url = with_scheme(&address_in(&folder)?);
-        let mut found = Self { client: client(&url, "")?, folder: Some(folder) };
+        let mut found = Self { client: client(&url, "")?, folder: Some(folder), proven: None };
         let proven = found.prove()?;
         if !proven.is_direct {
             return Err(CliError::forbidden(format!(
@@ -124,6 +128,7 @@ impl ServerConnection {
             None => found.owner_token(&proven)?,
         };
         found.client = client(&url, &token)?;
+        found.proven = Some(proven);
         Ok(found)
     }
 
@@ -136,6 +141,18 @@ impl ServerConnection {
                 self.client.url()
             )),
         })
+    }
+
+    /// Checks that the same server is still at its address, for programs that use the connection for long: the server
+    /// may have stopped, and another program may have taken its port.
+    pub(crate) fn check_still_same(&self) -> Result<(), CliError> {
+        match &self.proven {
+            Some(known) if self.prove()? != *known => Err(CliError::forbidden(format!(
+                "Another server answers at {} now. No token was sent",
+                self.client.url()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn check_issuer(&self, issuer: &str, proven: &ProvenServer, source: &str) -> Result<(), CliError> {
@@ -250,8 +267,9 @@ impl ServerConnection {
         self.answered(self.client.exchange(path, body, headers))
     }
 
-    /// A stream, line by line.
+    /// A stream, line by line. Opened again after every interruption.
     pub(crate) fn stream(&self, route: &ApiPath) -> Result<impl std::io::BufRead + use<>, RequestError> {
+        self.check_still_same()?;
         self.answered(self.client.stream(route.as_str()))
     }
 

@@ -125,8 +125,10 @@ impl Bridge {
     }
 
     fn server(&self) -> Result<ServerConnection, RequestError> {
-        if let Some(server) = &self.known().server {
-            return Ok(server.clone());
+        let known = self.known().server.clone();
+        if let Some(server) = known {
+            server.check_still_same()?;
+            return Ok(server);
         }
         let found = ServerConnection::find_with(&self.0.reach, Credentials::Token)?
             .acting_for(self.0.on_behalf.as_deref());

@@ -1,6 +1,6 @@
 //! Who a command acts as, and where tokens are sent.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -109,6 +109,7 @@ fn without_a_token_no_command_acts_as_the_owner() {
     assert_eq!(end_of_journal(&ground), before);
     // The table has every command.
     let help = run_command(binary(&["--help"])).data;
+    let (_, help) = help.split_once("Usage:").unwrap();
     let known = |name: &str| OTHERS.contains(&name) || ASKING.iter().any(|it| it[0] == name);
     let listed =
         help.lines().filter_map(|it| it.strip_prefix("  ")).filter_map(|it| it.split_whitespace().next());
@@ -204,8 +205,8 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
 }
 
 /// A listener that records what it receives and answers nothing useful.
-fn recorder() -> (String, Arc<Mutex<Vec<u8>>>) {
-    let (listener, heard) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(Mutex::new(Vec::new())));
+fn recorder(place: &str) -> (String, Arc<Mutex<Vec<u8>>>) {
+    let (listener, heard) = (TcpListener::bind(place).unwrap(), Arc::new(Mutex::new(Vec::new())));
     let (address, into) = (listener.local_addr().unwrap().to_string(), heard.clone());
     std::thread::spawn(move || {
         for mut client in listener.incoming().map_while(Result::ok) {
@@ -232,7 +233,7 @@ fn a_folder_of_a_cloned_repository_gets_no_token() {
     let ground = ClientServer::start_in(scratch("cloned-real"), ".trackside", "mission");
     let token = ground.token("ada", "agent", &[]);
     let old = format!("ts_0123456789ab_{}", "0".repeat(64));
-    let (address, heard) = recorder();
+    let (address, heard) = recorder("127.0.0.1:0");
     let root = hostile_folder("cloned", &address);
     for args in [&["whoami"][..], &["list", "mission.task"], &["whoami", "--data", ".trackside"]] {
         for token in [token.as_str(), &old, &ground.owner()] {
@@ -295,6 +296,33 @@ fn a_relay_gets_no_token() {
     // A proxy that the user names is the user's choice.
     let url = format!("http://{address}");
     run_in(&root, &["whoami"], &[("TRACKSIDE_TOKEN", &token), ("TRACKSIDE_URL", &url)]).says(0, &["ada"]);
+}
+
+#[test]
+fn a_program_that_takes_the_port_gets_no_token() {
+    let mut ground = ClientServer::start_in(scratch("port-taken"), ".trackside", "mission");
+    let ada = ground.token("ada", "agent", &[]);
+    let address = ground.url().trim_start_matches("http://").to_owned();
+    let mut bridge = binary(&["mcp"]);
+    bridge.current_dir(&ground.root).env("TRACKSIDE_TOKEN", &ada);
+    let mut bridge = bridge.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut answers = BufReader::new(bridge.stdout.take().unwrap()).lines();
+    let mut input = bridge.stdin.take().unwrap();
+    let mut ping = || {
+        writeln!(input, "{}", serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).unwrap();
+        answers.next().unwrap().unwrap()
+    };
+    assert!(ping().contains("result"));
+    ground.stop();
+    let (_, heard) = recorder(&address);
+    for _ in 0..2 {
+        let answer = ping();
+        assert!(answer.contains("No token was sent"), "{answer}");
+    }
+    let heard = String::from_utf8_lossy(&heard.lock().unwrap().clone()).into_owned();
+    assert!(heard.contains("/v1/identity") && !heard.contains("ts_"), "{heard}");
+    bridge.kill().unwrap();
+    bridge.wait().unwrap();
 }
 
 #[test]
@@ -390,7 +418,7 @@ fn the_hook_believes_only_the_server_of_its_token() {
     hook_in(&ground.root, "cargo test -q", &[], &ada).says(0, &[]);
     hook_in(&ground.root, "rm -rf /", &[], &ada).says(2, &["blocked pattern"]);
     // The agent's own server, in a folder that the policy lets it write: a recorder, a real server, and none.
-    let (recorder, heard) = recorder();
+    let (recorder, heard) = recorder("127.0.0.1:0");
     let own = ClientServer::start_in(scratch("hooked-own"), ".trackside", "mission");
     for address in [recorder.as_str(), own.url().trim_start_matches("http://"), "127.0.0.1:9"] {
         std::fs::write(below.join(".trackside/address"), address).unwrap();
