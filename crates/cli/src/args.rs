@@ -158,7 +158,7 @@ pub(crate) struct TestArgs {
     /// List every rule that no scenario exercises, and fail if there is one
     #[arg(long)]
     pub(crate) coverage: bool,
-    /// Run only scenarios whose name contains this text
+    /// Run only scenarios and tables whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
     /// Write the journal of each scenario as JSON lines: one scenario to FILE, several to FILE-1.jsonl, FILE-2.jsonl and so on

@@ -83,10 +83,22 @@ pub(crate) struct PromiseTally {
     pub(crate) broken: usize,
     /// Not reached within the bound, or no entity that it applies to.
     pub(crate) unseen: usize,
+    /// Stages may find the same one.
+    pub(crate) surprises: usize,
 }
 
-pub(crate) fn tally<'a>(reports: impl Iterator<Item = &'a ExplorationReport>) -> PromiseTally {
-    let mut tally = PromiseTally { all: 0, hold: 0, broken: 0, unseen: 0 };
+/// The length of the longest sequences that were all explored; none if everything that can happen was.
+pub(crate) fn moves_covered(report: &ExplorationReport) -> Option<u32> {
+    match report.stopped {
+        Stopped::Exhausted => None,
+        Stopped::Depth => Some(report.depth),
+        Stopped::Worlds | Stopped::Asked => Some(report.progress.depth),
+    }
+}
+
+pub(crate) fn tally<'a>(reports: impl Iterator<Item = &'a ExplorationReport> + Clone) -> PromiseTally {
+    let surprises = reports.clone().map(|it| it.surprises.len()).sum();
+    let mut tally = PromiseTally { all: 0, hold: 0, broken: 0, unseen: 0, surprises };
     for outcomes in by_promise(reports).into_values() {
         tally.all += 1;
         let any = |wanted: fn(&PromiseOutcome) -> bool| outcomes.iter().any(|(_, it)| wanted(it));

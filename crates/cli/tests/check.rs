@@ -58,7 +58,9 @@ fn careless() -> String {
 fn kept_promises_are_reported_with_the_bound() {
     let output = trackside(&["check"], &pack("check-good", PAPER));
     assert_eq!(code(&output), 0, "{}{}", data(&output), both_streams(&output));
-    assert!(data(&output).contains("2 of 2 promises hold within the bound on 1 stage"), "{}", data(&output));
+    let said = "2 of 2 promises: no counterexample in everything that can happen; ";
+    assert!(data(&output).contains(said), "{}", data(&output));
+    assert!(data(&output).contains("situations on 1 stage in "), "{}", data(&output));
     assert!(data(&output).contains("worlds, "), "{}", data(&output));
 }
 
@@ -104,6 +106,23 @@ fn programs_get_json_from_both() {
     let json: Json = serde_json::from_str(&data(&output)).unwrap();
     assert_eq!(json["stages"][0]["stopped"], "worlds");
     assert_eq!(json["stages"][0]["worlds"], 10);
+}
+
+#[test]
+fn the_summary_counts_what_is_printed_and_every_surprise() {
+    // The engine should send it back, and may not.
+    let stuck = PAPER.replace(
+        "by: human || engine }",
+        "by: human || engine, when: [ { check: author == null, says: x } ] }",
+    );
+    let output = trackside(&["check"], &pack("check-surprise", &stuck));
+    let said = data(&output);
+    assert_eq!(code(&output), 1, "{said}");
+    let surprises = said.lines().filter(|it| it.trim_start().starts_with("SURPRISE")).count();
+    assert!(surprises > 0, "{said}");
+    assert!(said.contains(&format!("; {surprises} surprise")), "{said}");
+    let printed = both_streams(&output).lines().filter(|it| it.starts_with("warning")).count();
+    assert!(said.contains(&format!(", {printed} warning")), "{said}{}", both_streams(&output));
 }
 
 #[test]

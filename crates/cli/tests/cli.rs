@@ -86,6 +86,19 @@ fn passing_scenarios_are_reported() {
 }
 
 #[test]
+fn only_selects_scenarios_and_tables_by_name() {
+    let table = "matrix: { name: The edges of a light, of: small.light, allowed: { OFF: { ON: [hank] }, ON: { OFF: [hank] } } }\n";
+    let folder = pack("only", LIGHT, &format!("{SCENARIOS}{table}"));
+    let run = |only: &str| data(&trackside(&["test", folder.to_str().unwrap(), "--only", only]));
+    assert!(run("People switch").contains("1 passed, 0 failed"), "{}", run("People switch"));
+    // Two states, two actors: the allowed targets of each, and one request to the other state.
+    assert!(run("edges of").contains("8 passed, 0 failed"), "{}", run("edges of"));
+    assert!(run("light").contains("9 passed, 0 failed"), "{}", run("light"));
+    let none = run("lamp");
+    assert!(none.contains("no scenario ran: no name of a scenario or table contains `lamp`"), "{none}");
+}
+
+#[test]
 fn rules_without_a_scenario_are_listed_and_fail() {
     let fewer = SCENARIOS.lines().filter(|it| !it.contains("switch_off")).collect::<Vec<_>>().join("\n");
     let folder = pack("uncovered", LIGHT, &fewer);

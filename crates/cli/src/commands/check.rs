@@ -109,6 +109,11 @@ impl Checked {
     }
 
     fn show(&self, sources: &Sources, args: &CheckArgs) {
+        let mut all = self.problems.clone();
+        all.extend(locate(&self.findings, sources, &self.files));
+        // Counted as shown: two findings with the same place and message are one.
+        let count =
+            |severity: ProblemSeverity| all.sorted().iter().filter(|it| it.severity == severity).count();
         let mut shown: Vec<Finding> = self.findings.clone();
         shown.retain(|it| args.notes || it.severity != ProblemSeverity::Note);
         let mut problems = self.problems.clone();
@@ -138,15 +143,11 @@ impl Checked {
             true => painted_data("FAIL", Colour::Red),
             false => painted_data("ok", Colour::Green),
         };
-        let many = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
         let findings = format!(
             "{}, {}, {}",
-            many(self.count(ProblemSeverity::Error) + self.problems.errors(), "error"),
-            many(
-                self.count(ProblemSeverity::Warning) + self.problems.count() - self.problems.errors(),
-                "warning"
-            ),
-            many(self.count(ProblemSeverity::Note), "note")
+            many(count(ProblemSeverity::Error), "error"),
+            many(count(ProblemSeverity::Warning), "warning"),
+            many(count(ProblemSeverity::Note), "note")
         );
         print::line(&format!(
             "{:<10} {mark}  {findings}; {} in {:.2} s",
@@ -169,32 +170,44 @@ impl Checked {
                 ));
             }
         }
-        let notes = self.count(ProblemSeverity::Note);
+        let notes = count(ProblemSeverity::Note);
         if notes > 0 && !args.notes {
             print::message(&format!("notes hidden: {notes}; show them with --notes"));
         }
     }
 
-    /// The results of the promises, over all stages.
+    /// The results of the promises over all stages, and how far the search looked.
     fn proved(&self) -> String {
         if self.reports.is_empty() {
             return "no promise was explored".to_owned();
         }
-        let tally = proofs::tally(self.reports.iter().map(|(it, _)| it));
-        let mut text = format!(
-            "{} of {} promises hold within the bound on {}",
-            tally.hold,
-            tally.all,
-            match self.reports.len() {
-                1 => "1 stage".to_owned(),
-                n => format!("{n} stages"),
-            }
-        );
+        let reports = || self.reports.iter().map(|(it, _)| it);
+        let tally = proofs::tally(reports());
+        let promises = match tally.all {
+            0 => "no promises".to_owned(),
+            all => format!("{} of {}", tally.hold, many(all, "promise")),
+        };
+        let looked = match reports().filter_map(proofs::moves_covered).min() {
+            Some(1) => "in sequences of 1 move".to_owned(),
+            Some(depth) => format!("in sequences of up to {depth} moves"),
+            None => "in everything that can happen".to_owned(),
+        };
+        let found = match (tally.broken + tally.surprises, tally.all) {
+            (0, 0) => "nothing unexpected",
+            (0, _) => "no counterexample",
+            _ => "explored",
+        };
+        let situations: usize = reports().map(|it| it.progress.worlds).sum();
+        let stages = many(self.reports.len(), "stage");
+        let mut text = format!("{promises}: {found} {looked}; {} on {stages}", many(situations, "situation"));
         if tally.broken > 0 {
-            text.push_str(&format!(", {} broken", tally.broken));
+            text.push_str(&format!("; {} broken", many(tally.broken, "promise")));
         }
         if tally.unseen > 0 {
-            text.push_str(&format!(", {} not reached within the bound", tally.unseen));
+            text.push_str(&format!("; {} not reached", many(tally.unseen, "promise")));
+        }
+        if tally.surprises > 0 {
+            text.push_str(&format!("; {}", many(tally.surprises, "surprise")));
         }
         text
     }
@@ -216,4 +229,8 @@ impl Checked {
             "seconds": self.seconds,
         })
     }
+}
+
+fn many(n: usize, word: &str) -> String {
+    format!("{n} {word}{}", if n == 1 { "" } else { "s" })
 }

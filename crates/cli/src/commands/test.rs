@@ -90,7 +90,7 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
         missed: Vec::new(),
         seconds: 0.0,
         why_none: match &args.only {
-            Some(only) => format!("no scenario name contains `{only}`"),
+            Some(only) => format!("no name of a scenario or table contains `{only}`"),
             None => "its `scenarios` folder is empty, or the named file is not a scenario file".to_owned(),
         },
     };
@@ -111,13 +111,7 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
     for file in &pack.scenarios {
         let Some(mut scenarios) = scenario::read_file(sources, *file, &mut result.problems) else { continue };
         if let Some(only) = &args.only {
-            let named = |it: &scenario::ScenarioNode| {
-                it.0.get("scenario").and_then(|it| it.text()).is_some_and(|it| it.contains(only.as_str()))
-            };
-            if let Some(list) = &mut scenarios.scenarios {
-                list.retain(named);
-            }
-            scenarios.matrix = None;
+            scenarios.keep_named(only);
         }
         let journals = &mut result.journals;
         let mut watch = |played: &scenario::Played<'_>| {

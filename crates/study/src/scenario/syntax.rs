@@ -36,6 +36,19 @@ keys! {
     }
 }
 
+impl ScenarioFile {
+    /// Drops the scenarios and tables whose name does not contain a text.
+    pub fn keep_named(&mut self, text: &str) {
+        let name = |it: &ScenarioNode| it.0.get("scenario").and_then(Node::text).map(str::to_owned);
+        if let Some(scenarios) = &mut self.scenarios {
+            scenarios.retain(|it| name(it).is_some_and(|it| it.contains(text)));
+        }
+        if let Some(tables) = &mut self.matrix {
+            tables.0.retain(|it| it.name.contains(text));
+        }
+    }
+}
+
 /// A scenario as written. It is read once for each of its rows.
 #[derive(Clone, Debug)]
 pub struct ScenarioNode(pub Node);

@@ -1,4 +1,4 @@
-//! Tests of the four parts of the crate, in one program.
+//! Tests of the parts of the crate, and of the packs against the documents they implement, in one program.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -12,3 +12,4 @@ mod draw;
 mod explore;
 #[path = "../../../engine/tests/folder/mod.rs"]
 mod folder;
+mod specification;
