@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::decide::{allowed, computed_fields};
 use crate::entity::{Entity, Lease};
 use crate::law::Law;
+use crate::observe::EntryAccess;
 use crate::view::{Needs, View};
 
 /// Facts that the rules derive from an entity: computed fields, and the targets that the reader may move it to.
@@ -20,6 +21,8 @@ pub struct EntityFacts {
     pub is_final: bool,
     /// The target states that the rules permit the reader. Required fields are not considered.
     pub allowed: Vec<Name>,
+    /// Fields that the reader may not see.
+    pub hidden: Vec<Name>,
 }
 
 impl EntityFacts {
@@ -33,7 +36,8 @@ impl EntityFacts {
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
         let computed = computed_fields(law, view, entity, reader, now)?;
-        Ok(Self { computed, is_final, allowed: allowed(law, view, entity, reader, now)? })
+        let hidden = EntryAccess::of(law, view, entity, reader, now)?.hidden;
+        Ok(Self { computed, is_final, allowed: allowed(law, view, entity, reader, now)?, hidden })
     }
 }
 
@@ -57,13 +61,14 @@ impl PresentedEntity {
         Ok(Self { entity: entity.clone(), facts, now })
     }
 
-    /// Its own fields and the computed ones, by name.
+    /// Its own fields and the computed ones that the reader may see, by name.
     pub fn fields(&self) -> Vec<(&Name, &Value)> {
         let computed = self.facts.computed.iter().map(|(name, value)| (name, value));
         // A field that is computed now may have been stored by an earlier definition.
         let mut pairs: Vec<(&Name, &Value)> = computed.chain(self.entity.fields.iter()).collect();
         pairs.sort_by(|a, b| a.0.cmp(b.0));
         pairs.dedup_by(|a, b| a.0 == b.0);
+        pairs.retain(|(name, _)| !self.facts.hidden.contains(name));
         pairs
     }
 

@@ -18,7 +18,7 @@ pub use consequence::{
 };
 pub use fit::{FieldType, Fit, Misfit, MisfitCode};
 pub use lifecycle::{
-    Closing, Face, Field, Gate, Inverse, Lifecycle, MEMBER, Ref, Relation, State, StateSet, Watcher,
+    Closing, Face, Field, Gate, Inverse, Lifecycle, MEMBER, Observe, Ref, Relation, State, StateSet, Watcher,
 };
 pub use pack::{
     AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Tool,

@@ -20,8 +20,8 @@ pub use consequence::{
 };
 pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
-    CheckRule, Checks, CreateDecl, Deadline, Enter, FaceDecl, FaceMap, GateDecl, LifecycleFile, RefDecl,
-    Retain, StateDecl,
+    CheckRule, Checks, CreateDecl, Deadline, Enter, FaceDecl, FaceMap, GateDecl, LifecycleFile, ObserveDecl,
+    RefDecl, Retain, StateDecl,
 };
 pub use pack::{
     ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaiseDecl, PolicyRuleDecl, QueryDecl, RestartDecl,

@@ -18,6 +18,7 @@ mod replayed_records;
 mod state_at;
 mod stats;
 mod survey;
+mod viewer;
 mod walk;
 
 use std::sync::Arc;
@@ -52,6 +53,7 @@ use read_view::ReadView;
 pub use state_at::PastEntity;
 pub use stats::{Lengths, Stats};
 pub use survey::{ProjectOverview, UNKNOWN};
+pub use viewer::Viewer;
 
 /// Most items of a page.
 pub const MOST: usize = 200;

@@ -9,15 +9,16 @@ use trackside_engine::Decision;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::observe::strip_fields;
 use trackside_engine::present::PresentedEntity;
 use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{EntryBody, Moved};
+use trackside_protocol::{EntityBody, EntryBody, Moved};
 use trackside_runtime::{
     AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
 };
 
-use super::{CommandHeaders, entity_bodies, entity_body, entry_body};
+use super::{CommandHeaders, stored_body};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -136,15 +137,22 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
                 return Err(Refused::broken("a command was accepted and has no entry"));
             };
             let (key, actor) = (entry.entity.clone(), caller.actor().clone());
-            let body = app.read(move |reads| match entity_body(reads, &key, &actor) {
+            let law = app.runtime.law();
+            let found = app.read(move |reads| match reads.present(&key, &actor) {
+                Ok(found) => Ok((Some(EntityBody::from(&found)), found.facts.hidden)),
                 // The command would create it.
-                Err(ReadError::UnknownEntity(_)) => Ok(None),
-                found => found.map(Some),
+                Err(ReadError::UnknownEntity(_)) => {
+                    let restricted =
+                        law.newest(&key.lifecycle).into_iter().flat_map(|it| it.restricted_fields());
+                    Ok((None, restricted.map(|(field, _)| field.name.clone()).collect()))
+                }
+                Err(error) => Err(error),
             });
+            let (body, hidden) = found.await?;
             let moved = Moved {
                 success: true,
-                entity: body.await?,
-                transition: EntryBody::new(&entry),
+                entity: body,
+                transition: EntryBody::new(&strip_fields(&entry, &hidden)),
                 replayed: false,
                 ignored: accepted.ignored,
                 dry_run: true,
@@ -159,24 +167,29 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
 }
 
 async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand) -> Result<Done, Refused> {
-    let body = match (accepted.entity.clone(), &accepted.facts) {
+    let presented = match (accepted.entity.clone(), &accepted.facts) {
         // The answer includes the facts that the rules derive, so no read is needed.
         (Some(entity), Some(facts)) => {
-            Some((&PresentedEntity { entity, facts: facts.clone(), now: app.reads.now() }).into())
+            Some(PresentedEntity { entity, facts: facts.clone(), now: app.reads.now() })
         }
         (Some(entity), None) => {
             let actor = caller.actor().clone();
-            app.read(move |reads| Ok(entity_bodies(reads, &[entity], &actor)?.pop())).await?
+            app.read(move |reads| Ok(reads.present_all(&[entity], &actor)?.pop())).await?
         }
         (None, _) => None,
     };
+    let body = presented.as_ref().map(EntityBody::from);
+    let hidden = presented.map(|it| it.facts.hidden).unwrap_or_default();
     let entry = accepted.entry().ok_or_else(|| Refused::broken("a command was accepted and has no entry"))?;
     let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
     let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
     let moved = Moved {
         success: true,
         entity: body,
-        transition: EntryBody::stored(entry, accepted.seals.of(entry.seq).map(hex::encode)),
+        transition: EntryBody::stored(
+            &strip_fields(entry, &hidden),
+            accepted.seals.of(entry.seq).map(hex::encode),
+        ),
         replayed: false,
         ignored: accepted.ignored.clone(),
         dry_run: false,
@@ -199,8 +212,10 @@ async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32)
         let last = records.last().map_or(first, |it| it.seq);
         let past = reads.entity_at(&entry.entity, last)?.entity;
         let version = past.version;
-        let body = entity_bodies(reads, &[past], &actor)?.pop();
-        let transition = entry_body(record).map_err(ReadError::from)?;
+        let presented = reads.present_all(&[past], &actor)?.pop();
+        let body = presented.as_ref().map(EntityBody::from);
+        let hidden = presented.map(|it| it.facts.hidden).unwrap_or_default();
+        let transition = stored_body(record, &strip_fields(entry, &hidden));
         let key = match records.first() {
             Some(it) => it.entry().map_err(ReadError::from)?.key,
             None => None,

@@ -7,7 +7,6 @@ use trackside_engine::key::EntityKey;
 use trackside_protocol::{HistoryBody, Problem};
 use utoipa::IntoParams;
 
-use super::entry_body;
 use super::{Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
@@ -44,16 +43,14 @@ pub(crate) async fn history(
     let limit = super::limit(which.limit)?;
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "history"]);
     let after = cursors.after(which.cursor.as_deref())?;
-    let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let key = EntityKey::new(lifecycle.as_str(), id.as_str());
     let visibility = Visibility::of(&app, &caller);
     let found = app.read(move |reads| {
-        reads.readable(&key, &actor)?;
+        visibility.check_observer(reads, &key)?;
         let history = reads.history(&key, after, limit, which.all)?;
         let mut items = Vec::new();
         for record in &history.records {
-            if visibility.is_told(&record.entry()?) {
-                items.push(entry_body(record)?);
-            }
+            items.extend(visibility.body(reads, record)?);
         }
         let stays = reads.stays(&key)?;
         let seconds = stays.iter().map(|it| (it.state.to_string(), it.spent.0 as f64 / 1_000.0));

@@ -7,7 +7,6 @@ use trackside_protocol::{EntryBody, Page, Problem};
 use utoipa::IntoParams;
 
 use super::Parameters;
-use super::entry_body;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -46,9 +45,7 @@ pub(crate) async fn journal(
         let (records, next) = reads.journal_page(after, limit)?;
         let mut items = Vec::new();
         for record in &records {
-            if visibility.sees(reads, &record.entry()?)? {
-                items.push(entry_body(record)?);
-            }
+            items.extend(visibility.body(reads, record)?);
         }
         Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
     });

@@ -9,11 +9,9 @@ use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::value::Value as Sent;
 use trackside_protocol::{FieldMap, Page, Problem, QueryItems, QueryReply, QuerySummary};
-use trackside_runtime::ReadError;
 use trackside_runtime::read::NamedAnswer;
 
-use super::{Cursors, Paging, Parameters};
-use super::{entity_bodies, entry_body};
+use super::{Cursors, Paging, Parameters, entity_bodies};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -75,12 +73,11 @@ pub(crate) async fn named(
             }
             NamedAnswer::Values(values) => QueryReply::Values(FieldMap(values)),
             NamedAnswer::History(key) => {
+                visibility.check_observer(reads, &key)?;
                 let history = reads.history(&key, cursors.after(page.cursor.as_deref())?, limit, false)?;
                 let mut items = Vec::new();
                 for record in &history.records {
-                    if visibility.is_told(&record.entry().map_err(ReadError::from)?) {
-                        items.push(entry_body(record).map_err(ReadError::from)?);
-                    }
+                    items.extend(visibility.body(reads, record)?);
                 }
                 let next_cursor = history.next_cursor.map(|it| cursors.give(it));
                 QueryReply::Page { items: QueryItems::Entries(items), next_cursor }
