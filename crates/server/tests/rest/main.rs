@@ -28,6 +28,7 @@ mod live;
 mod mcp;
 mod migrations;
 mod notices;
+mod observing;
 mod packs;
 mod patience;
 mod people;
