@@ -1968,7 +1968,7 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[Message]:
-        """Lists the messages of an entity that are addressed to the caller, the oldest first."""
+        """Lists the messages of an entity that the caller may see, the oldest first. `to` names who has to act on one."""
         response: Page[Message] = self._json(
             "GET",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/messages",

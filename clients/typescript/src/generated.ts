@@ -1863,7 +1863,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Lists the messages of an entity that are addressed to the caller, the oldest first. */
+  /** Lists the messages of an entity that the caller may see, the oldest first. `to` names who has to act on one. */
   messages(
     lifecycle: string,
     id: string,

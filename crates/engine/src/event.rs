@@ -137,10 +137,14 @@ pub enum Event {
     MessagePosted {
         kind: Name,
         text: Arc<str>,
-        /// The recipients; none means every actor that may read the entity.
-        to: Option<Vec<Name>>,
+        /// The only actors that may read it, besides its author; none means every observer of the entity.
+        #[serde(rename = "to")]
+        visible: Option<Vec<Name>>,
         /// The author, if it is not the actor.
         from: Option<Name>,
+        /// The actors that have to act on it. Absent in older entries, where the readers had to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        routed: Option<Vec<Name>>,
     },
     /// A refused request, recorded as evidence.
     EvidenceKept {

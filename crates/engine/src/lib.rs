@@ -20,6 +20,7 @@ pub mod index;
 pub mod journal;
 pub mod key;
 pub mod law;
+pub mod observe;
 pub mod overdue;
 pub mod policy;
 pub mod present;

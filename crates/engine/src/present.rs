@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::decide::{allowed, computed_field, computed_fields};
 use crate::entity::{Entity, Lease};
 use crate::law::Law;
+use crate::observe::EntryAccess;
 use crate::view::{Needs, View};
 
 /// Stands for the allowed targets among unknown facts.
@@ -26,6 +27,8 @@ pub struct EntityFacts {
     /// Computed fields that are left out because the data they need cannot be found out; `allowedTransitions` stands
     /// for the allowed targets. Only the past has such gaps.
     pub unknown: Vec<Name>,
+    /// Fields that the reader may not see.
+    pub hidden: Vec<Name>,
 }
 
 impl EntityFacts {
@@ -40,7 +43,8 @@ impl EntityFacts {
         let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
         let computed = computed_fields(law, view, entity, reader, now)?;
         let allowed = allowed(law, view, entity, reader, now)?;
-        Ok(Self { computed, is_final, allowed, unknown: Vec::new() })
+        let hidden = EntryAccess::of(law, view, entity, reader, now)?.hidden;
+        Ok(Self { computed, is_final, allowed, unknown: Vec::new(), hidden })
     }
 
     /// Names every fact that depends on the view as unknown.
@@ -56,7 +60,17 @@ impl EntityFacts {
     pub fn derive_known(law: &Law, view: &View, entity: &Entity, reader: &Actor, now: Timestamp) -> Self {
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
-        let mut facts = Self { computed: Vec::new(), is_final, allowed: Vec::new(), unknown: Vec::new() };
+        // Rights that cannot be found out hide every restricted field.
+        let hidden = match EntryAccess::of(law, view, entity, reader, now) {
+            Ok(access) => access.hidden,
+            Err(_) => life
+                .into_iter()
+                .flat_map(|it| it.restricted_fields())
+                .map(|(it, _)| it.name.clone())
+                .collect(),
+        };
+        let mut facts =
+            Self { computed: Vec::new(), is_final, allowed: Vec::new(), unknown: Vec::new(), hidden };
         let names = life.into_iter().flat_map(|it| it.fields.values()).filter(|it| it.is.is_some());
         for name in names.map(|it| &it.name) {
             match computed_field(law, view, entity, reader, now, name) {
@@ -92,13 +106,14 @@ impl PresentedEntity {
         Ok(Self { entity: entity.clone(), facts, now })
     }
 
-    /// Its own fields and the computed ones, by name.
+    /// Its own fields and the computed ones that the reader may see, by name.
     pub fn fields(&self) -> Vec<(&Name, &Value)> {
         let computed = self.facts.computed.iter().map(|(name, value)| (name, value));
         // A field that is computed now may have been stored by an earlier definition.
         let mut pairs: Vec<(&Name, &Value)> = computed.chain(self.entity.fields.iter()).collect();
         pairs.sort_by(|a, b| a.0.cmp(b.0));
         pairs.dedup_by(|a, b| a.0 == b.0);
+        pairs.retain(|(name, _)| !self.facts.hidden.contains(name));
         pairs
     }
 

@@ -1,7 +1,7 @@
 //! Messages to the author of a definition.
 #![expect(clippy::panic, reason = "a test stops at the first surprise")]
 
-use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::compile::{Filter, PackFiles, compile};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::source::Sources;
 
@@ -771,6 +771,35 @@ fn leaving_grants_nothing_and_ends_nowhere() {
     refused_with("evidence: [start, stop]", &["error[unknown-transition]", "`stop`"]);
     refused_with("evidence: create", &["error[unknown-transition]", "`create`"]);
     compiled(PACK, &format!("{GOOD}evidence: close\n")).unwrap();
+}
+
+#[test]
+fn readers_and_observers_are_declared_and_filters_keep_out_of_restricted_fields() {
+    let with = |more: &str| format!("{GOOD}{more}\n");
+    let observe = "relations: { own: actor.id == owner }\n\
+                   observe: { by: human || own, since: tries, before: settings.limit, evidence: human, says: 'Ask {owner}' }";
+    compiled(PACK, &with(observe)).unwrap();
+    let hidden = GOOD.replace("owner: { type: string }", "owner: { type: string, read: human || lead }");
+    let pack = compiled(PACK, &hidden).unwrap();
+    let task = pack.lifecycles.first().unwrap();
+    assert!(!task.is_open_to_all());
+    let told = Filter::new(task, "owner == 'ada'").err().unwrap();
+    assert!(told[0].to_string().contains("unknown name `owner`"), "{told:?}");
+    Filter::new(task, "title == 'x'").unwrap();
+    told_of(PACK, &with("observe: { since: tries }"), &["`by`"]);
+    told_of(PACK, &with("observe: { by: title }"), &["expected true or false, this gives text"]);
+    told_of(
+        PACK,
+        &with("observe: { by: human, since: title }"),
+        &["expected a whole number, this gives text"],
+    );
+    told_of(PACK, &with("observe: { by: human, before: 5 }"), &["`before` needs `since`"]);
+    told_of(PACK, &with("observe: { by: human, until: 5 }"), &["`until` is not a key here"]);
+    told_of(
+        PACK,
+        &GOOD.replace("type: integer,", "type: integer, read: tris > 1,"),
+        &["did you mean `tries`?"],
+    );
 }
 
 #[test]

@@ -197,6 +197,8 @@ pub enum EntryMetadata {
         kind: Name,
         text: Arc<str>,
         to: Option<Vec<Name>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        visible: Option<Vec<Name>>,
         from: Option<Name>,
     },
     Evidence {
@@ -285,9 +287,13 @@ impl EntryMetadata {
             Event::LeaseLost { slot, lease, holder, .. } => {
                 Self::LostLease { slot: slot.clone(), holder: holder.clone(), fence: lease.fence }
             }
-            Event::MessagePosted { kind, text, to, from } => {
-                Self::Message { kind: kind.clone(), text: text.clone(), to: to.clone(), from: from.clone() }
-            }
+            Event::MessagePosted { kind, text, visible, from, routed } => Self::Message {
+                kind: kind.clone(),
+                text: text.clone(),
+                to: routed.clone().or_else(|| visible.clone()),
+                visible: visible.clone(),
+                from: from.clone(),
+            },
             Event::EvidenceKept { code, sent, fence, .. } => {
                 Self::Evidence { code: code.clone(), sent: SentFields(sent.clone()), fence: *fence }
             }

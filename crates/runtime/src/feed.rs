@@ -86,6 +86,11 @@ pub struct FeedBatch {
 }
 
 impl FeedBatch {
+    /// The hash of an entry, if it is known.
+    pub fn hash(&self, seq: u64) -> Option<&Hash> {
+        self.news.seals.of(seq)
+    }
+
     /// Each entry with its text, written once for all followers.
     pub fn entries_with_text(&self, write: EntryWriter) -> impl Iterator<Item = (&Entry, &str)> {
         let texts = self.news.texts(write).iter().map(String::as_str);

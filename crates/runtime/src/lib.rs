@@ -40,7 +40,7 @@ pub use migration::{MigratedEntity, Migration, MigrationProgress, MigrationRange
 pub use observers::CommitObserver;
 pub use outbox::{OutboxCourier, OutboxEffect, OutboxError, TakenEffect};
 pub use pipeline::{Depth, SweepReport};
-pub use read::{ReadError, Reads};
+pub use read::{ReadError, Reads, Viewer};
 pub use redaction::Redaction;
 pub use requester::Requester;
 pub use runtime::{Options, Runtime, StartError};

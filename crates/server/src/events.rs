@@ -1,5 +1,6 @@
 //! Live events: the journal as server-sent events, filtered by what the caller may see.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,21 +14,21 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event as Frame, KeepAlive, Sse};
 use futures_core::Stream;
 use serde::Deserialize;
-use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::guard::did_you_mean_or_all;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Problem, ProblemCode};
-use trackside_runtime::{Failure, FeedBatch, Follower, ReadError, Reads};
+use trackside_protocol::{EntryBody, Problem, ProblemCode};
+use trackside_runtime::read::History;
+use trackside_runtime::{Failure, FeedBatch, Follower, ReadError, Reads, Viewer};
+use trackside_store::Record;
 use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, TokenLiveness};
 use crate::problem::Refused;
-use crate::rest::Parameters;
-use crate::rest::entry_text;
 use crate::rest::lifecycles::newest;
+use crate::rest::{Parameters, entry_text, stored_body};
 
 /// The interval of keep-alive comments.
 const BREATH: Duration = Duration::from_secs(15);
@@ -36,72 +37,49 @@ const BREATH: Duration = Duration::from_secs(15);
 #[derive(Clone, Debug)]
 pub(crate) struct Visibility {
     app: App,
-    actor: Actor,
-    /// The id it acts for.
-    on_behalf_of: Option<Name>,
-    is_admin: bool,
-    /// Sees every notification: people with role admin, and systems, which deliver them.
-    is_monitor: bool,
+    viewer: Viewer,
 }
 
 impl Visibility {
     pub fn of(app: &App, caller: &Caller) -> Self {
-        Self {
-            app: app.clone(),
-            actor: caller.actor().clone(),
-            on_behalf_of: caller.on_behalf_of.clone(),
-            is_admin: caller.identity.is_admin(),
-            is_monitor: caller.is_monitor(),
-        }
+        Self { app: app.clone(), viewer: Viewer::new(caller.actor().clone()) }
     }
 
-    /// Whether an entry may be shown: its entity must be readable, and a message or notification must be addressed to
-    /// the caller.
+    /// Whether an entry may be shown.
     pub fn sees(&self, reads: &Reads, entry: &Entry) -> Result<bool, ReadError> {
-        Ok(self.is_told(entry) && self.sees_entity(reads, &entry.entity)?)
+        Ok(self.entry(reads, entry)?.is_some())
     }
 
-    /// Whether a message may be shown: to its recipients, its author, and admins. A notification: to its recipients,
-    /// to its audience if it names none, and to admins and systems. Other entries always.
-    pub fn is_told(&self, entry: &Entry) -> bool {
-        let any_own = |is_theirs: &dyn Fn(&Name) -> bool| {
-            is_theirs(&self.actor.id) || self.on_behalf_of.as_ref().is_some_and(is_theirs)
-        };
-        match &entry.event {
-            Event::MessagePosted { to: Some(to), from, .. } => {
-                self.is_admin
-                    || any_own(&|own| to.contains(own) || from.as_ref() == Some(own) || entry.actor == *own)
-            }
-            Event::Notified { audience, to, .. } => {
-                self.is_monitor
-                    || any_own(&|own| to.contains(own))
-                    || (to.is_empty() && self.belongs_to(audience, &entry.entity.lifecycle))
-            }
-            _ => true,
-        }
+    /// An entry as the caller sees it; none if it may not see it.
+    pub fn entry<'e>(&self, reads: &Reads, entry: &'e Entry) -> Result<Option<Cow<'e, Entry>>, ReadError> {
+        self.viewer.entry(reads, entry)
     }
 
-    /// Whether the caller belongs to an audience of a lifecycle's pack: every person does, and agents with a role of
-    /// the same name.
-    fn belongs_to(&self, audience: &Name, lifecycle: &Name) -> bool {
-        let pack = lifecycle.split_once('.').map_or(lifecycle.as_str(), |(pack, _)| pack);
-        self.actor.kind == ActorKind::Human
-            || self.actor.has_role(audience)
-            || self.actor.has_role(&format!("{pack}:{audience}"))
+    /// A stored entry as the caller sees it; none if it may not see it.
+    pub fn body(&self, reads: &Reads, record: &Record) -> Result<Option<EntryBody>, ReadError> {
+        let entry = record.entry()?;
+        Ok(self.viewer.entry(reads, &entry)?.map(|it| stored_body(record, &it)))
+    }
+
+    /// Refuses a caller who may not see the entries of an entity.
+    pub fn check_observer(&self, reads: &Reads, key: &EntityKey) -> Result<(), ReadError> {
+        self.viewer.observed(reads, key).map(drop)
+    }
+
+    /// The messages on an entity that the caller may see.
+    pub fn messages(
+        &self,
+        reads: &Reads,
+        key: &EntityKey,
+        after: u64,
+        limit: usize,
+    ) -> Result<History, ReadError> {
+        self.viewer.messages(reads, key, after, limit)
     }
 
     /// Whether an entity may be shown.
     pub fn sees_entity(&self, reads: &Reads, key: &EntityKey) -> Result<bool, ReadError> {
-        let law = self.app.runtime.law();
-        // The entity may use any version of the definition. If none restricts reading, no lookup is needed.
-        if law.definitions(&key.lifecycle).iter().all(|it| it.read.is_none()) {
-            return Ok(true);
-        }
-        match reads.readable(key, &self.actor) {
-            Ok(_) => Ok(true),
-            Err(ReadError::UnknownEntity(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        self.viewer.sees_entity(reads, key)
     }
 }
 
@@ -256,10 +234,15 @@ impl Choice {
     fn frames(&self, heard: &FeedBatch) -> Result<VecDeque<Frame>, ReadError> {
         let mut frames = VecDeque::new();
         for (entry, text) in heard.entries_with_text(entry_text).filter(|(it, _)| self.wants(it)) {
-            if self.visibility.sees(&self.visibility.app.reads, entry)? {
-                let frame = Frame::default().id(entry.seq.to_string()).event(entry.event.kind().as_str());
-                frames.push_back(frame.data(text));
-            }
+            let reads = &self.visibility.app.reads;
+            let text = match self.visibility.entry(reads, entry)? {
+                None => continue,
+                Some(Cow::Borrowed(_)) => Cow::Borrowed(text),
+                // The shared text has fields that the caller may not read.
+                Some(Cow::Owned(shown)) => Cow::Owned(entry_text(&shown, heard.hash(entry.seq))),
+            };
+            let frame = Frame::default().id(entry.seq.to_string()).event(entry.event.kind().as_str());
+            frames.push_back(frame.data(text));
         }
         Ok(frames)
     }

@@ -85,6 +85,7 @@ impl From<ReadError> for Refused {
             ReadError::UnknownPack { .. } => Self::new(Code::UnknownPack, detail),
             ReadError::UnknownEntity(_) => Self::new(Code::UnknownEntity, detail),
             ReadError::UnknownState { .. } => Self::new(Code::UnknownState, detail),
+            ReadError::NotObserver { who, .. } => Self::forbidden(detail, &who),
             ReadError::UnknownEntry(_) => Self::new(ProblemCode::UnknownEntry, detail),
             ReadError::Cursor(_) => Self::new(ProblemCode::InvalidCursor, detail),
             ReadError::EntryArchived(_) => Self::new(Code::Archived, detail).with_status(StatusCode::GONE),

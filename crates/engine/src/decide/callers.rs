@@ -32,7 +32,7 @@ pub(super) fn is_engine_only(by: &Guard) -> bool {
 }
 
 /// An expression about actors in readable form. The engine is named only if it is the only caller.
-pub(super) fn describe_guard(source: &str) -> String {
+pub(crate) fn describe_guard(source: &str) -> String {
     let mut parts = alternatives(source);
     if parts.iter().any(|it| *it != ENGINE) {
         parts.retain(|it| *it != ENGINE);

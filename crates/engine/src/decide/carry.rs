@@ -266,15 +266,17 @@ impl DecisionBuilder<'_> {
                     let scope = EntityScope { it: it.as_ref(), ..scope };
                     if self.condition_holds(&scope, post.when.as_ref())? {
                         let text = self.render(&scope, &post.text)?;
-                        let to = match &post.to {
-                            Some(to) => Some(ids_in(Some(&self.value(&scope, to)?))),
-                            None => None,
+                        let ids = |guard: &Option<Guard>| match guard {
+                            Some(guard) => Ok(Some(ids_in(Some(&self.value(&scope, guard)?)))),
+                            None => Ok::<_, Stop>(None),
                         };
+                        let (routed, visible) = (ids(&post.to)?, ids(&post.visible)?);
                         let from = match &post.from {
                             Some(from) => ids_in(Some(&self.value(&scope, from)?)).into_iter().next(),
                             None => None,
                         };
-                        events.push(Event::MessagePosted { kind: post.kind.clone(), text, to, from });
+                        let kind = post.kind.clone();
+                        events.push(Event::MessagePosted { kind, text, visible, from, routed });
                     }
                 }
             }

@@ -53,6 +53,7 @@ use trackside_lifecycle::value::Value;
 
 pub use allowed::allowed;
 pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
+pub(crate) use callers::describe_guard;
 pub use carry::groups_of;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};

@@ -453,14 +453,35 @@ impl EntityScope<'_> {
             .ok_or_else(|| Fault::Failed(format!("`{}` gives {}, not a span", guard.source(), value.kind())))
     }
 
-    /// The values that an expression read, for the refused caller.
+    /// The values that an expression read, for the refused caller. Fields that only some may read are left out.
     pub fn values_read(&self, guard: &Guard) -> BTreeMap<Name, Value> {
         let reads = guard.reads().iter();
         reads
+            .filter(|it| !self.is_restricted(it))
             .filter_map(|it| {
                 guard::Scope::read(self, it.slot).ok().map(|value| (root_of(it, self.life), value))
             })
             .collect()
+    }
+}
+
+impl EntityScope<'_> {
+    /// Whether a path reads a field that only some readers may see, here or in another entity.
+    fn is_restricted(&self, read: &guard::VariableUse) -> bool {
+        let restricted = |life: &Lifecycle, name: &str| life.field(name).is_some_and(|it| it.read.is_some());
+        let there = |lifecycle: &Name, look: &EntityAttribute| match look {
+            EntityAttribute::Field(name) => {
+                self.around.law.newest(lifecycle).is_some_and(|it| restricted(it, name))
+            }
+            _ => false,
+        };
+        match self.life.reads.get(read.slot.0 as usize) {
+            Some(Read::Field(name) | Read::Was(name)) => restricted(self.life, name),
+            Some(Read::Ref(name, look)) => self.life.reference(name).is_some_and(|it| there(&it.to, look)),
+            Some(Read::Me(look)) => self.life.me.as_ref().is_some_and(|it| there(it, look)),
+            Some(Read::Computed(_)) => restricted(self.life, read.path.split('.').next().unwrap_or_default()),
+            _ => false,
+        }
     }
 }
 

@@ -239,10 +239,11 @@ impl CompileContext<'_> {
         let each = self.compile_each(from.each.as_ref());
         let when = self.when(&from.when);
         let to = from.to.as_ref().and_then(|it| self.guard(it, &Type::Any));
+        let visible = from.visible.as_ref().and_then(|it| self.guard(it, &Type::Any));
         let author = from.from.as_ref().and_then(|it| self.guard(it, &Type::Text));
         let text = self.template(&from.text);
         self.it = None;
-        Some(Post { kind: from.kind.it.clone(), text: text?, to, from: author, each, when })
+        Some(Post { kind: from.kind.it.clone(), text: text?, to, visible, from: author, each, when })
     }
 
     pub fn notification(

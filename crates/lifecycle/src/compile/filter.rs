@@ -1,7 +1,7 @@
 //! A caller's condition over the fields and the envelope of an entity.
 
 use crate::guard::{Guard, GuardError, HostFunction, Names, Resolved, Type, Unknown, VarSlot};
-use crate::model::{Lifecycle, Read};
+use crate::model::{Field, Lifecycle, Read};
 
 /// A condition, and the source of each of its slots.
 #[derive(Clone, Debug)]
@@ -41,7 +41,9 @@ impl Names for FilterNames<'_> {
         let root = path.first().copied().unwrap_or_default();
         let states =
             || Type::Choice(self.life.states.iter().map(|it| it.name.clone()).collect::<Vec<_>>().into());
-        let found = match self.life.fields.get(root).filter(|it| it.is.is_none()) {
+        // A filter over a field that some readers may not see would show them its value.
+        let is_usable = |it: &&Field| it.is.is_none() && it.read.is_none();
+        let found = match self.life.fields.get(root).filter(is_usable) {
             Some(field) => Some((Read::Field(field.name.clone()), field.fits.ty())),
             None => match root {
                 "id" => Some((Read::Id, Type::Text)),
@@ -57,7 +59,7 @@ impl Names for FilterNames<'_> {
         let Some((read, ty)) = found else {
             let envelope =
                 ["id", "state", "previousState", "version", "createdAt", "updatedAt", "stateEnteredAt"];
-            let stored = self.life.fields.values().filter(|it| it.is.is_none()).map(|it| it.name.to_string());
+            let stored = self.life.fields.values().filter(is_usable).map(|it| it.name.to_string());
             let known = stored.chain(envelope.iter().map(|it| (*it).to_owned())).collect();
             return Err(Unknown { name: root.to_owned(), known });
         };

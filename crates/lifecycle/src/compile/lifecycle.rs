@@ -13,12 +13,12 @@ use super::shape::{LifecycleShape, PackShape, RankingShape, RefShape};
 use super::types::Types;
 use crate::guard::Type;
 use crate::model::{
-    Consequences, Field, Gate, Invariant, Inverse, Lifecycle, Policy, Read, Ref, Relation, Severity, State,
-    StateSet, Transition,
+    Consequences, Field, Gate, Invariant, Inverse, Lifecycle, Observe, Policy, Read, Ref, Relation, Severity,
+    State, StateSet, Transition,
 };
 use crate::name::Name;
 use crate::source::{At, Named, Problems};
-use crate::syntax::{ArmDecl, Arms, Expr, LifecycleFile, StateDecl, TakeDecl, Takes, TypeDecl};
+use crate::syntax::{ArmDecl, Arms, Expr, LifecycleFile, ObserveDecl, StateDecl, TakeDecl, Takes, TypeDecl};
 use crate::value::Value;
 
 pub(super) fn arms(from: &Arms) -> Vec<&ArmDecl> {
@@ -142,7 +142,7 @@ pub(super) fn compile(
     names_are_free(&mut context, file);
     reserved_names::check_names(&mut context, file);
     let strangers = context.settings_from(drafts);
-    let fields = fields(&mut context, file);
+    let mut fields = fields(&mut context, file);
     for (name, source) in file.relations.iter() {
         let key = relation_key(&name.it);
         let guard = context.with_cost(key, &name.it, name.at, |context| context.guard(source, &Type::Bool));
@@ -150,6 +150,7 @@ pub(super) fn compile(
             context.relations.push((name.it.clone(), guard));
         }
     }
+    restrict_fields(&mut context, file, &mut fields);
     let refs = refs(&mut context, file);
     let gates = gates(&mut context, file, &types);
     let path: Vec<Name> = file.path.iter().flatten().map(|it| context.state(it)).collect();
@@ -233,6 +234,7 @@ pub(super) fn compile(
         assignee: file.assignee.as_ref().map(|it| assignee(&mut context, it)),
         me: me(&mut context, file),
         read: file.read.as_ref().and_then(|it| context.guard(it, &Type::Bool)),
+        observe: file.observe.as_ref().and_then(|it| observe(&mut context, it)),
         initial,
         slots: file.slots.iter().filter_map(|(name, it)| context.lease_slot(name, it)).collect(),
         rankings: context.rankings(&file.rankings),
@@ -327,6 +329,7 @@ fn fields(context: &mut CompileContext<'_>, file: &LifecycleFile) -> BTreeMap<Na
                         default: Value::Null,
                         engine: true,
                         is: Some(guard),
+                        read: None,
                         about,
                     },
                 );
@@ -347,10 +350,39 @@ fn fields(context: &mut CompileContext<'_>, file: &LifecycleFile) -> BTreeMap<Na
             },
         };
         let engine = decl.by.is_some();
-        fields
-            .insert(name.it.clone(), Field { name: name.it.clone(), fits, default, engine, is: None, about });
+        let field = Field { name: name.it.clone(), fits, default, engine, is: None, read: None, about };
+        fields.insert(name.it.clone(), field);
     }
     fields
+}
+
+/// Who may read each field. The expressions may use relations, which are compiled after the fields.
+fn restrict_fields(
+    context: &mut CompileContext<'_>,
+    file: &LifecycleFile,
+    fields: &mut BTreeMap<Name, Field>,
+) {
+    for (name, decl) in file.fields.iter() {
+        if let (Some(field), Some(read)) = (fields.get_mut(&name.it), &decl.read) {
+            field.read = context.guard(read, &Type::Bool);
+        }
+    }
+}
+
+fn observe(context: &mut CompileContext<'_>, decl: &ObserveDecl) -> Option<Observe> {
+    if let (None, Some(before)) = (&decl.since, &decl.before) {
+        context
+            .problems
+            .error("missing-key", before.at, "`before` needs `since`")
+            .hint("add `since`: the version of the entity from which the caller sees everything");
+    }
+    Some(Observe {
+        by: context.guard(&decl.by, &Type::Bool)?,
+        since: decl.since.as_ref().and_then(|it| context.guard(it, &Type::Int)),
+        before: decl.before.as_ref().and_then(|it| context.guard(it, &Type::Int)),
+        evidence: decl.evidence.as_ref().and_then(|it| context.guard(it, &Type::Bool)),
+        says: decl.says.as_ref().and_then(|it| context.template(it)),
+    })
 }
 
 fn refs(context: &mut CompileContext<'_>, file: &LifecycleFile) -> Vec<Ref> {

@@ -126,7 +126,10 @@ pub struct Grant {
 pub struct Post {
     pub kind: Name,
     pub text: Template,
+    /// The actors who have to act on it.
     pub to: Option<Guard>,
+    /// The only actors who may read it, besides its author; none means every observer of the entity.
+    pub visible: Option<Guard>,
     /// The author.
     pub from: Option<Guard>,
     /// Once per element.

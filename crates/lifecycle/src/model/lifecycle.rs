@@ -32,6 +32,8 @@ pub struct Lifecycle {
     pub gates: Vec<Gate>,
     /// The condition for reading it; none means everyone.
     pub read: Option<Guard>,
+    /// The condition for reading its messages and journal entries; none means every reader.
+    pub observe: Option<Observe>,
     pub refs: Vec<Ref>,
     pub inverses: Vec<Inverse>,
     pub path: Vec<Name>,
@@ -92,6 +94,16 @@ pub struct Face {
 pub const MEMBER: &str = "member";
 
 impl Lifecycle {
+    /// Whether every actor sees its entities with all fields, entries and messages.
+    pub fn is_open_to_all(&self) -> bool {
+        self.read.is_none() && self.observe.is_none() && self.restricted_fields().next().is_none()
+    }
+
+    /// The fields that only some readers may see.
+    pub fn restricted_fields(&self) -> impl Iterator<Item = (&Field, &Guard)> {
+        self.fields.values().filter_map(|it| Some((it, it.read.as_ref()?)))
+    }
+
     /// Its ids may join two ids of others by `:`.
     pub fn joins_ids(&self) -> bool {
         self.face.as_ref().is_some_and(|it| *it.is == *MEMBER)
@@ -174,7 +186,23 @@ pub struct Field {
     pub engine: bool,
     /// Computed when read.
     pub is: Option<Guard>,
+    /// The condition for reading it; none means every reader of the entity.
+    pub read: Option<Guard>,
     pub about: String,
+}
+
+/// Who may read the messages and journal entries of an entity.
+#[derive(Clone, Debug)]
+pub struct Observe {
+    pub by: Guard,
+    /// The version of the entity after which the caller sees its entries; none or null means all.
+    pub since: Option<Guard>,
+    /// The number of earlier messages that the caller sees too.
+    pub before: Option<Guard>,
+    /// Who may read the refused requests that are stored as evidence, besides their senders.
+    pub evidence: Option<Guard>,
+    /// The message for a caller who may not.
+    pub says: Option<Template>,
 }
 
 /// A relation of an actor to an entity.

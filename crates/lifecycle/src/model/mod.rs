@@ -18,12 +18,12 @@ pub use consequence::{
 };
 pub use fit::{FieldType, Fit, Misfit, MisfitCode};
 pub use lifecycle::{
-    Closing, Face, Field, Gate, Inverse, Lifecycle, LogLineFormat, MEMBER, Ref, Relation, State, StateSet,
-    Watcher,
+    Closing, Face, Field, Gate, Inverse, Lifecycle, LogLineFormat, MEMBER, Observe, Ref, Relation, State,
+    StateSet, Watcher,
 };
 pub use pack::{
-    AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, SettingCheck,
-    Supervise, Tool, Wait,
+    AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting,
+    SettingCheck, Supervise, Tool, Wait,
 };
 pub use partial::{KnownReads, Partial};
 pub use property::{Property, PropertyKind};

@@ -176,8 +176,10 @@ keys! {
         pub kind: At<Name>,
         /// The text.
         pub text: Expr,
-        /// The actors it is delivered to: an expression giving an id or a list of ids.
+        /// The actors who have to act on it: an expression giving an id or a list of ids. It hides nothing from others.
         pub to: Option<Expr>,
+        /// The only actors who may read it, besides its author: an expression giving an id or a list of ids.
+        pub visible: Option<Expr>,
         /// The author, if it is not the actor who moves the entity: an expression giving an id.
         pub from: Option<Expr>,
         /// Posts once for each element of this list, which the other expressions see as `it`.

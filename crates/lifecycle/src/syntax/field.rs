@@ -65,6 +65,8 @@ with_type_keys! {
         pub by: Option<At<Name>>,
         /// An expression: the field is computed when it is read, and never stored.
         pub is: Option<super::Expr>,
+        /// Who may read the field; by default every reader of the entity.
+        pub read: Option<super::Expr>,
     }
 }
 

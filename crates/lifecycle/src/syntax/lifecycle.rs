@@ -39,6 +39,8 @@ keys! {
         pub gates: Named<GateDecl>,
         /// Who may read it.
         pub read: Option<Expr>,
+        /// Who may read its messages and journal entries; by default every reader.
+        pub observe: Option<ObserveDecl>,
         /// References to other entities.
         pub refs: Named<RefDecl>,
         /// Named sets of states.
@@ -87,6 +89,22 @@ keys! {
         pub when: Option<Expr>,
         /// The members of the object in order: name and expression. A null member is left out.
         pub line: Named<Expr>,
+    }
+}
+
+keys! {
+    /// Who may read the messages and journal entries of an entity, and from when on.
+    pub struct ObserveDecl {
+        /// Who may: an expression about the caller and the entity as it is now.
+        pub by: Expr,
+        /// The version of the entity after which the caller sees its entries: an expression; null means all.
+        pub since: Option<Expr>,
+        /// With `since`: the number of earlier messages that the caller sees too; 0 by default.
+        pub before: Option<Expr>,
+        /// Who may read the refused requests that `evidence` records, besides their senders; by default as `by`.
+        pub evidence: Option<Expr>,
+        /// The message for a caller who may not.
+        pub says: Option<Expr>,
     }
 }
 

@@ -21,7 +21,7 @@ pub use consequence::{
 pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
     CheckRule, Checks, CreateDecl, Deadline, Enter, FaceDecl, FaceMap, GateDecl, LifecycleFile, LogDecl,
-    RefDecl, Retain, StateDecl,
+    ObserveDecl, RefDecl, Retain, StateDecl,
 };
 pub use pack::{
     ExitDecl, GiveUpDecl, GroupTableDecl, PackFile, PolicyDecl, PolicyRaiseDecl, PolicyRuleDecl, QueryDecl,

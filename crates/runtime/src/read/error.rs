@@ -23,6 +23,9 @@ pub enum ReadError {
     /// The entity does not exist, or the reader may not see it.
     #[error("there is no {0}")]
     UnknownEntity(EntityKey),
+    /// The reader may see the entity, but not its messages and entries.
+    #[error("{says}")]
+    NotObserver { says: String, who: String },
     #[error("there is no entry {0}")]
     UnknownEntry(u64),
     /// An unknown query, or wrong parameters.
@@ -60,6 +63,7 @@ impl ReadError {
             Self::UnknownState { .. } => "unknown-state",
             Self::UnknownPack { .. } => "unknown-pack",
             Self::UnknownEntity(_) => "unknown-entity",
+            Self::NotObserver { .. } => "not-permitted",
             Self::UnknownEntry(_) => "unknown-entry",
             Self::Query(_) => "invalid-query",
             Self::Cursor(_) => "invalid-cursor",

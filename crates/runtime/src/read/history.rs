@@ -93,25 +93,8 @@ impl Reads {
         Ok(lines)
     }
 
-    /// Messages posted on an entity after an entry, the oldest first: those that `meant` selects.
-    pub fn messages_of(
-        &self,
-        key: &EntityKey,
-        after: u64,
-        limit: usize,
-        meant: &dyn Fn(&Entry) -> bool,
-    ) -> Result<History, ReadError> {
-        self.history_of(key, after, limit, &|it| {
-            // Most entries are of other kinds; the header shows that without parsing the whole.
-            if !it.header.contains("MessagePosted") {
-                return Ok(false);
-            }
-            let entry = it.entry()?;
-            Ok(matches!(entry.event, Event::MessagePosted { .. }) && meant(&entry))
-        })
-    }
-
-    fn history_of(
+    /// The entries of an entity that `wanted` selects, after one of them, the oldest first.
+    pub(super) fn history_of(
         &self,
         key: &EntityKey,
         after: u64,
@@ -172,6 +155,11 @@ impl Reads {
         let next = found.last().map(|it| it.seq).filter(|it| found.len() == limit || *it < upto);
         Ok((found, next))
     }
+}
+
+pub(super) fn is_message(record: &Record) -> Result<bool, StoreError> {
+    let is_one = |event: &Event| matches!(event, Event::MessagePosted { .. });
+    Ok(record.header.contains("MessagePosted") && is_one(&record.entry()?.event))
 }
 
 fn is_renewal(record: &Record) -> Result<bool, StoreError> {

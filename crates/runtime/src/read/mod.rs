@@ -19,6 +19,7 @@ mod replayed_records;
 mod state_at;
 mod stats;
 mod survey;
+mod viewer;
 mod walk;
 
 use std::sync::Arc;
@@ -53,6 +54,7 @@ use read_view::ReadView;
 pub use state_at::PastEntity;
 pub use stats::{Lengths, Stats};
 pub use survey::{ProjectOverview, UNKNOWN};
+pub use viewer::Viewer;
 
 /// Most items of a page.
 pub const MOST: usize = 200;

@@ -153,7 +153,7 @@ impl<'r> PastView<'r> {
                 Need::Ranking(key) => {
                     rankings.insert(key);
                 }
-                other @ (Need::UniqueValue { .. } | Need::Key { .. }) => {
+                other @ (Need::Reachable { .. } | Need::UniqueValue { .. } | Need::Key { .. }) => {
                     self.unknown.insert(other);
                 }
             }

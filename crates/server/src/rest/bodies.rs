@@ -9,8 +9,8 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::hex;
 use trackside_protocol::{EntityBody, EntryBody};
 use trackside_runtime::{ReadError, Reads};
+use trackside_store::Record;
 use trackside_store::record::Hash;
-use trackside_store::{Record, StoreError};
 
 /// An entity as the actor sees it.
 pub(crate) fn entity_body(reads: &Reads, key: &EntityKey, actor: &Actor) -> Result<EntityBody, ReadError> {
@@ -26,10 +26,10 @@ pub(crate) fn entity_bodies(
     Ok(reads.present_all(entities, actor)?.iter().map(EntityBody::from).collect())
 }
 
-/// The body of a stored entry.
-pub(crate) fn entry_body(record: &Record) -> Result<EntryBody, StoreError> {
-    let body = EntryBody::stored(&record.entry()?, Some(hex::encode(record.hash)));
-    Ok(EntryBody { redacted: record.is_redacted(), ..body })
+/// The body of a stored entry, as a caller sees the entry.
+pub(crate) fn stored_body(record: &Record, entry: &Entry) -> EntryBody {
+    let body = EntryBody::stored(entry, Some(hex::encode(record.hash)));
+    EntryBody { redacted: record.is_redacted(), ..body }
 }
 
 /// An entry for the feed, as JSON.

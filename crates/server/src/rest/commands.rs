@@ -9,15 +9,16 @@ use trackside_engine::Decision;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::observe::{is_recipient, strip_fields};
 use trackside_engine::present::PresentedEntity;
 use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{EntryBody, Moved};
+use trackside_protocol::{EntityBody, EntryBody, Moved};
 use trackside_runtime::{
     AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
 };
 
-use super::{CommandHeaders, entity_body, entry_body};
+use super::{CommandHeaders, stored_body};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -150,28 +151,35 @@ async fn try_out(app: &App, caller: &Caller, command: Command) -> Result<Done, R
                 return Err(Refused::broken("a command was accepted and has no entry"));
             };
             let (key, actor) = (entry.entity.clone(), caller.actor().clone());
+            let law = app.runtime.law();
             let (root, entries) = (accepted.root, accepted.entries);
             let visibility = Visibility::of(app, caller);
             let read = app.read(move |reads| {
-                let body = match entity_body(reads, &key, &actor) {
+                let (body, hidden) = match reads.present(&key, &actor) {
+                    Ok(found) => (Some(EntityBody::from(&found)), found.facts.hidden),
                     // The command would create it.
-                    Err(ReadError::UnknownEntity(_)) => None,
-                    found => Some(found?),
+                    Err(ReadError::UnknownEntity(_)) => {
+                        let restricted =
+                            law.newest(&key.lifecycle).into_iter().flat_map(|it| it.restricted_fields());
+                        (None, restricted.map(|(field, _)| field.name.clone()).collect())
+                    }
+                    Err(error) => return Err(error),
                 };
                 let mut consequences = Vec::new();
-                for (place, entry) in entries.iter().enumerate() {
-                    let is_own = entry.entity == key && visibility.is_told(entry);
-                    if place != root && (is_own || visibility.sees(reads, entry)?) {
-                        consequences.push(EntryBody::new(entry));
+                for (_, entry) in entries.iter().enumerate().filter(|(place, _)| *place != root) {
+                    if entry.entity == key && is_recipient(entry, &actor) {
+                        consequences.push(EntryBody::new(&strip_fields(entry, &hidden)));
+                    } else if entry.entity != key {
+                        consequences.extend(visibility.entry(reads, entry)?.map(|it| EntryBody::new(&it)));
                     }
                 }
-                Ok((body, consequences))
+                Ok((body, hidden, consequences))
             });
-            let (body, consequences) = read.await?;
+            let (body, hidden, consequences) = read.await?;
             let moved = Moved {
                 success: true,
                 entity: body,
-                transition: EntryBody::new(&entry),
+                transition: EntryBody::new(&strip_fields(&entry, &hidden)),
                 replayed: false,
                 ignored: accepted.ignored,
                 dry_run: true,
@@ -191,22 +199,24 @@ async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand)
     let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
     let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
     // As of the command's own entries, so that a repeated request gets the same answer.
-    let body = match (accepted.entity.clone(), &accepted.facts) {
+    let presented = match (accepted.entity.clone(), &accepted.facts) {
         // The answer includes the facts that the rules derive, so no read is needed.
-        (Some(entity), Some(facts)) => {
-            Some((&PresentedEntity { entity, facts: facts.clone(), now: entry.at }).into())
-        }
+        (Some(entity), Some(facts)) => Some(PresentedEntity { entity, facts: facts.clone(), now: entry.at }),
         (Some(entity), None) => {
             let actor = caller.actor().clone();
-            let presented = app.read(move |reads| reads.present_at(&entity.key, seq, &actor)).await?;
-            Some((&presented).into())
+            Some(app.read(move |reads| reads.present_at(&entity.key, seq, &actor)).await?)
         }
         (None, _) => None,
     };
+    let body = presented.as_ref().map(EntityBody::from);
+    let hidden = presented.map(|it| it.facts.hidden).unwrap_or_default();
     let moved = Moved {
         success: true,
         entity: body,
-        transition: EntryBody::stored(entry, accepted.seals.of(entry.seq).map(hex::encode)),
+        transition: EntryBody::stored(
+            &strip_fields(entry, &hidden),
+            accepted.seals.of(entry.seq).map(hex::encode),
+        ),
         replayed: false,
         ignored: accepted.ignored.clone(),
         dry_run: false,
@@ -230,7 +240,7 @@ async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32)
         let last = records.last().map_or(first, |it| it.seq);
         let past = reads.present_at(&entry.entity, last, &actor)?;
         let (version, body) = (past.entity.version, Some((&past).into()));
-        let transition = entry_body(record).map_err(ReadError::from)?;
+        let transition = stored_body(record, &strip_fields(entry, &past.facts.hidden));
         let key = match records.first() {
             Some(it) => it.entry().map_err(ReadError::from)?.key,
             None => None,

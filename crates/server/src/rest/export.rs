@@ -6,7 +6,6 @@ use trackside_protocol::{ExportedEntry, Problem};
 use trackside_store::{Artifacts, export_lines, rules};
 
 use super::backups::unavailable;
-use super::entry_body;
 use super::json_lines::{self, JsonLines, StreamEnd};
 use crate::app::App;
 use crate::auth::Caller;
@@ -45,10 +44,10 @@ fn write(app: &App, visibility: &Visibility, whole: bool, out: &mut JsonLines) -
     }
     export_lines::each_record::<StreamEnd>(reader.as_mut(), &archive, upto, &mut |record| match whole {
         true => out.say(&export_lines::record(record)),
-        false if visibility.sees(&app.reads, &record.entry()?)? => {
-            out.say(&ExportedEntry { entry: entry_body(record)? })
-        }
-        false => Ok(()),
+        false => match visibility.body(&app.reads, record)? {
+            Some(entry) => out.say(&ExportedEntry { entry }),
+            None => Ok(()),
+        },
     })?;
     if whole {
         let shown = Artifacts::of(&app.options.data);

@@ -11,8 +11,7 @@ use trackside_runtime::ReadError;
 use trackside_runtime::read::Reads;
 use utoipa::IntoParams;
 
-use super::entry_body;
-use super::{Cursors, Parameters};
+use super::{Cursors, Parameters, stored_body};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -83,16 +82,17 @@ pub(crate) async fn history(
     }
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "history"]);
     let after = cursors.after(which.cursor.as_deref())?;
-    let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let key = EntityKey::new(lifecycle.as_str(), id.as_str());
     let visibility = Visibility::of(&app, &caller);
     let found = app.read(move |reads| {
-        reads.readable(&key, &actor)?;
+        visibility.check_observer(reads, &key)?;
         let history = reads.history(&key, after, limit, which.all)?;
         let mut entries = Vec::new();
         for record in &history.records {
             let entry = record.entry()?;
-            if visibility.is_told(&entry) {
-                entries.push((entry, entry_body(record)?));
+            if let Some(seen) = visibility.entry(reads, &entry)? {
+                let body = stored_body(record, &seen);
+                entries.push((seen.into_owned(), body));
             }
         }
         let stays = reads.stays(&key)?;

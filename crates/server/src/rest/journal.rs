@@ -7,8 +7,8 @@ use trackside_protocol::{EntryBody, HistoryItem, Page, Problem};
 use utoipa::IntoParams;
 
 use super::Parameters;
-use super::entry_body;
 use super::history::{LineForm, items};
+use super::stored_body;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -51,8 +51,9 @@ pub(crate) async fn journal(
         let mut entries = Vec::new();
         for record in &records {
             let entry = record.entry()?;
-            if visibility.sees(reads, &entry)? {
-                entries.push((entry, entry_body(record)?));
+            if let Some(seen) = visibility.entry(reads, &entry)? {
+                let body = stored_body(record, &seen);
+                entries.push((seen.into_owned(), body));
             }
         }
         let items = items(reads, entries, which.form)?;

@@ -15,7 +15,7 @@ use crate::auth::Caller;
 use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// Lists the messages of an entity that are addressed to the caller, the oldest first.
+/// Lists the messages of an entity that the caller may see, the oldest first. `to` names who has to act on one.
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}/messages", tag = "entities", operation_id = "messages",
     params(("lifecycle" = String, Path), ("id" = String, Path), Paging),
@@ -29,11 +29,10 @@ pub(crate) async fn messages(
 ) -> Result<Json<Page<Message>>, Refused> {
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "messages"]);
     let (limit, after) = (super::limit(page.limit)?, cursors.after(page.cursor.as_deref())?);
-    let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let key = EntityKey::new(lifecycle.as_str(), id.as_str());
     let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
-        reads.readable(&key, &actor)?;
-        let found = reads.messages_of(&key, after, limit, &|it| visibility.is_told(it))?;
+        let found = visibility.messages(reads, &key, after, limit)?;
         let items = found.records.iter().map(message_body).collect::<Result<Vec<_>, _>>()?;
         let items = items.into_iter().flatten().collect();
         Ok(Page { items, next_cursor: found.next_cursor.map(|it| cursors.give(it)) })
@@ -43,13 +42,14 @@ pub(crate) async fn messages(
 
 fn message_body(record: &Record) -> Result<Option<Message>, ReadError> {
     let entry = record.entry()?;
-    let Event::MessagePosted { kind, text, to, from } = &entry.event else { return Ok(None) };
+    let Event::MessagePosted { kind, text, visible, from, routed } = &entry.event else { return Ok(None) };
+    let to = routed.as_ref().or(visible.as_ref());
     Ok(Some(Message {
         seq: entry.seq,
         kind: kind.to_string(),
         text: text.to_string(),
         from: from.as_ref().unwrap_or(&entry.actor).to_string(),
-        to: to.as_ref().map(|it| it.iter().map(Name::to_string).collect()),
+        to: to.map(|it| it.iter().map(Name::to_string).collect()),
         at: entry.at.to_string(),
         redacted: record.is_redacted(),
     }))

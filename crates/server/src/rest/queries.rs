@@ -9,12 +9,12 @@ use trackside_engine::fields::Fields;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::{did_you_mean, did_you_mean_or_all};
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{FieldMap, Page, Problem, ProblemCode, QueryItems, QueryReply, QuerySummary, entry_value};
-use trackside_runtime::ReadError;
+use trackside_protocol::{
+    FieldMap, Page, Problem, ProblemCode, QueryItems, QueryReply, QuerySummary, entry_value,
+};
 use trackside_runtime::read::NamedAnswer;
 
-use super::{Cursors, Paging, Parameters, unknown_parameters};
-use super::{entity_bodies, entry_body};
+use super::{Cursors, Paging, Parameters, entity_bodies, unknown_parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -74,13 +74,12 @@ pub(crate) async fn named(
             }
             NamedAnswer::Values(values) => QueryReply::Values(FieldMap(values)),
             NamedAnswer::History(selection) => {
+                visibility.check_observer(reads, &selection.key)?;
                 let after = cursors.after(page.cursor.as_deref())?;
                 let history = reads.selected_history(&selection, after, limit, &entry_value)?;
                 let mut items = Vec::new();
                 for record in &history.records {
-                    if visibility.is_told(&record.entry().map_err(ReadError::from)?) {
-                        items.push(entry_body(record).map_err(ReadError::from)?);
-                    }
+                    items.extend(visibility.body(reads, record)?);
                 }
                 let next_cursor = history.next_cursor.map(|it| cursors.give(it));
                 QueryReply::Page { items: QueryItems::Entries(items), next_cursor }
@@ -91,12 +90,7 @@ pub(crate) async fn named(
 }
 
 /// Refuses an unknown query, and parameters that the query does not take.
-fn must_exist(
-    app: &App,
-    pack: &str,
-    name: &str,
-    asked: &BTreeMap<String, String>,
-) -> Result<(), Refused> {
+fn must_exist(app: &App, pack: &str, name: &str, asked: &BTreeMap<String, String>) -> Result<(), Refused> {
     let law = app.runtime.law();
     let found = law.pack(pack).ok_or_else(|| unknown_pack(&law, pack))?;
     let Some(query) = found.queries.iter().find(|it| *it.name == *name) else {

@@ -28,7 +28,6 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
 use crate::problem::Refused;
-use crate::rest::entry_body;
 
 /// The wait after an internal failure.
 const BREATH: Duration = Duration::from_secs(2);
@@ -280,15 +279,13 @@ impl Courier {
         let shown = entry.clone();
         // Read again from the journal, because it may have been redacted, and the right to see it may be lost.
         let found = self.app.read(move |reads| {
-            if !visibility.sees(reads, &shown)? {
-                return Ok(None);
-            }
             let record =
                 reads.journal(shown.seq.saturating_sub(1), 1)?.into_iter().find(|it| it.seq == shown.seq);
-            match record {
-                Some(record) => Ok(Some((record.entry()?, entry_body(&record)?))),
-                None => Ok(Some((shown.clone(), EntryBody::new(&shown)))),
-            }
+            let body = match record {
+                Some(record) => visibility.body(reads, &record)?,
+                None => visibility.entry(reads, &shown)?.map(|it| EntryBody::new(&it)),
+            };
+            Ok(body.map(|it| (shown, it)))
         });
         let Some((entry, body)) = found.await? else { return Ok(None) };
         let webhooks = &self.app.webhooks;

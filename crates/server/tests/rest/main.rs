@@ -29,6 +29,7 @@ mod live;
 mod mcp;
 mod migrations;
 mod notices;
+mod observing;
 mod packs;
 mod parameters;
 mod past;

@@ -25,7 +25,8 @@ transitions:
     from: OPEN
     by: human
     takes: { text: { type: string }, readers: { items: { type: string } } }
-    post: { kind: LETTER, text: '{text}', to: readers }
+    post: { kind: LETTER, text: '{text}', visible: readers }
+  call: { from: OPEN, by: human, takes: { text: { type: string } }, post: { kind: CALL, text: '{text}', to: '[\"kim\"]' } }
   shout: { from: OPEN, by: human, takes: { text: { type: string } }, post: { kind: SHOUT, text: '{text}' } }
   shut: { from: OPEN, to: SHUT, by: human }
 ";
@@ -78,16 +79,23 @@ fn messages_reach_their_recipients_on_every_interface() {
     write(json!({ "text": "for pia", "readers": ["pia"] }), "write");
     write(json!({ "text": "for all" }), "shout");
     write(json!({ "text": "for both", "readers": ["pia", "kim"] }), "write");
-    assert_eq!(texts(&pia, ""), ["for pia", "for all", "for both"]);
-    assert_eq!(texts(&kim, ""), ["for all", "for both"]);
-    assert_eq!(texts(&mia, ""), ["for pia", "for all", "for both"], "who wrote it");
-    assert_eq!(texts(&ground.owner, "").len(), 3);
+    // `to` says who has to act on it, and hides nothing.
+    write(json!({ "text": "kim, act" }), "call");
+    let called = pia.get("/v1/entities/post.box/B/messages").unwrap().body["items"][3].clone();
+    assert_eq!((&called["text"], &called["to"]), (&json!("kim, act"), &json!(["kim"])));
+    assert_eq!(texts(&pia, ""), ["for pia", "for all", "for both", "kim, act"]);
+    assert_eq!(texts(&kim, ""), ["for all", "for both", "kim, act"]);
+    assert_eq!(texts(&mia, ""), ["for pia", "for all", "for both", "kim, act"], "who wrote it");
+    assert_eq!(texts(&ground.owner, "").len(), 4);
     let boss = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["kim"] }));
-    assert_eq!(texts(&boss, ""), ["for all"]);
-    assert_eq!(texts(&boss.acting_for("kim"), ""), ["for all", "for both"]);
+    assert_eq!(texts(&boss, ""), ["for all", "kim, act"]);
+    assert_eq!(texts(&boss.acting_for("kim"), ""), ["for all", "for both", "kim, act"]);
     let first = pia.get("/v1/entities/post.box/B/messages?limit=2").unwrap().body;
     assert_eq!(each(&first, "text"), ["for pia", "for all"]);
-    assert_eq!(texts(&pia, &format!("?cursor={}", first["nextCursor"].as_str().unwrap())), ["for both"]);
+    assert_eq!(
+        texts(&pia, &format!("?cursor={}", first["nextCursor"].as_str().unwrap())),
+        ["for both", "kim, act"]
+    );
     assert_eq!(each(&first, "from"), ["mia", "mia"]);
 
     let surfaces = [

@@ -109,6 +109,7 @@ impl Checker<'_> {
             step.people.is_some(),
             step.sweep.is_some(),
             step.query.is_some(),
+            step.observe.is_some(),
             step.policy.is_some(),
             step.claim.is_some(),
             step.exit.is_some(),
@@ -135,7 +136,7 @@ impl Checker<'_> {
             _ => String::new(),
         };
         let names_are_the_point = Code::parse(&code).is_some_and(Code::is_about_name);
-        let acted = [&step.of, &step.r#move, &step.create, &step.heartbeat, &step.correct];
+        let acted = [&step.of, &step.r#move, &step.create, &step.heartbeat, &step.correct, &step.observe];
         let mut life = None;
         for key in acted.into_iter().flatten() {
             life = if names_are_the_point { self.find_entity(&key.it) } else { self.entity(key) };
@@ -228,7 +229,7 @@ impl Checker<'_> {
         for (told, members) in [
             (&then.alerts, ["kind", "severity", "message"].as_slice()),
             (&then.notified, &["audience", "to", "message"]),
-            (&then.messages, &["kind", "text", "to", "from"]),
+            (&then.messages, &["kind", "text", "to", "visible", "from"]),
         ] {
             for it in told.iter().flatten() {
                 self.members(&it.it.0, "member of what is told", it.at, members);

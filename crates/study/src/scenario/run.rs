@@ -1,6 +1,8 @@
 //! Runs the scenarios of a file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -12,13 +14,15 @@ use trackside_engine::fields::Fields;
 use trackside_engine::journal::{Journal, JournalHeader};
 use trackside_engine::key::EntityKey;
 use trackside_engine::law::Law;
+use trackside_engine::observe::EntryAccess;
 use trackside_engine::policy::{self, Judgement};
 use trackside_engine::project::{ProjectChange, SettingChange, is_known_zone, project_key};
 use trackside_engine::query::{self, QueryReader};
+use trackside_engine::refusal::{Code, Refusal};
 use trackside_engine::settings;
 use trackside_engine::supervise::{Ended, after_exit, code_when_stopped};
 use trackside_engine::trace::Trace;
-use trackside_engine::view::Project;
+use trackside_engine::view::{Needs, Project};
 use trackside_engine::world::{Outcome, World};
 use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::name::Name;
@@ -356,11 +360,14 @@ impl Play<'_> {
             happened = self.stopped(step);
         } else if let Some(name) = &step.query {
             happened = self.query(name, &step.with, actor.as_ref());
+        } else if let Some(entity) = &step.observe {
+            happened = self.observe(&entity.it, step, actor.as_ref());
         } else {
             happened = self.command(step, actor.as_ref());
         }
         let acted = happened.map_err(|it| fail(&self.world, wrong("a step that can be done", it)))?;
-        let entries = self.world.journal.get(first..).unwrap_or_default();
+        let written = self.world.journal.get(first..).unwrap_or_default();
+        let entries = acted.seen.as_deref().unwrap_or(written);
         let happened = Happened {
             world: &self.world,
             actor: actor.as_ref(),
@@ -581,10 +588,43 @@ impl Play<'_> {
     }
 }
 
+impl Play<'_> {
+    /// The entries of an entity that an actor may see.
+    fn observe(&self, entity: &str, step: &StepDecl, actor: Option<&Actor>) -> Result<Acted, String> {
+        let key = EntityKey::parse(entity).ok_or_else(|| format!("`{entity}` is not LIFECYCLE/ID"))?;
+        let reader = actor.ok_or("no actor: add `as`")?.clone().asking_for(step.r#for.clone());
+        let World { law, view, journal, now, .. } = &self.world;
+        let found = view.get(&key).ok_or_else(|| format!("there is no {key}"))?;
+        let asking = QueryReader { law, view, actor: &reader, shown: true, now: *now };
+        let needs = |it: Needs| it.to_string();
+        let mut acted = Acted { entity: Some(key.clone()), acted: true, ..Acted::default() };
+        let access = EntryAccess::of(law, view, found, &reader, *now).map_err(needs)?;
+        if !asking.may_read(found).map_err(needs)? {
+            acted.refusal = Some(Refusal::one(Code::UnknownEntity, format!("There is no {key}")));
+        } else if let Some(closed) = &access.closed {
+            let mut refusal = Refusal::one(Code::NotPermitted, closed.says.clone());
+            refusal.who = Some(closed.who.clone());
+            acted.refusal = Some(refusal);
+        } else {
+            let own = || journal.iter().filter(|it| it.entity == key);
+            let mut backlog = access.backlog(&reader);
+            let _ = own().rev().all(|it| backlog.look(it));
+            let shown = own().filter_map(|it| {
+                let seen = access.show(it, &reader, || Ok::<_, Infallible>(backlog.oldest()));
+                seen.ok().flatten().map(Cow::into_owned)
+            });
+            acted.seen = Some(shown.collect());
+        }
+        Ok(acted)
+    }
+}
+
 #[derive(Default)]
 struct Acted {
+    /// The entries that were read, instead of those that were written.
+    seen: Option<Vec<Entry>>,
     entity: Option<EntityKey>,
-    refusal: Option<trackside_engine::refusal::Refusal>,
+    refusal: Option<Refusal>,
     acted: bool,
     replayed: bool,
     ignored: Vec<String>,
@@ -598,8 +638,16 @@ pub(super) fn fields_from(from: &Named<AsWritten>) -> Fields {
 
 pub(super) fn place(step: &StepDecl) -> Option<Place> {
     let names = [&step.r#as, &step.fire, &step.query, &step.effect, &step.claim, &step.role];
-    let texts =
-        [&step.r#move, &step.create, &step.heartbeat, &step.correct, &step.advance, &step.restart, &step.of];
+    let texts = [
+        &step.r#move,
+        &step.create,
+        &step.heartbeat,
+        &step.correct,
+        &step.advance,
+        &step.restart,
+        &step.observe,
+        &step.of,
+    ];
     let names = names.into_iter().flatten().map(|it| it.at);
     names.chain(texts.into_iter().flatten().map(|it| it.at)).min()
 }

@@ -162,6 +162,9 @@ keys! {
         pub sweep: Option<bool>,
         /// Runs a named query of the pack.
         pub query: Option<At<Name>>,
+        /// Reads the journal entries of this entity that the actor may see. `then` checks them as if the step had
+        /// written them.
+        pub observe: Option<At<String>>,
         /// Asks the risk policy about an action.
         pub policy: Option<PolicyAsk>,
         /// Fields of the request, or parameters of the query.

@@ -264,6 +264,14 @@ fn rules<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
             ..ConditionSite::new(read, DefinitionPath::of(["read"]), "no actor can ever read one")
         });
     }
+    if let Some(observe) = &life.observe {
+        let way = DefinitionPath::of(["observe", "by"]);
+        conditions.push(ConditionSite::new(&observe.by, way, "no actor can ever read its entries"));
+    }
+    for (field, read) in life.restricted_fields() {
+        let way = DefinitionPath::of(["fields", &field.name, "read"]);
+        conditions.push(ConditionSite::new(read, way, "no actor can ever read it"));
+    }
     for (n, rule) in life.notify.iter().enumerate() {
         if let Some(when) = &rule.notification.when {
             let way = DefinitionPath::of(["notify"]).item(n).key("when");

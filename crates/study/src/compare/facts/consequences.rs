@@ -69,6 +69,7 @@ impl ExpressionContext<'_> {
             let mut thing = part("post", format!("posts a message `{}`", it.kind));
             thing.wording("text", it.text.source());
             self.some(&mut thing, "to", Sense::Plain, it.to.as_ref());
+            self.some(&mut thing, "who may read it:", Sense::Admits, it.visible.as_ref());
             self.some(&mut thing, "from", Sense::Plain, it.from.as_ref());
             self.some(&mut thing, "list iterated", Sense::Plain, it.each.as_ref());
             self.some(&mut thing, "condition", Sense::Admits, it.when.as_ref());

@@ -22,6 +22,14 @@ impl ExpressionContext<'_> {
         thing.name("record of the caller", Sense::Plain, life.me.as_ref());
         let read = life.read.as_ref().map(|it| self.expression(it));
         thing.put_some("who may read it:", Sense::Admits, read);
+        if let Some(observe) = &life.observe {
+            let by = Some(self.expression(&observe.by));
+            thing.put_some("who may read its entries:", Sense::Admits, by);
+            self.some(&mut thing, "entries are read from version", Sense::Plain, observe.since.as_ref());
+            self.some(&mut thing, "messages read from before", Sense::Plain, observe.before.as_ref());
+            self.some(&mut thing, "who may read refused requests:", Sense::Admits, observe.evidence.as_ref());
+            thing.wording("message for others", observe.says.as_ref().map_or("", |it| it.source()));
+        }
         if !life.path.is_empty() {
             thing.put("path", "path", Sense::Plain, Leaf::Order(life.path.clone()));
         }
@@ -93,6 +101,7 @@ impl ExpressionContext<'_> {
         }
         thing.flag("is written by the engine alone", Sense::Demands, field.engine);
         self.some(&mut thing, "computed as", Sense::Plain, field.is.as_ref());
+        self.some(&mut thing, "who may read it:", Sense::Admits, field.read.as_ref());
         thing.wording("about", &field.about);
         thing
     }

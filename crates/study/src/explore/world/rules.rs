@@ -151,7 +151,8 @@ impl<'a> Rules<'a> {
             call.with.iter().for_each(|(_, it)| self.decide(it));
         }
         for post in &then.post {
-            [&post.to, &post.from, &post.each, &post.when].into_iter().for_each(|it| self.decides(it));
+            let guards = [&post.to, &post.visible, &post.from, &post.each, &post.when];
+            guards.into_iter().for_each(|it| self.decides(it));
         }
         for tell in &then.notify {
             [&tell.to, &tell.each, &tell.when].into_iter().for_each(|it| self.decides(it));
