@@ -82,6 +82,8 @@ class Approval(TypedDict):
     fields: dict[str, Any]
     # True if no transition leaves its state.
     final: bool
+    # The number of its life, from 2 on: its id had ended and was created again.
+    generation: NotRequired[int | None]
     id: str
     leases: list[Lease]
     lifecycle: str
@@ -559,6 +561,8 @@ class Entity(TypedDict):
     fields: dict[str, Any]
     # True if no transition leaves its state.
     final: bool
+    # The number of its life, from 2 on: its id had ended and was created again.
+    generation: NotRequired[int | None]
     id: str
     leases: list[Lease]
     lifecycle: str

@@ -66,6 +66,8 @@ export interface Approval {
   fields: { [name: string]: Json };
   /** True if no transition leaves its state. */
   final: boolean;
+  /** The number of its life, from 2 on: its id had ended and was created again. */
+  generation?: number | null;
   id: string;
   leases: Lease[];
   lifecycle: string;
@@ -493,6 +495,8 @@ export interface Entity {
   fields: { [name: string]: Json };
   /** True if no transition leaves its state. */
   final: boolean;
+  /** The number of its life, from 2 on: its id had ended and was created again. */
+  generation?: number | null;
   id: string;
   leases: Lease[];
   lifecycle: string;

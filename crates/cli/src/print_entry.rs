@@ -43,6 +43,9 @@ fn happened(entry: &Json, paint: &dyn Fn(&str) -> String) -> String {
         (None, Some(to)) => format!("{} {}", text(entry, "event"), paint(to)),
         _ => text(entry, "event").to_owned(),
     };
+    if let Some(generation) = entry.pointer("/metadata/generation").and_then(Json::as_u64) {
+        line.push_str(&format!("  life {generation}"));
+    }
     if let Some(trigger) = some("trigger") {
         line.push_str(&format!("  {trigger}"));
     }

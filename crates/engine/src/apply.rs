@@ -3,7 +3,7 @@
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use crate::entity::{Entity, KeptOf, Lease, OpenAlert, OpenEffect, Stay, Tallies, TimerState};
+use crate::entity::{Entity, KeptOf, Lease, OpenAlert, OpenEffect, Stay, Tallies, TimerState, is_first_life};
 use crate::event::{Changes, Entry, Event, TallyChange};
 use crate::view::{Ledger, View};
 
@@ -90,7 +90,10 @@ fn created_entity(entry: &Entry) -> Option<Entity> {
 /// Applies one event to its entity, apart from the data that only its entry has.
 pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version: u64) {
     match event {
-        Event::Created { definition, state, changes } => {
+        Event::Created { definition, state, generation, changes } => {
+            if !is_first_life(generation) {
+                *entity = entity.next_life(*generation, at);
+            }
             entity.definition = *definition;
             enter(entity, state, at);
             entity.previous_state = None;

@@ -16,6 +16,9 @@ pub struct Entity {
     pub state: Name,
     pub previous_state: Option<Name>,
     pub version: u64,
+    /// The number of its life: an ended id may be created again.
+    #[serde(default = "first_life", skip_serializing_if = "is_first_life")]
+    pub generation: u32,
     /// The number of the journal entry that last touched it.
     #[serde(default)]
     pub seq: u64,
@@ -42,6 +45,15 @@ pub struct Entity {
     /// Open alerts, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<OpenAlert>,
+}
+
+/// The number of an entity's first life.
+pub(crate) const fn first_life() -> u32 {
+    1
+}
+
+pub(crate) const fn is_first_life(generation: &u32) -> bool {
+    *generation <= first_life()
 }
 
 /// The number of visits to a state and their total length, without the present visit.
@@ -145,6 +157,7 @@ impl Entity {
             state,
             previous_state: None,
             version: 0,
+            generation: first_life(),
             seq: 0,
             fields: Fields::default(),
             created_at: at,
@@ -160,6 +173,20 @@ impl Entity {
             kept: 0,
             kept_of: Vec::new(),
             alerts: Vec::new(),
+        }
+    }
+
+    /// A new life of this id. Versions, fences, open alerts and open violations continue; all else starts again.
+    pub(crate) fn next_life(&self, generation: u32, at: Timestamp) -> Self {
+        let free = |lease: &Lease| Lease { holder: None, ..lease.clone() };
+        Self {
+            version: self.version,
+            generation,
+            seq: self.seq,
+            leases: self.leases.iter().map(|(slot, lease)| (slot.clone(), free(lease))).collect(),
+            broken: self.broken.clone(),
+            alerts: self.alerts.clone(),
+            ..Self::new(self.key.clone(), self.definition, self.state.clone(), at)
         }
     }
 

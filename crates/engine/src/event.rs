@@ -9,7 +9,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::actor::{ActorKind, CredentialKind};
-use crate::entity::{Lease, Tally, TimerState};
+use crate::entity::{Lease, Tally, TimerState, first_life, is_first_life};
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
 use crate::key::{EntityKey, GroupKey};
@@ -78,6 +78,9 @@ pub enum Event {
     Created {
         definition: u32,
         state: Name,
+        /// The number of the life that it starts.
+        #[serde(default = "first_life", skip_serializing_if = "is_first_life")]
+        generation: u32,
         changes: Changes,
     },
     Transitioned {

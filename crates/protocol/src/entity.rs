@@ -25,6 +25,9 @@ pub struct EntityBody {
     /// True if no transition leaves its state.
     #[serde(rename = "final")]
     pub is_final: bool,
+    /// The number of its life, from 2 on: its id had ended and was created again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u32>,
     #[schema(value_type = String)]
     pub id: Name,
     pub leases: Vec<LeaseBody>,
@@ -109,6 +112,7 @@ impl From<&PresentedEntity> for EntityBody {
             definition: entity.definition,
             fields: presented.fields().into_iter().collect(),
             is_final: facts.is_final,
+            generation: (entity.generation > 1).then_some(entity.generation),
             id: entity.key.id.clone(),
             leases: presented.leases().map(lease).collect(),
             lifecycle: entity.key.lifecycle.clone(),

@@ -156,6 +156,11 @@ pub enum EntryMetadata {
     Fields {
         fields: FieldMap,
     },
+    /// An ended id was created again.
+    NewLife {
+        generation: u32,
+        fields: FieldMap,
+    },
     Counted {
         counter: Name,
         key: Name,
@@ -261,6 +266,9 @@ pub enum EntryMetadata {
 impl EntryMetadata {
     fn new(event: &Event) -> Self {
         match event {
+            Event::Created { generation, changes, .. } if *generation > 1 => {
+                Self::NewLife { generation: *generation, fields: changed(changes) }
+            }
             Event::Created { changes, .. }
             | Event::Transitioned { changes, .. }
             | Event::FieldsChanged { changes }

@@ -28,8 +28,10 @@ fn print_answer(entity: &Json) {
     let since = moment(text(entity, "stateEnteredAt"));
     print::line(&format!("{}  {state}", entity_of(entity)));
     print::line(&format!("  since {since}, for {}{before}", seconds(stay)));
+    let generation = number(entity, "generation");
+    let life = if generation > 1 { format!("life {generation}, ") } else { String::new() };
     print::line(&format!(
-        "  version {}, definition {}, created {}",
+        "  {life}version {}, definition {}, created {}",
         number(entity, "version"),
         number(entity, "definition"),
         moment(text(entity, "createdAt"))

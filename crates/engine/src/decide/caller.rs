@@ -94,7 +94,8 @@ fn is_not_of(life: &Lifecycle, slot: u32) -> bool {
         | Read::Role(_)
         | Read::Me(_)
         | Read::People
-        | Read::Now => true,
+        | Read::Now
+        | Read::JournalSequence => true,
         Read::Computed(guard) | Read::Relation(guard) => reads_no_entity(life, guard),
         Read::Setting(place) => {
             life.settings.get(*place).is_some_and(|it| it.from.iter().all(|it| reads_no_entity(life, it)))

@@ -19,6 +19,7 @@ use crate::event::{Changes, Event, Shift, TallyChange};
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::trace::PointKind;
+use crate::view::Found;
 
 /// The result of a move that its consequences read.
 pub(super) struct MoveResult<'l> {
@@ -152,7 +153,12 @@ impl DecisionBuilder<'_> {
         changes.tallies.extend(self.resets(life, present, rule, plan, request)?);
         changes.tallies.extend(plan.tallies.iter().cloned());
         let mut event = match (&plan.to, rule.creating) {
-            (_, true) => Event::Created { definition: life.version, state: present.state.clone(), changes },
+            (_, true) => Event::Created {
+                definition: life.version,
+                state: present.state.clone(),
+                generation: present.generation,
+                changes,
+            },
             (Some(to), false) => Event::Transitioned { from: present.state.clone(), to: to.clone(), changes },
             (None, false) => Event::FieldsChanged { changes },
         };
@@ -183,7 +189,10 @@ impl DecisionBuilder<'_> {
             EntityScope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
         let entered = plan.to.is_some() || rule.creating;
         late.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
-        late.shifts = shifts(life, before, &next);
+        late.shifts = match self.draft.entity(&present.key) {
+            Found::Here(ended) if rule.creating => self.new_life_shifts(life, ended, &next)?,
+            _ => shifts(life, before, &next),
+        };
         late.same = self.same_change(&scope, present.same.as_ref())?;
         if !late.timers.is_empty() || late.same.is_some() {
             let rest = Changes { timers: late.timers.clone(), same: late.same.clone(), ..Changes::default() };
@@ -197,6 +206,15 @@ impl DecisionBuilder<'_> {
             changes.same = late.same;
         }
         Ok((event, next, moves, was))
+    }
+
+    /// The ended life leaves its groups, and the new one joins its own.
+    fn new_life_shifts(&self, life: &Lifecycle, ended: &Entity, next: &Entity) -> Result<Vec<Shift>, Stop> {
+        let (old, _) = self.existing_entity(&ended.key)?;
+        let left = |it: Shift| Shift { from: it.to, to: None, ..it };
+        let mut all: Vec<Shift> = shifts(&old, None, ended).into_iter().map(left).collect();
+        all.extend(shifts(life, None, next));
+        Ok(all)
     }
 
     /// Counters that this move sets to zero.

@@ -31,12 +31,19 @@ impl DecisionBuilder<'_> {
         if let Some(message) = invalid_id(&life, key) {
             return Err(Refusal::one(Code::InvalidId, message).into());
         }
-        match self.draft.entity(key) {
+        let blank = match self.draft.entity(key) {
+            Found::Here(ended) if self.may_live_again(&life, ended, &request)? => {
+                let fresh = ended.next_life(ended.generation.saturating_add(1), self.now);
+                Entity {
+                    definition: life.version,
+                    state: life.initial.clone(),
+                    ..with_defaults(&life, fresh)
+                }
+            }
             Found::Here(_) => return self.create_existing(&life, key, request),
             Found::Unknown => return Err(Stop::NotLoaded),
-            Found::Absent => {}
-        }
-        let blank = self.blank(&life, key);
+            Found::Absent => self.blank(&life, key),
+        };
         let closed = self.gates(&life, &blank, &Name::new("create"), &request)?;
         let mut refusal = (!closed.is_empty()).then(|| Refusal::with(Code::GateClosed, closed));
         let rule = Rule::create(&life.create);
@@ -77,6 +84,15 @@ impl DecisionBuilder<'_> {
         }
         let (moved, parts) = self.carry(&life, key, Some(blank), &rule, plan, &mut request)?;
         self.follow_up(&life, key, &parts, &rule.trigger, &request, &moved)
+    }
+
+    /// Whether an ended id may be created again, by a caller that may read its earlier life.
+    fn may_live_again(&self, life: &Lifecycle, ended: &Entity, request: &Request) -> Result<bool, Stop> {
+        if !life.create.anew {
+            return Ok(false);
+        }
+        let (old, ended) = self.existing_entity(&ended.key)?;
+        Ok(old.state(&ended.state).is_some_and(|it| it.last) && self.may_read(&old, ended, request)?)
     }
 
     /// The open entity that already has this entity's unique value.
@@ -151,12 +167,16 @@ impl DecisionBuilder<'_> {
 
     /// A new entity with default values only.
     pub fn blank(&self, life: &Lifecycle, key: &EntityKey) -> Entity {
-        let mut entity = Entity::new(key.clone(), life.version, life.initial.clone(), self.now);
-        for field in life.fields.values() {
-            entity.fields.set(&field.name, field.default.clone());
-        }
-        entity
+        with_defaults(life, Entity::new(key.clone(), life.version, life.initial.clone(), self.now))
     }
+}
+
+/// Sets the default of every field.
+fn with_defaults(life: &Lifecycle, mut entity: Entity) -> Entity {
+    for field in life.fields.values() {
+        entity.fields.set(&field.name, field.default.clone());
+    }
+    entity
 }
 
 /// Ids that collide with URL routes: no request could reach such an entity.

@@ -85,8 +85,7 @@ impl DecisionBuilder<'_> {
                 let zone = self.draft.base().project.zone.clone();
                 Some(fixed(next_occurrence(*every, self.now, &zone), self.now))
             }
-            TimerKind::At(_) => Some(TimerState { step: 1, due: None, running_since: None, ..*state }),
-            TimerKind::After(_) => Some(advanced(state, timer)),
+            TimerKind::At(_) | TimerKind::After(_) => Some(advanced(state, timer)),
         };
         let timers = vec![(name.clone(), next)];
         match step {
@@ -142,8 +141,7 @@ impl DecisionBuilder<'_> {
                 let zone = self.draft.base().project.zone.clone();
                 fixed(next_occurrence(*every, self.now, &zone), self.now)
             }
-            TimerKind::At(_) => TimerState { step: 1, due: None, running_since: None, ..state },
-            TimerKind::After(_) => advanced(&state, timer),
+            TimerKind::At(_) | TimerKind::After(_) => advanced(&state, timer),
         });
         let request = Request::engine(ActorKind::Timeout, Fields::default(), name.clone(), None);
         let changes = Changes { timers: vec![(name.clone(), next)], ..Changes::default() };

@@ -4,7 +4,7 @@ use trackside_lifecycle::model::{Lifecycle, Starts, Timer, TimerKind};
 use trackside_lifecycle::name::Name;
 
 use super::scope::{EntityScope, kind_of};
-use super::timers::{due, reset_timer, steps};
+use super::timers::{due, due_for, reset_timer, steps};
 use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, TimerState};
 use crate::event::{Changes, Shift, TallyChange, UniqueClaim};
@@ -68,7 +68,12 @@ impl DecisionBuilder<'_> {
         let (length, old_length) = match (&timer.kind, &was.kind) {
             (TimerKind::After(length), TimerKind::After(old)) => (length, old),
             (TimerKind::Every(every), TimerKind::Every(old)) if every == old => return Ok(Some(*state)),
-            (TimerKind::At(field), TimerKind::At(old)) if field == old => return Ok(Some(*state)),
+            (TimerKind::At(field), TimerKind::At(old)) if field == old => {
+                let at = scope.entity.fields.value(field).as_time();
+                let mut next = TimerState { step: steps_taken(was, timer, state), ..*state };
+                next.due = at.filter(|_| next.due.is_some()).and_then(|at| due_for(at, &next, timer));
+                return Ok(Some(next));
+            }
             _ => return self.start(scope, timer),
         };
         let (new_steps, old_steps) = (steps(timer), steps(was));
@@ -77,18 +82,23 @@ impl DecisionBuilder<'_> {
         }
         let Some(fresh) = self.start(scope, timer)? else { return Ok(None) };
         let now = scope.around.now;
-        let taken = old_steps.iter().take(state.step as usize).map(|(percent, _)| *percent).max();
-        let taken = taken.map_or(0, |taken| new_steps.iter().filter(|(it, _)| *it <= taken).count());
         let mut next = TimerState {
             length: fresh.length,
             spent: state.elapsed(now),
             running_since: state.running_since.map(|_| now),
-            step: u32::try_from(taken).unwrap_or(u32::MAX),
+            step: steps_taken(was, timer, state),
             ..*state
         };
         next.due = due(&next, timer);
         Ok(Some(next))
     }
+}
+
+/// The number of steps of a new timer that the old one has taken.
+fn steps_taken(was: &Timer, timer: &Timer, state: &TimerState) -> u32 {
+    let taken = steps(was).iter().take(state.step as usize).map(|(percent, _)| *percent).max();
+    let taken = taken.map_or(0, |taken| steps(timer).iter().filter(|(it, _)| *it <= taken).count());
+    u32::try_from(taken).unwrap_or(u32::MAX)
 }
 
 fn put(entity: &mut Entity, name: &Name, state: Option<TimerState>) {

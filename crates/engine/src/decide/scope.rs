@@ -167,6 +167,7 @@ impl EntityScope<'_> {
             Read::Rows(_) | Read::Given(_) => Value::Null,
             Read::People => Value::list(self.around.project.people.iter().map(Value::from).collect()),
             Read::Now => Value::Time(now),
+            Read::JournalSequence => int(self.around.draft.base().seq),
             Read::Ask(name) => self.ask.map_or(Value::Null, |it| it.value(name)),
         })
     }

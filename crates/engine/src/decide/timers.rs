@@ -36,9 +36,21 @@ pub(super) fn due(state: &TimerState, timer: &Timer) -> Option<Timestamp> {
     Some(since.plus(left))
 }
 
+/// The time of the next step of a timer that ends at a moment. Its length began when the moment was set.
+pub(super) fn due_for(at: Timestamp, state: &TimerState, timer: &Timer) -> Option<Timestamp> {
+    let (percent, _) = *steps(timer).get(state.step as usize)?;
+    Some(at.plus(Span(state.length.percent(percent).0.saturating_sub(state.length.0))))
+}
+
 /// The state after its present step was taken.
 pub(super) fn advanced(state: &TimerState, timer: &Timer) -> TimerState {
     let mut next = TimerState { step: state.step + 1, ..*state };
+    if matches!(timer.kind, TimerKind::At(_)) {
+        next.due = due_for(state.started_at.plus(state.length), &next, timer);
+        // A timer on a moment that has no further step is over.
+        next.running_since = next.running_since.filter(|_| next.due.is_some());
+        return next;
+    }
     next.due = due(&next, timer);
     next
 }
@@ -75,11 +87,11 @@ impl DecisionBuilder<'_> {
                 let next = match (at.as_time(), present) {
                     (None, _) => None,
                     (Some(at), present) if was != Value::Time(at) || present.is_none() => {
-                        Some(fixed(at, now))
+                        Some(ends_at(at, now, timer))
                     }
                     // A timer on a moment fires once; until then it is paused outside `runs`.
-                    (Some(at), Some(state)) if state.step == 0 => {
-                        Some(TimerState { due: Some(at), ..*state })
+                    (Some(at), Some(state)) if state.running_since.is_some() => {
+                        Some(TimerState { due: due_for(at, state, timer), ..*state })
                     }
                     (_, state) => state.copied(),
                 };
@@ -185,7 +197,9 @@ impl DecisionBuilder<'_> {
             TimerKind::Every(every) => {
                 Ok(Some(fixed(next_occurrence(*every, now, &scope.around.project.zone), now)))
             }
-            TimerKind::At(field) => Ok(scope.entity.fields.value(field).as_time().map(|at| fixed(at, now))),
+            TimerKind::At(field) => {
+                Ok(scope.entity.fields.value(field).as_time().map(|at| ends_at(at, now, timer)))
+            }
         }
     }
 }
@@ -200,6 +214,12 @@ pub(super) fn fixed(at: Timestamp, now: Timestamp) -> TimerState {
         step: 0,
         due: Some(at),
     }
+}
+
+/// A timer with steps that ends at a moment.
+fn ends_at(at: Timestamp, now: Timestamp, timer: &Timer) -> TimerState {
+    let state = fixed(at, now);
+    TimerState { due: due_for(at, &state, timer), ..state }
 }
 
 /// The timer behind a counter's daily reset.

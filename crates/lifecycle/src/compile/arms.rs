@@ -82,6 +82,7 @@ impl CompileContext<'_> {
                 checks: Vec::new(),
                 count: Vec::new(),
                 again: None,
+                anew: false,
                 same: None,
                 then: Consequences::default(),
             };
@@ -98,6 +99,7 @@ impl CompileContext<'_> {
             checks: self.checks(from.when.as_ref()),
             count: syntax_list(&from.count).iter().map(|it| self.counter(it)).collect(),
             again: from.again.as_ref().map(|it| self.transition(it)),
+            anew: from.anew == Some(true),
             same: from.same.as_ref().and_then(|it| self.guard(it, &Type::Any)),
             then: self.consequences(&from.consequences()),
             takes,

@@ -263,7 +263,15 @@ impl CompileContext<'_> {
 pub(super) fn needs_now(guard: &Guard, reads: &[Read]) -> bool {
     // Settings cannot depend on the time.
     depends(guard, reads, &[], |it| {
-        matches!(it, Read::Now | Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue)
+        matches!(
+            it,
+            Read::Now
+                | Read::JournalSequence
+                | Read::TimeInState
+                | Read::TimeByState
+                | Read::TotalTime
+                | Read::Overdue
+        )
     })
 }
 

@@ -104,7 +104,13 @@ pub(super) fn outline(
         transitions: file.transitions.map_each(|it| {
             arms(it).into_iter().filter_map(|arm| arm.takes.as_ref()).flat_map(taken_names).collect()
         }),
-        again: file.create.as_ref().and_then(|it| it.again.as_ref()).map(|it| it.it.clone()),
+        // With `anew`, a final state is left only by a new life.
+        again: file
+            .create
+            .as_ref()
+            .filter(|it| it.anew != Some(true))
+            .and_then(|it| it.again.as_ref())
+            .map(|it| it.it.clone()),
         create_takes,
         states,
         fields,

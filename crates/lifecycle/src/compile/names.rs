@@ -76,6 +76,7 @@ const PLAIN: &[&str] = &[
     "engine",
     "admin",
     "now",
+    "journalSequence",
 ];
 const DOTTED: &[&str] = &["was", "actor", "subject", "settings", "project", "me", "ask", "it", "count"];
 
@@ -178,6 +179,7 @@ impl Vocabulary<'_> {
             "engine" => (Type::Bool, Read::Engine),
             "admin" => (Type::Bool, Read::Admin),
             "now" => (Type::Time, Read::Now),
+            "journalSequence" => (Type::Int, Read::JournalSequence),
             _ => return None,
         })
     }

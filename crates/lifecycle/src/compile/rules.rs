@@ -96,11 +96,11 @@ impl CompileContext<'_> {
             warn: self.warn(from.warn.as_ref()),
             then: from.then.as_ref().and_then(|it| self.follow(it)),
         };
-        if !matches!(timed.kind, TimerKind::After(_)) && !timed.warn.is_empty() {
+        if matches!(timed.kind, TimerKind::Every(_)) && !timed.warn.is_empty() {
             self.error(
                 "warn-without-after",
                 name.at,
-                "`warn` needs `after`: its percentages refer to that span",
+                "`warn` needs `after` or `at`: its percentages refer to that span",
             );
         }
         Some(timed)

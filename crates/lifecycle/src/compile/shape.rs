@@ -48,7 +48,7 @@ pub(super) struct LifecycleShape {
     pub effects: Vec<Name>,
     /// Transition to the names its arms take.
     pub transitions: BTreeMap<Name, Vec<Name>>,
-    /// The transition that creating an id again fires.
+    /// The transition that creating an id again fires, if it may leave a final state.
     pub again: Option<Name>,
     /// The fields that creation takes.
     pub create_takes: Vec<Name>,

@@ -18,6 +18,8 @@ pub enum Read {
     State,
     PreviousState,
     Version,
+    /// The number of the last journal entry before this command.
+    JournalSequence,
     CreatedAt,
     UpdatedAt,
     StateEnteredAt,

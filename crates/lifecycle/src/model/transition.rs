@@ -48,6 +48,8 @@ pub struct Create {
     pub checks: Vec<Check>,
     pub count: Vec<Name>,
     pub again: Option<Name>,
+    /// Creating an id whose entity is in a final state starts a new life of it.
+    pub anew: bool,
     /// Two open entities cannot have the same value of this expression.
     pub same: Option<Guard>,
     pub then: Consequences,

@@ -267,6 +267,8 @@ with_consequences! {
         pub when: Option<Checks>,
         /// Creating an id that exists fires this transition instead.
         pub again: Option<At<Name>>,
+        /// Creating an id whose entity is in a final state starts a new life of it.
+        pub anew: Option<bool>,
         /// While an open entity has the same value of this expression, a create request fires `again` on
         /// that entity instead.
         pub same: Option<Expr>,

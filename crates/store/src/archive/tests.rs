@@ -49,7 +49,7 @@ fn written() -> Vec<Entry> {
         it.actor_kind = ActorKind::System;
         let fields = vec![(name("n"), Value::Int(it.seq as i64))];
         let changes = Changes { fields, ..Changes::default() };
-        it.event = Event::Created { definition: 1, state: name("OPEN"), changes };
+        it.event = Event::Created { definition: 1, state: name("OPEN"), generation: 1, changes };
     }
     all
 }

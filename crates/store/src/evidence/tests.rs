@@ -28,7 +28,10 @@ fn changed(seq: u64, entity: &str, field: &str, value: Value) -> Entry {
 
 fn created(seq: u64, entity: &str) -> Entry {
     let changes = Changes { fields: vec![(name("title"), Value::text("A title"))], ..Changes::default() };
-    Entry { event: Event::Created { definition: 1, state: name("OPEN"), changes }, ..entry(seq, entity) }
+    Entry {
+        event: Event::Created { definition: 1, state: name("OPEN"), generation: 1, changes },
+        ..entry(seq, entity)
+    }
 }
 
 /// Twelve entries: of the entity 2, 5 and 9; of a request about it 6 and 7; the others belong to other entities.

@@ -59,6 +59,7 @@ pub fn entry(seq: u64, words: &str) -> Entry {
         event: Event::Created {
             definition: 1,
             state: Name::new("open"),
+            generation: 1,
             changes: Changes { fields: vec![(Name::new("text"), Value::text(words))], ..Changes::default() },
         },
         reranked: Vec::new(),

@@ -46,6 +46,7 @@ const ENVELOPE: &[&str] = &[
     "state",
     "previousState",
     "final",
+    "generation",
     "version",
     "definition",
     "fields",

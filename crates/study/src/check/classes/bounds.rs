@@ -116,7 +116,9 @@ fn measures(life: &Lifecycle, read: &Read) -> bool {
         Read::Counter(_) | Read::Counters(_) | Read::Visits | Read::Group(..) | Read::Rank(_) | Read::Now => {
             true
         }
-        Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue => true,
+        Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue | Read::JournalSequence => {
+            true
+        }
         Read::Field(name) | Read::Was(name) => number(name),
         Read::Ref(_, look) | Read::Me(look) => {
             matches!(look, EntityAttribute::Counter(_) | EntityAttribute::Group(..))

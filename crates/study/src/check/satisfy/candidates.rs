@@ -42,7 +42,7 @@ pub fn candidates(
         }
         Read::Id | Read::SubjectId | Read::ActorId => pool.ids(),
         Read::PreviousState => nullable(states(life)),
-        Read::Version => pool.whole_numbers(Some(1.0), None),
+        Read::Version | Read::JournalSequence => pool.whole_numbers(Some(1.0), None),
         Read::CreatedAt | Read::UpdatedAt | Read::StateEnteredAt | Read::Now => pool.times(),
         Read::TimeInState | Read::TotalTime => pool.spans(Some(0)),
         Read::Overdue | Read::Slot(_, SlotAttribute::Held) => truths(),

@@ -118,6 +118,7 @@ fn read(facts: &Facts<'_>, read: &Read, left: usize) -> ValueKind {
         | Read::Reason
         | Read::Slot(_, SlotAttribute::Holder) => ValueKind::Text,
         Read::Version
+        | Read::JournalSequence
         | Read::Fence
         | Read::Slot(_, SlotAttribute::Fence)
         | Read::Group(..)

@@ -48,6 +48,7 @@ impl ExpressionContext<'_> {
         );
         self.require(&mut thing, &create.require);
         thing.name("transition if it already exists", Sense::Plain, create.again.as_ref());
+        thing.flag("an ended id may be created again", Sense::Plain, create.anew);
         self.some(
             &mut thing,
             "fields that must be unique among open entities",

@@ -16,7 +16,7 @@ pub(super) fn all_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Comm
     let mut all = Vec::new();
     for (key, fields) in stage.creates() {
         let there = scene.view.get(key);
-        let again = stage.life(&key.lifecycle).is_some_and(|it| it.create.again.is_some());
+        let again = stage.life(&key.lifecycle).is_some_and(|it| it.create.again.is_some() || it.create.anew);
         if there.is_some() && !again {
             continue;
         }
