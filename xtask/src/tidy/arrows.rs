@@ -86,8 +86,7 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     ("trackside-engine", &["foldhash", "jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
     ("trackside-study", &["foldhash", "schemars", "serde", "serde_json"]),
-    // `ureq` only with the feature `client`.
-    // The client, a feature, verifies the identity of a server.
+    // `ring` and `ureq` only with the feature `client`.
     ("trackside-protocol", &["ring", "serde", "serde_json", "thiserror", "ureq", "utoipa"]),
 ];
 
