@@ -844,6 +844,10 @@ JournalEntry = TypedDict(
         "trigger": "str",
         # The version of the entity after this entry.
         "version": "int",
+        # How the person who acted was authenticated: `page` for the session of a browser, `terminal` for the
+        # owner's credential, which commands use only at a terminal, `token` for any other token. Absent for other
+        # actors.
+        "via": "NotRequired[str | None]",
     },
 )
 
@@ -1249,6 +1253,22 @@ class ReplayWebhook(TypedDict):
 
 class RuleKind(TypedDict):
     pass
+
+
+class ServerIdentity(TypedDict):
+    """The identity of a server, proven by a signature over the caller's nonce and the address that was called."""
+
+    # The address at which the server received this request. Behind a proxy it differs from the one that the
+    # client called.
+    address: str
+    # The addresses that the server listens on.
+    addresses: list[str]
+    # The SHA-256 of the public key, in hexadecimal.
+    fingerprint: str
+    # The Ed25519 public key, in hexadecimal.
+    publicKey: str
+    # The signature over the context, the nonce and `address`, in hexadecimal.
+    signature: str
 
 
 class Setting(TypedDict):
@@ -2017,6 +2037,13 @@ class Routes(Transport):
     def readyz(self) -> Ready:
         """The server can take commands: the store works and projections keep up."""
         response: Ready = self._json("GET", "/readyz")
+        return response
+
+    def server_identity(self, *, nonce: str) -> ServerIdentity:
+        """Proves the identity of the server: it signs the caller's nonce, and the address at which it received the
+        request.
+        """
+        response: ServerIdentity = self._json("GET", "/v1/identity", query=given({"nonce": nonce}))
         return response
 
     def create_sign_in_link(

@@ -759,6 +759,11 @@ export interface JournalEntry {
   trigger: string;
   /** The version of the entity after this entry. */
   version: number;
+  /**
+   * How the person who acted was authenticated: `page` for the session of a browser, `terminal` for the owner's
+   * credential, which commands use only at a terminal, `token` for any other token. Absent for other actors.
+   */
+  via?: string | null;
 }
 
 /** Journal entries after one number, up to and including another. */
@@ -1128,6 +1133,23 @@ export interface ReplayWebhook {
 }
 
 export interface RuleKind {
+}
+
+/** The identity of a server, proven by a signature over the caller's nonce and the address that was called. */
+export interface ServerIdentity {
+  /**
+   * The address at which the server received this request. Behind a proxy it differs from the one that the client
+   * called.
+   */
+  address: string;
+  /** The addresses that the server listens on. */
+  addresses: string[];
+  /** The SHA-256 of the public key, in hexadecimal. */
+  fingerprint: string;
+  /** The Ed25519 public key, in hexadecimal. */
+  publicKey: string;
+  /** The signature over the context, the nonce and `address`, in hexadecimal. */
+  signature: string;
 }
 
 /** A setting of a pack. */
@@ -1934,6 +1956,22 @@ export class Routes extends Transport {
       method: 'GET',
       path: `/readyz`,
       query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Proves the identity of the server: it signs the caller's nonce, and the address at which it received the
+   * request.
+   */
+  serverIdentity(options: { nonce: string } & CallOptions): Promise<ServerIdentity> {
+    return this.forJson<ServerIdentity>({
+      method: 'GET',
+      path: `/v1/identity`,
+      query: { nonce: options.nonce },
       headers: {},
       body: undefined,
       keyed: false,

@@ -86,8 +86,8 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     ("trackside-engine", &["foldhash", "jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
     ("trackside-study", &["foldhash", "schemars", "serde", "serde_json"]),
-    // `ureq` only with the feature `client`.
-    ("trackside-protocol", &["serde", "serde_json", "thiserror", "ureq", "utoipa"]),
+    // `ring` and `ureq` only with the feature `client`.
+    ("trackside-protocol", &["ring", "serde", "serde_json", "thiserror", "ureq", "utoipa"]),
 ];
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {
