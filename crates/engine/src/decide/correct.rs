@@ -187,7 +187,7 @@ impl DecisionBuilder<'_> {
         let definition = before.definition;
         let is_creation = *trigger == *CREATE;
         let make = |changes: Changes| match is_creation {
-            true => Event::Created { definition, state: to.clone(), changes },
+            true => Event::Created { definition, state: to.clone(), changes, generation: before.generation },
             false => Event::Corrected { from: from.clone(), to: to.clone(), definition, changes },
         };
         let mut next = before.clone();
