@@ -807,6 +807,7 @@ fn referring_entities_are_listed_by_their_owner_and_counted_elsewhere() {
     let arm = |does: &str| ordered().replace("set: { owner: actor.id }", does);
     for does in [
         "set: { title: digest(kids.all) }",
+        "set: { title: string(kids.listed.OPEN) }",
         "also: { on: parent, fire: note, with: { list: kids.all } }",
         "create: { lifecycle: demo.task, id: \"'x'\", fields: { title: string(kids.all) } }",
         "when: parent.kids.open < 3 && kids.movedAt < now",
@@ -822,6 +823,11 @@ fn referring_entities_are_listed_by_their_owner_and_counted_elsewhere() {
     }
     for (does, told) in [
         ("when: size(kids.all) > 1", "unknown name `kids.all`"),
+        ("when: size(kids.listed.OPEN) > 1", "unknown name `kids.listed`"),
+        ("set: { title: string(kids.listed) }", "kids.listed.OPEN"),
+        ("set: { title: string(kids.listed.OPN) }", "did you mean `kids.listed.OPEN`?"),
+        ("set: { title: string(needed.listed.OPEN) }", "unknown name `needed.listed`"),
+        ("then: { fire: close, for: tries }", "expected text"),
         ("post: { kind: X, text: '{kids.all}' }", "unknown name `kids.all`"),
         ("post: { kind: X, each: kids.all, text: x }", "unknown name `kids.all`"),
         ("set: { title: string(needed.all) }", "unknown name `needed.all`"),
@@ -884,6 +890,7 @@ fn a_query_gives_rows_or_values() {
         "q: { of: demo.task, ranked: r, takes: { who: { type: string } }, for: ask.who, where: tries > 1 }",
         "q: { counts: rows, answers: { none: count.rows == 0, limit: settings.limit } }",
         "q: { takes: { who: { type: string } }, counts: [rows, mine], answers: { n: count.rows - count.mine, who: ask.who } }",
+        "q: { of: demo.task, where: tries > 0, groups: { a: { by: { state: state } }, b: { each: needs, by: { need: it, owner: owner }, measure: { tries: tries } } } }",
     ] {
         with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
     }
@@ -905,6 +912,22 @@ fn a_query_gives_rows_or_values() {
         (
             "q: { of: demo.task, counts: rows }",
             &["error[counts-alone]", "`counts` only works with `answers`"],
+        ),
+        (
+            "q: { of: demo.task, order: title, groups: { a: { by: { state: state } } } }",
+            &["error[groups-alone]", "has tables instead of rows"],
+        ),
+        ("q: { of: demo.task, groups: { a: { by: { it: it } } } }", &["unknown name `it`"]),
+        ("q: { of: demo.task, groups: { a: { each: title, by: { it: it } } } }", &["expected a list"]),
+        ("q: { of: demo.task, groups: { a: { by: { count: tries } } } }", &["error[column-count]"]),
+        (
+            "q: { of: demo.task, groups: { a: { by: { n: tries }, measure: { n: tries } } } }",
+            &["error[column-twice]", "`n` is already a name of `by`"],
+        ),
+        ("q: { of: demo.task, groups: { a: { measure: { n: title } } } }", &["expected a number"]),
+        (
+            "t: { of: demo.task, groups: { a: { by: { state: state } } } }, q: { counts: t, answers: { n: 1 } }",
+            &["error[counts-rows]", "`t` has no rows"],
         ),
         ("q: { counts: rws, answers: { n: 1 } }", &["error[unknown-query]", "did you mean `rows`?"]),
         ("q: { counts: values, answers: { n: 1 } }", &["error[counts-rows]", "`values` has no rows"]),
@@ -935,12 +958,27 @@ fn a_query_gives_rows_or_values() {
             assert!(said.contains(words), "{query}: expected {words:?} in\n{said}");
         }
     }
-    for alone in
-        ["of: demo.task", "ranked: r", "where: 'true'", "history: \"'x'\"", "for: \"'x'\"", "order: title"]
-    {
+    for alone in [
+        "groups: { a: { by: { x: 1 } } }",
+        "of: demo.task",
+        "ranked: r",
+        "where: 'true'",
+        "history: \"'x'\"",
+        "for: \"'x'\"",
+        "order: title",
+    ] {
         let said = with(&format!("q: {{ {alone}, answers: {{ n: 1 }} }}")).err().unwrap();
         assert!(said.contains("error[answers-alone]"), "{alone}: {said}");
     }
+}
+
+#[test]
+fn a_heartbeat_checks_the_invariants_of_its_entity_and_of_single_refs() {
+    let slot = |of: &str| ordered().replace("{ for: 5m }", &format!("{{ for: 5m, invariants: {of} }}"));
+    compiled(PACK, &slot("this")).unwrap();
+    compiled(PACK, &slot("[this, parent]")).unwrap();
+    told_of(PACK, &slot("[parnt]"), &["error[unknown-ref]", "did you mean `parent`?"]);
+    told_of(PACK, &slot("[needed]"), &["error[on-or-each]", "`needed` names many entities"]);
 }
 
 #[test]
@@ -955,6 +993,7 @@ fn supervision_has_a_rule_for_every_exit() {
     };
     for fine in [
         "lead: { exits: { other: stop } }",
+        "lead: { exits: { 42: { restart: 2s }, other: stop }, stopped: 42 }",
         "lead: { exits: { 0: stop, 255: { restart: 2s }, other: { restart: settings.wait, most: 1h, growth: 1.5, limit: settings.limit } }, work: rows, ends: rows, holds: rows, waits: [ { while: rows, for: 5s, most: 1m, says: '{n} left' } ], reruns: 3, gives_up: { on: demo.task, fire: close, with: { title: 'string(exit + restarts)' } } }",
     ] {
         with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
@@ -969,6 +1008,7 @@ fn supervision_has_a_rule_for_every_exit() {
             "lead: { exits: { 256: stop, other: stop } }",
             &["error[bad-exit]", "`256` is not an exit code", "0 to 255"],
         ),
+        ("lead: { exits: { other: stop }, stopped: 256 }", &["error[bad-exit]", "`256` is not an exit code"]),
         ("lead: { exits: { -1: stop, other: stop } }", &["error[bad-exit]", "`-1` is not an exit code"]),
         ("lead: { exits: { 7: stop, 07: stop, other: stop } }", &["error[bad-exit]", "`07` is named twice"]),
         ("lead: { exits: { other: { restart: 5s, limit: 0 } } }", &["error[bad-exit]", "at least 1"]),
