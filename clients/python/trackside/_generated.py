@@ -93,6 +93,9 @@ class Approval(TypedDict):
     timeInState: float
     # The running timers.
     timers: list[Timer]
+    # Facts about a past moment that cannot be found out and are left out: names of computed fields, or
+    # `allowedTransitions`. Absent if there are none.
+    unknown: NotRequired[list[str]]
     updatedAt: str
     # True if the request is marked as urgent.
     urgent: bool
@@ -282,6 +285,9 @@ class BatchResult(TypedDict):
     allowedTransitions: NotRequired[list[str]]
     # The code, such as `requirement-missing`.
     code: NotRequired[str]
+    # In a dry run, the other journal entries that would follow, of other entities too, as far as the caller
+    # may see them. Absent if there are none.
+    consequences: NotRequired[list[JournalEntry]]
     # The main reason, as a sentence.
     detail: NotRequired[str]
     # True if the command was only decided and nothing changed.
@@ -570,6 +576,9 @@ class Entity(TypedDict):
     timeInState: float
     # The running timers.
     timers: list[Timer]
+    # Facts about a past moment that cannot be found out and are left out: names of computed fields, or
+    # `allowedTransitions`. Absent if there are none.
+    unknown: NotRequired[list[str]]
     updatedAt: str
     # Increases when the entity changes.
     version: int
@@ -979,6 +988,9 @@ MigratedOne = TypedDict(
 class Moved(TypedDict):
     """An accepted command."""
 
+    # In a dry run, the other journal entries that would follow, of other entities too, as far as the caller
+    # may see them. Absent if there are none.
+    consequences: NotRequired[list[JournalEntry]]
     # True if the command was only decided and nothing changed.
     dryRun: NotRequired[bool]
     entity: NotRequired[Entity | None]
@@ -1023,8 +1035,8 @@ NewToken = TypedDict(
 class NewWebhook(TypedDict):
     """A webhook to create."""
 
-    # `user` (the default) excludes lease renewals and notifications to other audiences; `all` includes every
-    # entry.
+    # `changes` (the default): every entry but lease renewals; `all`: every entry; the name of an audience,
+    # such as `user`: only notifications to it.
     audience: NotRequired[str | None]
     # Kinds of journal entries to send, such as `STATE_TRANSITION`. Without it, `audience` decides.
     events: NotRequired[list[str]]
@@ -1639,12 +1651,14 @@ class Routes(Transport):
         lifecycle: str | None = None,
         note: str | None = None,
         to: str | None = None,
+        dry_run: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Moved:
         """Approves or denies a request, by the transition that its lifecycle's face names."""
         response: Moved = self._json(
             "POST",
             f"/v1/approvals/{part(id)}/decision",
+            query=given({"dryRun": dry_run}),
             json=given({"decision": decision, "lifecycle": lifecycle, "note": note, "to": to}),
             key=self._key(idempotency_key),
         )
@@ -1756,9 +1770,14 @@ class Routes(Transport):
         response: Project = self._json("GET", "/v1/settings")
         return response
 
-    def put_project_settings(self, *, zone: str) -> Project:
-        """Changes the time zone of the project."""
-        response: Project = self._json("PUT", "/v1/settings", json=given({"zone": zone}))
+    def put_project_settings(self, *, zone: str, dry_run: bool | None = None) -> Project:
+        """Changes the time zone of the project. With `dryRun`, shows the settings as they would be."""
+        response: Project = self._json(
+            "PUT",
+            "/v1/settings",
+            query=given({"dryRun": dry_run}),
+            json=given({"zone": zone}),
+        )
         return response
 
     def settings(self, pack: str) -> Settings:
@@ -1766,9 +1785,16 @@ class Routes(Transport):
         response: Settings = self._json("GET", f"/v1/settings/{part(pack)}")
         return response
 
-    def put_settings(self, pack: str, body: Mapping[str, Any]) -> Settings:
-        """Changes settings of a pack: names with values, or null for the default."""
-        response: Settings = self._json("PUT", f"/v1/settings/{part(pack)}", json=body)
+    def put_settings(self, pack: str, body: Mapping[str, Any], *, dry_run: bool | None = None) -> Settings:
+        """Changes settings of a pack: names with values, or null for the default. With `dryRun`, shows the settings
+        as they would be.
+        """
+        response: Settings = self._json(
+            "PUT",
+            f"/v1/settings/{part(pack)}",
+            query=given({"dryRun": dry_run}),
+            json=body,
+        )
         return response
 
     def list_effects(
@@ -1883,12 +1909,14 @@ class Routes(Transport):
         fields: Mapping[str, Any] | None = None,
         reason: str | None = None,
         where: str | None = None,
+        dry_run: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Moved | None:
         """Claims the next available entity for the caller."""
         response: Moved | None = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/claim",
+            query=given({"dryRun": dry_run}),
             json=given({"event": event, "fields": fields, "reason": reason, "where": where}),
             key=self._key(idempotency_key),
         )
@@ -1907,12 +1935,14 @@ class Routes(Transport):
         fields: Mapping[str, Any] | None = None,
         reason: str | None = None,
         to: str | None = None,
+        dry_run: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Moved:
         """Admin override: sets state or fields without a transition. Journalled, and raises an alert."""
         response: Moved = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/correct",
+            query=given({"dryRun": dry_run}),
             json=given({"fields": fields, "reason": reason, "to": to}),
             key=self._key(idempotency_key),
         )
@@ -2244,12 +2274,18 @@ class Routes(Transport):
         response: Sweep = self._json("POST", "/v1/sweep", query=given({"deep": deep}), key=self._key(idempotency_key))
         return response
 
-    def violations(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Violation]:
-        """Lists violated invariants, the oldest first, including those that hold again."""
+    def violations(
+        self,
+        *,
+        all: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[Violation]:
+        """Lists invariants that are violated now, the oldest first; with `all`, also those that hold again."""
         response: Page[Violation] = self._json(
             "GET",
             "/v1/violations",
-            query=given({"limit": limit, "cursor": cursor}),
+            query=given({"all": all, "limit": limit, "cursor": cursor}),
         )
         return response
 

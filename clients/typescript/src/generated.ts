@@ -77,6 +77,11 @@ export interface Approval {
   timeInState: number;
   /** The running timers. */
   timers: Timer[];
+  /**
+   * Facts about a past moment that cannot be found out and are left out: names of computed fields, or
+   * `allowedTransitions`. Absent if there are none.
+   */
+  unknown?: string[];
   updatedAt: string;
   /** True if the request is marked as urgent. */
   urgent: boolean;
@@ -245,6 +250,11 @@ export interface BatchResult {
   allowedTransitions?: string[];
   /** The code, such as `requirement-missing`. */
   code?: string;
+  /**
+   * In a dry run, the other journal entries that would follow, of other entities too, as far as the caller may see
+   * them. Absent if there are none.
+   */
+  consequences?: JournalEntry[];
   /** The main reason, as a sentence. */
   detail?: string;
   /** True if the command was only decided and nothing changed. */
@@ -504,6 +514,11 @@ export interface Entity {
   timeInState: number;
   /** The running timers. */
   timers: Timer[];
+  /**
+   * Facts about a past moment that cannot be found out and are left out: names of computed fields, or
+   * `allowedTransitions`. Absent if there are none.
+   */
+  unknown?: string[];
   updatedAt: string;
   /** Increases when the entity changes. */
   version: number;
@@ -883,6 +898,11 @@ export interface MigratedOne {
 
 /** An accepted command. */
 export interface Moved {
+  /**
+   * In a dry run, the other journal entries that would follow, of other entities too, as far as the caller may see
+   * them. Absent if there are none.
+   */
+  consequences?: JournalEntry[];
   /** True if the command was only decided and nothing changed. */
   dryRun?: boolean;
   entity?: Entity | null;
@@ -922,7 +942,10 @@ export interface NewToken {
 
 /** A webhook to create. */
 export interface NewWebhook {
-  /** `user` (the default) excludes lease renewals and notifications to other audiences; `all` includes every entry. */
+  /**
+   * `changes` (the default): every entry but lease renewals; `all`: every entry; the name of an audience, such as
+   * `user`: only notifications to it.
+   */
   audience?: string | null;
   /** Kinds of journal entries to send, such as `STATE_TRANSITION`. Without it, `audience` decides. */
   events?: string[];
@@ -1489,11 +1512,11 @@ export class Routes extends Transport {
   }
 
   /** Approves or denies a request, by the transition that its lifecycle's face names. */
-  decideApproval(id: string, body: Decide, options: CallOptions = {}): Promise<Moved> {
+  decideApproval(id: string, body: Decide, options: { dryRun?: boolean } & CallOptions = {}): Promise<Moved> {
     return this.forJson<Moved>({
       method: 'POST',
       path: `/v1/approvals/${encodeURIComponent(id)}/decision`,
-      query: {},
+      query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
       keyed: true,
@@ -1660,12 +1683,12 @@ export class Routes extends Transport {
     });
   }
 
-  /** Changes the time zone of the project. */
-  putProjectSettings(body: ProjectPut, options: CallOptions = {}): Promise<Project> {
+  /** Changes the time zone of the project. With `dryRun`, shows the settings as they would be. */
+  putProjectSettings(body: ProjectPut, options: { dryRun?: boolean } & CallOptions = {}): Promise<Project> {
     return this.forJson<Project>({
       method: 'PUT',
       path: `/v1/settings`,
-      query: {},
+      query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
       keyed: false,
@@ -1686,12 +1709,19 @@ export class Routes extends Transport {
     });
   }
 
-  /** Changes settings of a pack: names with values, or null for the default. */
-  putSettings(pack: string, body: { [name: string]: Json }, options: CallOptions = {}): Promise<Settings> {
+  /**
+   * Changes settings of a pack: names with values, or null for the default. With `dryRun`, shows the settings as
+   * they would be.
+   */
+  putSettings(
+    pack: string,
+    body: { [name: string]: Json },
+    options: { dryRun?: boolean } & CallOptions = {},
+  ): Promise<Settings> {
     return this.forJson<Settings>({
       method: 'PUT',
       path: `/v1/settings/${encodeURIComponent(pack)}`,
-      query: {},
+      query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
       keyed: false,
@@ -1781,11 +1811,15 @@ export class Routes extends Transport {
   }
 
   /** Claims the next available entity for the caller. */
-  claim(lifecycle: string, body: Claim = {}, options: CallOptions = {}): Promise<Moved | undefined> {
+  claim(
+    lifecycle: string,
+    body: Claim = {},
+    options: { dryRun?: boolean } & CallOptions = {},
+  ): Promise<Moved | undefined> {
     return this.forJson<Moved | undefined>({
       method: 'POST',
       path: `/v1/entities/${encodeURIComponent(lifecycle)}/claim`,
-      query: {},
+      query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
       keyed: true,
@@ -1807,11 +1841,16 @@ export class Routes extends Transport {
   }
 
   /** Admin override: sets state or fields without a transition. Journalled, and raises an alert. */
-  correct(lifecycle: string, id: string, body: Correct = {}, options: CallOptions = {}): Promise<Moved> {
+  correct(
+    lifecycle: string,
+    id: string,
+    body: Correct = {},
+    options: { dryRun?: boolean } & CallOptions = {},
+  ): Promise<Moved> {
     return this.forJson<Moved>({
       method: 'POST',
       path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/correct`,
-      query: {},
+      query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
       keyed: true,
@@ -2234,12 +2273,12 @@ export class Routes extends Transport {
     });
   }
 
-  /** Lists violated invariants, the oldest first, including those that hold again. */
-  violations(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Violation>> {
+  /** Lists invariants that are violated now, the oldest first; with `all`, also those that hold again. */
+  violations(options: { all?: boolean; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Violation>> {
     return this.forJson<Page<Violation>>({
       method: 'GET',
       path: `/v1/violations`,
-      query: { limit: options.limit, cursor: options.cursor },
+      query: { all: options.all, limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
