@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, RequestDigest};
+use trackside_engine::command::{Ask, Command, Fire, RequestDigest, TransitionRef};
+use trackside_engine::decide::{allowed, transition_options};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
@@ -39,12 +40,27 @@ transitions:
     takes: { note: Say why }
     when: [ { check: n < settings.most, says: Too many failures, field: n }, { check: boss == null || boss.n == 0, says: The boss has failed } ]
 ";
+/// Several people decide: only the last approval moves it.
+const VOTE: &str = "\
+lifecycle: t.vote
+fields: { approvers: { type: array, items: { type: string }, default: [], by: engine } }
+create: { by: human }
+states: { ASKED: { initial: true }, DONE: { final: true }, DENIED: { final: true } }
+transitions:
+  approve:
+    from: ASKED
+    by: human && !(actor.id in approvers)
+    set: { approvers: 'append(approvers, actor.id)' }
+    to: [ { when: size(approvers) + 1 >= settings.most, state: DONE }, { stay: true } ]
+  deny: { from: ASKED, to: DENIED, by: human }
+";
 
 fn law() -> Arc<Law> {
     let mut sources = Sources::default();
     let pack = sources.add("pack.yaml", PACK);
     let thing = sources.add("thing.yaml", THING);
-    match compile(&sources, &PackFiles { pack, lifecycles: vec![thing] }) {
+    let vote = sources.add("vote.yaml", VOTE);
+    match compile(&sources, &PackFiles { pack, lifecycles: vec![thing, vote] }) {
         Ok((pack, _)) => Arc::new(Law::new([pack])),
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     }
@@ -156,6 +172,42 @@ fn a_refusal_names_every_unmet_condition_with_its_values() {
     assert!(refusal.detail.starts_with("ada may not shut. Who may: lead or"), "{}", refusal.detail);
     assert_eq!(refusal.errors.len(), 4);
     assert!(refusal.allowed.is_empty());
+}
+
+#[test]
+fn every_target_of_an_arm_counts() {
+    let mut world = world();
+    let vote = EntityKey::new("t.vote", "v");
+    let person = |id: &str| Actor::new(id, ActorKind::Human);
+    let create = Ask::Create { entity: vote.clone(), fields: Fields::default() };
+    assert!(matches!(world.submit(&Command::new(hank(), create)), Outcome::Accepted { .. }));
+    let targets = |world: &World, who: &str| {
+        let entity = world.view.get(&vote).unwrap();
+        let names = allowed(&world.law, &world.view, entity, &person(who), world.now).unwrap();
+        names.iter().map(Name::to_string).collect::<Vec<_>>()
+    };
+    let to_done = |who: &str| {
+        let (entity, what) = (vote.clone(), TransitionRef::To(Name::new("DONE")));
+        let fire = Fire { entity, what, fields: Fields::default(), fence: None, if_version: None };
+        Command::new(person(who), Ask::Fire(fire))
+    };
+    // The first approval would not move it: explain names the state that approvals lead to, and the refusal says when.
+    assert_eq!(targets(&world, "ann"), ["DENIED"]);
+    let entity = world.view.get(&vote).unwrap();
+    let options = transition_options(&world.law, &world.view, entity, &person("ann"), world.now).unwrap();
+    assert_eq!(options[0].to, [Name::new("DONE")]);
+    let Outcome::Refused(refusal) = world.submit(&to_done("ann")) else { panic!("accepted") };
+    assert_eq!(
+        refusal.errors[0].message,
+        "approve leads to DONE only if `size(approvers) + 1 >= settings.most`; now it stays as it is"
+    );
+    assert_eq!(refusal.code.as_str(), "guard-failed");
+    // The second one would.
+    let approve = Command::fire(person("ann"), vote.clone(), "approve", Fields::default());
+    assert!(matches!(world.submit(&approve), Outcome::Accepted { .. }));
+    assert_eq!(targets(&world, "bob"), ["DONE", "DENIED"]);
+    assert!(matches!(world.submit(&to_done("bob")), Outcome::Accepted { .. }));
+    assert_eq!(world.view.get(&vote).unwrap().state, Name::new("DONE"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! on this repository.
 
 mod arrows;
+mod counts;
 mod links;
 mod lints;
 mod maps;
@@ -59,6 +60,7 @@ pub fn all(tree: &Tree) -> Vec<TidyFinding> {
         lints::check,
         maps::check,
         spec::check,
+        counts::check,
         pages::check,
         prose::check,
     ];

@@ -68,9 +68,6 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
         }
     };
     running.end(args.once || !matches!(ended, StoryEnd::Played(_)))?;
-    if let (Some(path), true) = (&args.data, args.once) {
-        print::message(&format!("continue with: trackside up --clock manual --data {}", path.display()));
-    }
     Ok(code)
 }
 
@@ -221,7 +218,11 @@ fn further(
         print::line("  without --once the server keeps running, so you can look around");
         return Ok(());
     }
-    heading("Try in another terminal");
+    if args.once {
+        heading("The server stops now. To start it again");
+        print::line(&format!("  trackside up --clock manual {}", folder.flag()));
+    }
+    heading(if args.once { "Then try in another terminal" } else { "Try in another terminal" });
     let own =
         scenes.iter().flat_map(|it| &it.next).map(|(command, shows)| (command.as_str(), shows.as_str()));
     let all: Vec<(&str, &str)> = own

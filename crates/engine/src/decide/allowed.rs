@@ -1,16 +1,18 @@
 //! The states to which an actor may move an entity now. Requirements are not checked.
 
-use trackside_lifecycle::model::{Aim, Arm, Lifecycle};
+use trackside_lifecycle::model::{Aim, Arm, Lifecycle, Target};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::assess::{askable, target};
 use super::fire::plain_scope;
+use super::plan::Rule;
 use super::request::Request;
 use super::scope::EntityScope;
 use super::{DecisionBuilder, Stop};
 use crate::actor::Actor;
 use crate::entity::Entity;
+use crate::event::TallyChange;
 use crate::fields::Fields;
 use crate::law::Law;
 use crate::view::{Lookup, Needs, View};
@@ -46,9 +48,16 @@ pub(super) fn allowed_here(
     for transition in &life.transitions {
         let mut open = None;
         for arm in transition.arms.iter().filter(|it| it.from.has(&entity.state)) {
-            let aims: Vec<Name> =
-                targets(&scope, arm).into_iter().filter(|it| !allowed.contains(it)).collect();
-            if aims.is_empty() || !builder.permits(life, entity, &arm.by, request)? {
+            let mut aims = main_targets(&scope, arm);
+            let may_stay = matches!(arm.target, Target::Choices(_)) && *arm.target.main() == Aim::Stay;
+            if aims.is_empty() && !may_stay || !builder.permits(life, entity, &arm.by, request)? {
+                continue;
+            }
+            if may_stay {
+                aims.extend(builder.target_now(&scope, arm)?);
+            }
+            aims.retain(|it| !allowed.contains(it));
+            if aims.is_empty() {
                 continue;
             }
             let open = match open {
@@ -56,7 +65,7 @@ pub(super) fn allowed_here(
                 None => *open.insert(gates_open(builder, life, &scope, &transition.name)?),
             };
             if open {
-                allowed.extend(aims);
+                aims.into_iter().for_each(|it| push_new(&mut allowed, it));
             }
         }
     }
@@ -78,11 +87,45 @@ fn gates_open(
     Ok(true)
 }
 
-/// The target states that select an arm.
-pub(super) fn targets(scope: &EntityScope<'_>, arm: &Arm) -> Vec<Name> {
-    match arm.target.main() {
+impl DecisionBuilder<'_> {
+    /// The target of an arm for a request without fields; none if it stays or needs more.
+    fn target_now(&self, scope: &EntityScope<'_>, arm: &Arm) -> Result<Option<Name>, Stop> {
+        let rule = Rule::arm(arm, false);
+        let counts = match self.count(scope.life, scope, rule.count) {
+            Ok(it) => it,
+            Err(Stop::Refused(_)) => return Ok(None),
+            Err(stop) => return Err(stop),
+        };
+        let counted: Vec<TallyChange> = counts.into_iter().map(|it| it.change).collect();
+        let scope = EntityScope { counted: &counted, ..*scope };
+        Ok(self.aim(&scope, &rule)?.ok().and_then(|(_, to)| to))
+    }
+}
+
+/// The targets of an arm, or of the last of its choices.
+pub(super) fn main_targets(scope: &EntityScope<'_>, arm: &Arm) -> Vec<Name> {
+    targets_of(scope, arm.target.main())
+}
+
+/// The targets of all choices of an arm, in declared order.
+pub(super) fn possible_targets(scope: &EntityScope<'_>, arm: &Arm) -> Vec<Name> {
+    let mut all = Vec::new();
+    for aim in arm.target.aims() {
+        targets_of(scope, aim).into_iter().for_each(|it| push_new(&mut all, it));
+    }
+    all
+}
+
+pub(super) fn targets_of(scope: &EntityScope<'_>, aim: &Aim) -> Vec<Name> {
+    match aim {
         Aim::Stay => Vec::new(),
         Aim::Ask { among, earlier, of } => askable(scope, among, *earlier, of.as_ref()),
         aim => target(scope, aim).ok().flatten().into_iter().collect(),
+    }
+}
+
+fn push_new(all: &mut Vec<Name>, one: Name) {
+    if !all.contains(&one) {
+        all.push(one);
     }
 }

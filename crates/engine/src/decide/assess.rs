@@ -1,12 +1,15 @@
 //! Decides whether a rule may be taken, and lists every unmet condition at once.
 
 use trackside_lifecycle::guard::nearest;
-use trackside_lifecycle::model::{Aim, AssignTarget, Check, Consequences, Lifecycle, State, StateSet};
+use trackside_lifecycle::model::{
+    Aim, AssignTarget, Check, Choice, Consequences, Lifecycle, State, StateSet,
+};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
+use super::allowed::targets_of;
 use super::plan::{Aims, Rule, RulePlan};
-use super::request::Request;
+use super::request::{Request, names};
 use super::scope::{EntityScope, NO_FIELDS, SINGLE};
 use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, Tally};
@@ -82,6 +85,10 @@ impl DecisionBuilder<'_> {
                 return Ok(Err(unmet));
             }
         };
+        if let Some(reason) = another_choice(&scope, rule, to.as_ref()) {
+            unmet.push(reason);
+            return Ok(Err(unmet));
+        }
         let RuleOutcome { fields, tallies, grants, faults, frozen } =
             self.outcome(&scope, rule, choice, to.as_ref())?;
         // Evaluation faults are reported only if nothing else is wrong: a missing field also breaks the
@@ -395,6 +402,22 @@ impl DecisionBuilder<'_> {
             }
         }
     }
+}
+
+/// The reason why a rule does not lead to the requested state, if only one of its conditional choices would.
+fn another_choice(scope: &EntityScope<'_>, rule: &Rule<'_>, to: Option<&Name>) -> Option<Unmet> {
+    let (Some(asked), Aims::Choices(choices)) = (&scope.request.asked, rule.aims) else { return None };
+    let leads = |it: &Choice| targets_of(scope, &it.aim).contains(asked);
+    if rule.trigger == *names::ALWAYS || to == Some(asked) || choices.last().is_some_and(leads) {
+        return None;
+    }
+    let when = choices.iter().find(|it| leads(it))?.when.as_ref()?;
+    let instead = to.map_or("it stays as it is".to_owned(), |it| format!("it leads to {it}"));
+    let message = format!("{} leads to {asked} only if `{}`; now {instead}", rule.trigger, when.source());
+    let mut reason = Unmet::new(Code::GuardFailed, message);
+    reason.rule = Some(Name::new(when.source()));
+    reason.saw = scope.values_read(when);
+    Some(reason)
 }
 
 /// The state that a rule enters, if it enters any.

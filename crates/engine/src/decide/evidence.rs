@@ -6,7 +6,7 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::time::Timestamp;
 
 use super::DecisionBuilder;
-use super::allowed::targets;
+use super::allowed::main_targets;
 use super::fire::plain_scope;
 use super::request::Request;
 use crate::command::{Ask, Command, TransitionRef};
@@ -66,7 +66,7 @@ pub(super) fn of(
             let meant = meant.into_iter().map(|it| &it.transition).find(|it| life.evidence.contains(it));
             let leads = life.transitions.iter().find(|it| {
                 life.evidence.contains(&it.name)
-                    && it.arms.iter().any(|arm| targets(&scope, arm).contains(state))
+                    && it.arms.iter().any(|arm| main_targets(&scope, arm).contains(state))
             });
             meant.or(leads.map(|it| &it.name))?.clone()
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::allowed::targets;
+use super::allowed::{main_targets, possible_targets};
 use super::caller::{may_admit_anyone, reads_caller};
 use super::callers::describe_guard;
 use super::fire::plain_scope;
@@ -61,6 +61,33 @@ impl TransitionOption {
     /// request must send.
     pub fn is_open_to_others(&self) -> bool {
         !self.for_no_actor && self.checks.iter().all(|it| it.passed || it.of_caller)
+    }
+
+    /// What a request of the actor must still send: fields, `reason`, `to`. None if something else prevents it.
+    pub fn missing(&self) -> Option<Vec<Name>> {
+        if !self.permitted || !self.gates_open {
+            return None;
+        }
+        let takes = |name: &Name| self.takes.iter().any(|(it, _)| it == name);
+        let failed = || self.checks.iter().filter(|it| !it.passed);
+        let mut missing: Vec<Name> =
+            self.takes.iter().filter(|(_, required)| *required).map(|(name, _)| name.clone()).collect();
+        for check in failed().filter(|it| takes(&it.rule)) {
+            if !missing.contains(&check.rule) {
+                missing.push(check.rule.clone());
+            }
+        }
+        // A condition about a missing field fails with it.
+        let reads = |it: &Checked| {
+            let first = |name: &Name| Name::new(name.split(['.', '[']).next().unwrap_or_default());
+            it.saw.keys().any(|name| missing.contains(&first(name)))
+        };
+        if !failed().all(|it| missing.contains(&it.rule) || reads(it)) {
+            return None;
+        }
+        missing.extend(self.needs_reason.then(|| Name::new("reason")));
+        missing.extend(self.needs_target.then(|| Name::new("to")));
+        Some(missing)
     }
 
     /// Whether a request must send a field, a reason or a target.
@@ -155,7 +182,7 @@ impl DecisionBuilder<'_> {
     ) -> Result<TransitionOption, Stop> {
         let around = self.surroundings();
         let scope = plain_scope(&around, life, entity, request);
-        let to = targets(&scope, arm);
+        let to = possible_targets(&scope, arm);
         let mut checks: Vec<Checked> = Vec::new();
         for gate in life.gates.iter().filter(|it| it.binds(&arm.transition) && !it.reads_request) {
             let shut = self.shut(&scope, gate)?;
@@ -187,7 +214,7 @@ impl DecisionBuilder<'_> {
             Ok((choice, to)) => entered = to.map(|to| (choice, to)),
             Err(reason) => {
                 needs_target = rule.asks() && reason.is_of("to");
-                if let [to] = to.as_slice() {
+                if let [to] = main_targets(&scope, arm).as_slice() {
                     entered = Some((None, to.clone()));
                 }
             }

@@ -1,10 +1,10 @@
 //! Takes a transition, requested by name or by target.
 
 use trackside_lifecycle::guard::{Guard, did_you_mean_or_all, nearest};
-use trackside_lifecycle::model::{Arm, Gate, Lifecycle};
+use trackside_lifecycle::model::{Aim, Arm, Gate, Lifecycle};
 use trackside_lifecycle::name::Name;
 
-use super::allowed::{allowed_here, targets};
+use super::allowed::{allowed_here, main_targets, possible_targets};
 use super::callers::{describe_guard, is_engine_only};
 use super::plan::{Rule, RulePlan, arm_label};
 use super::request::{Request, names};
@@ -184,17 +184,23 @@ impl DecisionBuilder<'_> {
             TransitionRef::To(state) => {
                 let around = self.surroundings();
                 let scope = plain_scope(&around, life, entity, request);
-                let arms = life.transitions.iter().flat_map(|it| &it.arms).filter(leaving);
-                let there = arms.filter(|arm| targets(&scope, arm).contains(state));
-                let all: Vec<&Arm> = there.collect();
+                let arms = || life.transitions.iter().flat_map(|it| &it.arms).filter(leaving);
+                let main: Vec<&Arm> =
+                    arms().filter(|arm| main_targets(&scope, arm).contains(state)).collect();
+                // Arms that otherwise stay lead there if the condition of a choice is true.
+                let may_stay = |arm: &&Arm| *arm.target.main() == Aim::Stay;
+                let leads = |arm: &&Arm| possible_targets(&scope, arm).contains(state);
+                let others: Vec<&Arm> = arms().filter(may_stay).filter(leads).collect();
                 // The first that this actor may take, with its sisters of the same name.
-                for arm in &all {
-                    if self.permits(life, entity, &arm.by, request)? {
-                        let name = &arm.transition;
-                        return Ok(all.iter().filter(|it| it.transition == *name).copied().collect());
+                for all in [&main, &others] {
+                    for arm in all {
+                        if self.permits(life, entity, &arm.by, request)? {
+                            let name = &arm.transition;
+                            return Ok(all.iter().filter(|it| it.transition == *name).copied().collect());
+                        }
                     }
                 }
-                Ok(all)
+                Ok(if main.is_empty() { others } else { main })
             }
         }
     }
@@ -316,7 +322,7 @@ impl DecisionBuilder<'_> {
                 let around = self.surroundings();
                 let scope = plain_scope(&around, life, entity, request);
                 let arms = life.transitions.iter().flat_map(|it| &it.arms);
-                let from = states_of(life, arms.filter(|arm| targets(&scope, arm).contains(to)));
+                let from = states_of(life, arms.filter(|arm| possible_targets(&scope, arm).contains(to)));
                 let mut message = format!("No transition leads from {state} to {to}");
                 if !from.is_empty() {
                     message.push_str(&format!(". {to} can be reached from: {}", from.join(", ")));

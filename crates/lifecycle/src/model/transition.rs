@@ -99,7 +99,7 @@ impl Target {
         }
     }
 
-    /// The aim that `to` in a request and the list of allowed targets refer to.
+    /// The aim of the last choice, which a request by target tries first.
     pub fn main(&self) -> &Aim {
         const STAY: &Aim = &Aim::Stay;
         match self {

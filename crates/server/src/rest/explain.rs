@@ -166,6 +166,20 @@ fn waiting(it: &Explanation) -> Vec<WaitingFor> {
     all
 }
 
+/// Moves that the caller could make with further fields: `start with workPlan`.
+fn movable_with_more(it: &Explanation, ready: &[Name]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for way in it.transitions.iter().filter(|it| !it.to.is_empty() && !ready.contains(&it.event)) {
+        let missing = way.missing().filter(|it| !it.is_empty());
+        let Some(missing) = missing else { continue };
+        let line = format!("{} with {}", way.event, missing.join(", "));
+        if !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    all
+}
+
 /// A summary for people.
 fn summary(it: &Explanation, ready: &[Name], requests: &[OpenRequest], next: Option<String>) -> String {
     let entity = &it.entity;
@@ -176,10 +190,17 @@ fn summary(it: &Explanation, ready: &[Name], requests: &[OpenRequest], next: Opt
     }
     if it.transitions.is_empty() {
         text.push_str(" It has ended: nothing moves it any more.");
-    } else if ready.is_empty() {
-        text.push_str(" Nothing that you could ask for now would move it.");
     } else {
-        text.push_str(&format!(" You could ask for: {}.", ready.join(", ")));
+        let almost = movable_with_more(it, ready);
+        if ready.is_empty() && almost.is_empty() {
+            text.push_str(" Nothing that you could ask for now would move it.");
+        }
+        if !ready.is_empty() {
+            text.push_str(&format!(" You could ask for: {}.", ready.join(", ")));
+        }
+        if !almost.is_empty() {
+            text.push_str(&format!(" You could move it by sending more: {}.", almost.join("; ")));
+        }
     }
     for (event, who) in &it.claimable {
         text.push_str(&format!(" It can be claimed ({event}) by: {who}."));

@@ -56,3 +56,17 @@ fn a_misspelled_target_gets_a_suggestion_and_a_decided_approval_has_no_timers() 
     let listed = owner.get("/v1/entities/mission.approval").unwrap().body;
     assert_eq!(listed["items"][0]["timers"], json!([]));
 }
+
+#[test]
+fn an_explanation_names_the_moves_that_need_a_field() {
+    let ground = RestServer::new();
+    let owner = &ground.owner;
+    let task = json!({ "id": "T-1", "fields": { "title": "x" } });
+    owner.post("/v1/entities/mission.task", &task).unwrap();
+    let assign = json!({ "event": "assign", "fields": { "assigneeIds": ["ada"] } });
+    owner.post("/v1/entities/mission.task/T-1/transitions", &assign).unwrap();
+    let said = owner.get("/v1/entities/mission.task/T-1/explain").unwrap().body;
+    let summary = said["summary"].as_str().unwrap();
+    assert!(summary.contains("You could move it by sending more: start with workPlan; "), "{summary}");
+    assert!(!summary.contains("Nothing that you could ask for"), "{summary}");
+}

@@ -57,6 +57,7 @@ fn the_tables_of_the_turns_document_hold() {
 }
 
 /// Checks every table of a file and panics with all rows that fail.
+#[expect(clippy::print_stdout, reason = "people read the counts and the pending rows")]
 fn check(name: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (pack, mut sources) = super::folder::pack(&root.join("../../packs").join(name));
