@@ -113,7 +113,7 @@ fn text_of(texts: &Texts, file: usize) -> &str {
 
 #[test]
 fn every_change_of_a_word_is_reported() {
-    let most = std::env::var("MUTATIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(6);
+    let most = std::env::var("MUTATIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(12);
     let (mut counted, mut silent) = (0, Vec::new());
     for name in PACKS {
         let (some, unsaid) = try_mutations(name, most);

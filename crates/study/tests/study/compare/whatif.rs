@@ -46,7 +46,7 @@ fn the_same_definition_gives_the_same_past() {
     for name in PACKS {
         let law = law(&Texts::shipped_pack(name));
         let (mut commands, mut lost, mut wrong) = (0, 0, Vec::new());
-        let most: usize = std::env::var("JOURNALS").ok().and_then(|it| it.parse().ok()).unwrap_or(6);
+        let most: usize = std::env::var("JOURNALS").ok().and_then(|it| it.parse().ok()).unwrap_or(10);
         let all = journals(name, "");
         for journal in all.iter().step_by((all.len() / most).max(1)) {
             let journal = Journal::read(&journal.to_lines()).unwrap();
