@@ -69,6 +69,8 @@ const PACKS: &[Builtin] = &[
             ("stages/goal.yaml", include_str!("../../../packs/research/stages/goal.yaml")),
             ("stages/hypotheses.yaml", include_str!("../../../packs/research/stages/hypotheses.yaml")),
             ("stages/locks.yaml", include_str!("../../../packs/research/stages/locks.yaml")),
+            ("stages/pause.yaml", include_str!("../../../packs/research/stages/pause.yaml")),
+            ("stages/report.yaml", include_str!("../../../packs/research/stages/report.yaml")),
             ("stages/retries.yaml", include_str!("../../../packs/research/stages/retries.yaml")),
             ("stages/slots.yaml", include_str!("../../../packs/research/stages/slots.yaml")),
             ("stages/tournament.yaml", include_str!("../../../packs/research/stages/tournament.yaml")),

@@ -176,7 +176,7 @@ impl Entity {
         }
     }
 
-    /// A new life of this id. Versions, fences, open alerts and open violations continue; all else starts again.
+    /// A new life of this id. Versions, fences, open alerts, violations and effects continue; all else starts again.
     pub(crate) fn next_life(&self, generation: u32, at: Timestamp) -> Self {
         let free = |lease: &Lease| Lease { holder: None, ..lease.clone() };
         Self {
@@ -184,6 +184,8 @@ impl Entity {
             generation,
             seq: self.seq,
             leases: self.leases.iter().map(|(slot, lease)| (slot.clone(), free(lease))).collect(),
+            // Their results are still expected.
+            effects: self.effects.clone(),
             broken: self.broken.clone(),
             alerts: self.alerts.clone(),
             ..Self::new(self.key.clone(), self.definition, self.state.clone(), at)
