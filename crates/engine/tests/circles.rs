@@ -1,5 +1,5 @@
 //! Refs with `acyclic`: circles are refused, and long lines and dense graphs are followed in few rounds.
-#![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 

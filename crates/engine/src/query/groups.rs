@@ -82,7 +82,8 @@ fn spread(mut all: Vec<f64>) -> Value {
     let (Some(min), Some(max)) = (all.first().copied(), all.last().copied()) else { return Value::Null };
     let middle = all.len() / 2;
     let upper = all.get(middle).copied().unwrap_or(max);
-    let lower = if all.len() % 2 == 0 { all.get(middle - 1).copied().unwrap_or(upper) } else { upper };
+    let lower =
+        if all.len().is_multiple_of(2) { all.get(middle - 1).copied().unwrap_or(upper) } else { upper };
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     let rounded = |it: f64| Value::Float((it * 1e6).round() / 1e6);
     let median = lower + (upper - lower) / 2.0;
