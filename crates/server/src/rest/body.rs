@@ -35,6 +35,24 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
+/// A JSON body that must be an object, even an empty one.
+#[derive(Clone, Debug)]
+pub(crate) struct Required<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Required<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
+        let limits = app.limits();
+        let is_json = is_json(&request);
+        let bytes = whole(request.into_body(), limits.body).await?;
+        if matches!(bytes.trim_ascii(), b"" | b"null") {
+            return Err(Refused::shape("The body is missing: it must be an object, as in `{}`"));
+        }
+        read(is_json, &bytes, limits.depth).map(Self)
+    }
+}
+
 /// A JSON body with the larger limit of artifacts.
 #[derive(Clone, Debug)]
 pub(crate) struct Large<T>(pub T);

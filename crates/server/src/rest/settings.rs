@@ -20,7 +20,7 @@ use trackside_protocol::{Problem, ProjectBody, ProjectPut, SettingBody, Settings
 use trackside_runtime::CommandAnswer;
 
 use super::commands::{command, submit};
-use super::{Body, CommandHeaders, DryRun, Parameters};
+use super::{Body, CommandHeaders, DryRun, Parameters, Required};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
@@ -87,7 +87,7 @@ pub(crate) async fn put(
     Path(pack): Path<String>,
     headers: CommandHeaders,
     Parameters(how): Parameters<DryRun>,
-    Body(body): Body<Map<String, Value>>,
+    Required(body): Required<Map<String, Value>>,
 ) -> Result<Json<SettingsBody>, Refused> {
     caller.must_be_admin("change the settings of the project")?;
     of(&app, &pack, &app.reads.project())?;

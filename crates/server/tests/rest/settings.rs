@@ -42,6 +42,7 @@ fn an_invalid_change_is_refused_as_a_whole() {
     let ground = RestServer::new();
     let (owner, person) = (&ground.owner, ground.person("pia"));
     let wrong = json!({ "redApprovers": "many", "redAprovers": 2, "approvalLifetime": "1h" });
+    assert_eq!(refused(owner.put("/v1/settings/mission", &Json::Null)).status, 400);
     let problem = refused(owner.put("/v1/settings/mission", &wrong));
     assert_eq!((problem.status, problem.code.as_str()), (422, "invalid-setting"));
     assert_eq!(problem.errors.len(), 2, "{problem:#?}");

@@ -17,5 +17,11 @@ fn the_packs_have_no_errors() {
                 .map(|it| format!("{} {} {} {}", it.severity.word(), it.class.code(), it.of, it.way)),
         );
     }
-    assert_eq!(all, ["note unhandled-effect coding.task effects.worktree.remove"]);
+    assert_eq!(
+        all,
+        [
+            "note unhandled-effect build.task effects.plan.write",
+            "note unhandled-effect coding.task effects.worktree.remove"
+        ]
+    );
 }
