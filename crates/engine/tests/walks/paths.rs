@@ -123,7 +123,8 @@ impl EntityPaths {
 
     fn follow(&mut self, ground: &WalkPack, entries: &[Entry], points: &BTreeSet<Point>) {
         for entry in entries {
-            let life = ground.life(&entry.entity.lifecycle).expect("a lifecycle of the pack");
+            // Entries of the project itself have no lifecycle.
+            let Some(life) = ground.life(&entry.entity.lifecycle) else { continue };
             match &entry.event {
                 Event::Created { state, .. } => self.begin(entry, state.clone(), false, None),
                 Event::Corrected { to, .. } => {
