@@ -415,8 +415,7 @@ impl ReferenceModel {
                     }
                     let what = format!(
                         "{command:?} gives {:?}; the journal has {:?}",
-                        accepted.entries,
-                        written.left.first()
+                        accepted.entries, written.left
                     );
                     return Err(BrokenPromise::new("what was asked for is decided by the law", what));
                 }

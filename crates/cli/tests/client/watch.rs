@@ -43,7 +43,7 @@ fn without_a_terminal_events_are_lines() {
     ground.ask(&["watch", "small.lihgt"]).says(1, &["Did you mean small.light?"]);
     ground
         .ask(&["journal", "--follow", "--after", "100000"])
-        .says(1, &["not-yet", "the journal is at entry"]);
+        .says(1, &["not-yet", "The journal is at entry"]);
 }
 
 /// A pseudo-terminal of 100 columns, by the program that every Debian has.

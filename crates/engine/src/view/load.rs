@@ -8,9 +8,9 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::cached::Cached;
-use super::{Found, Group, MOST_REACHED, Need, View};
+use super::{Found, Group, Ledger as _, MOST_REACHED, Need, View};
 use crate::entity::Entity;
-use crate::event::KeyRecord;
+use crate::event::{Entry, KeyRecord};
 use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
 use crate::ranking::{RankingIndex, RankingKey};
@@ -148,6 +148,22 @@ impl View {
                 let known = whole.keys.get(&(actor.clone(), key.clone())).cloned();
                 self.load_key(actor, key, known);
             }
+        }
+    }
+
+    /// Applies an entry to the data of a need that was loaded as it was before the entry. Other data needs no such
+    /// step: an entry is applied to an entity, a unique value or a key even if it was not loaded.
+    pub fn catch_up(&mut self, need: &Need, entry: &Entry) {
+        match need {
+            Need::Counts(key) | Need::Members(key) => {
+                let shifts = entry.event.changes().into_iter().flat_map(|it| &it.shifts);
+                shifts.filter(|it| it.group == *key).for_each(|it| self.shift(&entry.entity, it, entry.at));
+            }
+            Need::Ranking(key) => {
+                let changes = entry.reranked.iter().filter(|it| it.ranking() == *key);
+                changes.for_each(|it| self.rankings.change(it, self.partial));
+            }
+            Need::Entity(_) | Need::Reachable { .. } | Need::UniqueValue { .. } | Need::Key { .. } => {}
         }
     }
 

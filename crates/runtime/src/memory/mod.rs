@@ -124,18 +124,23 @@ impl<S: LoadSource> Memory<S> {
         ask(self, |it| question(&it.law, &it.view), |it, needs| it.load_all(needs))
     }
 
-    /// Answers in a view beside this memory, which loads through it.
+    /// Answers in a view beside this memory, which loads through it. The view may have entries that the memory does not
+    /// have: `loaded` applies them to what was loaded.
     pub fn answer_in<T>(
         &mut self,
         view: &mut View,
         mut question: impl FnMut(&Law, &View) -> Result<T, Needs>,
+        loaded: impl Fn(&mut View, &Need),
     ) -> Result<T, LoadError> {
         ask(
             &mut (self, view),
             |(memory, view)| question(&memory.law, view),
             |(memory, view), needs| {
                 memory.load_all(needs.iter().cloned())?;
-                needs.into_iter().for_each(|it| view.load_from(&memory.view, it));
+                for need in needs {
+                    view.load_from(&memory.view, need.clone());
+                    loaded(view, &need);
+                }
                 Ok(())
             },
         )

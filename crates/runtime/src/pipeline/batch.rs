@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use trackside_engine::command::Command;
+use trackside_engine::event::Entry;
+use trackside_engine::view::Need;
 use trackside_engine::{Decision, View, apply, decide};
 
 use super::decider::{Decider, refuse_too_large, unavailable};
@@ -23,12 +25,16 @@ impl Decider {
         let mut trial = View::partial(self.memory.view.seq);
         trial.project = self.memory.view.project.clone();
         trial.resumed_at = self.memory.view.resumed_at;
-        let mut decisions = Vec::with_capacity(commands.len());
+        let mut decisions: Vec<Decision> = Vec::with_capacity(commands.len());
         for (place, command) in commands.iter().enumerate() {
             let noted = stages.get(place);
             noted.inspect(|it| it.mark_taken());
             let now = self.now();
-            let decision = self.memory.answer_in(&mut trial, |law, view| decide(law, view, command, now));
+            let catch_up = |view: &mut View, need: &Need| {
+                decisions.iter().flat_map(entries).for_each(|it| view.catch_up(need, it));
+            };
+            let decision =
+                self.memory.answer_in(&mut trial, |law, view| decide(law, view, command, now), catch_up);
             let decision = refuse_too_large(decision).map_err(unavailable)?;
             noted.inspect(|it| it.mark_decided());
             if let Decision::Accepted(accepted) = &decision {
@@ -52,6 +58,14 @@ impl Decider {
             Decision::Refused(_) => None,
         });
         Ok(BatchAnswer::Done(done.collect()))
+    }
+}
+
+/// The entries of an accepted command.
+fn entries(decision: &Decision) -> &[Entry] {
+    match decision {
+        Decision::Accepted(accepted) => &accepted.entries,
+        Decision::Refused(_) | Decision::Replayed { .. } => &[],
     }
 }
 

@@ -14,19 +14,19 @@ use crate::answer::Failure;
 pub enum ReadError {
     #[error(transparent)]
     Failure(#[from] Failure),
-    #[error("there is no lifecycle {name}{hint}")]
+    #[error("There is no lifecycle {name}{hint}")]
     UnknownLifecycle { name: Name, hint: String },
     #[error("{lifecycle} has no state {name}{hint}")]
     UnknownState { lifecycle: Name, name: Name, hint: String },
-    #[error("there is no pack {name}{hint}")]
+    #[error("There is no pack {name}{hint}")]
     UnknownPack { name: Name, hint: String },
     /// The entity does not exist, or the reader may not see it.
-    #[error("there is no {0}")]
+    #[error("There is no {0}")]
     UnknownEntity(EntityKey),
     /// The reader may see the entity, but not its messages and entries.
     #[error("{says}")]
     NotObserver { says: String, who: String },
-    #[error("there is no entry {0}")]
+    #[error("There is no entry {0}")]
     UnknownEntry(u64),
     /// An unknown query, or wrong parameters.
     #[error("{}", .0.join("; "))]
@@ -40,14 +40,14 @@ pub enum ReadError {
     #[error("{looked} entities were looked at and the answer was not complete. {hint}")]
     TooExpensive { looked: usize, hint: String },
     /// More of the archive than one answer may cost.
-    #[error("its past is archived, and longer than {0} entries: read it with `trackside export`")]
+    #[error("Its past is archived, and longer than {0} entries: read it with `trackside export`")]
     TooFar(usize),
     /// The demanded entry is newer than the last one.
-    #[error("the journal is at entry {at}, and entry {asked} was asked for: ask again when it is there")]
+    #[error("The journal is at entry {at}, and entry {asked} was asked for: ask again when it is there")]
     NotYet { at: u64, asked: u64 },
     /// The entry is in an archive whose file is missing.
     #[error(
-        "entry {0} was moved to an archive, and its file is not in the folder of the project: put it back, or look there"
+        "Entry {0} was moved to an archive, and its file is not in the folder of the project: put it back, or look there"
     )]
     EntryArchived(u64),
 }

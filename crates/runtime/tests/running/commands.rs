@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command};
+use trackside_engine::command::{Ask, Claim, Command};
+use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::present::PresentedEntity;
 use trackside_engine::project::ProjectChange;
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{BatchAnswer, BatchVerdict, CommandAnswer, Failure, Options, Runtime, SubmitOptions};
+use trackside_runtime::{
+    BatchAnswer, BatchVerdict, CommandAnswer, Failure, Options, PackSource, Runtime, SubmitOptions,
+};
 use trackside_store::memory::MemoryStore;
 
 use crate::ground::*;
@@ -98,6 +102,57 @@ fn a_key_counts_once_after_it_is_flushed_and_evicted() {
 
 fn together(runtime: &Runtime, commands: &[Command]) -> BatchAnswer {
     runtime.gateway().unwrap().submit_atomic(commands.to_vec(), Vec::new()).unwrap().wait().unwrap()
+}
+
+const BOX: &str = "\
+lifecycle: kin.box
+create: { by: human }
+states: { OPEN: { initial: true }, SHUT: {} }
+transitions: { shut: { from: OPEN, to: SHUT, by: human, when: [ { check: things.NEW == 0, says: It is not empty } ] } }
+";
+
+const THING: &str = "\
+lifecycle: kin.thing
+fields: { box: { type: string } }
+refs: { inside: { to: kin.box, by: box, inverse: things } }
+create: { by: human, takes: [box] }
+rankings: { next: { in: [NEW], by: [box], claims: take } }
+states: { NEW: { initial: true }, DONE: { final: true, outcome: success } }
+transitions: { take: { from: NEW, to: DONE, by: human || agent } }
+";
+
+#[test]
+fn a_command_of_a_batch_sees_the_groups_and_rankings_that_earlier_ones_changed() {
+    let pack = "pack: kin\nversion: 1\nabout: Boxes, and things in them.\n";
+    let files = [("pack.yaml", pack), ("lifecycles/box.yaml", BOX), ("lifecycles/thing.yaml", THING)];
+    let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
+    let hank = Actor::new("hank", ActorKind::Human);
+    let create =
+        |id: &str, with| Command::new(hank.clone(), Ask::Create { entity: key(id), fields: fields(with) });
+    let claim = || {
+        let lifecycle = Name::new("kin.thing");
+        Command::new(
+            hank.clone(),
+            Ask::Claim(Claim { lifecycle, event: None, only: None, fields: Fields::default() }),
+        )
+    };
+    for cached_entities in [100_000, 1] {
+        let options = Options { cached_entities, ..manual() };
+        let runtime = Runtime::start(Arc::new(MemoryStore::new()), &[pack.clone()], options).unwrap();
+        for (id, with) in [("kin.box/B", json!({})), ("kin.thing/T", json!({ "box": "B" }))] {
+            accepted(&runtime, create(id, with));
+        }
+        let shut = fire(hank.clone(), "kin.box/B", "shut", json!({}));
+        let take = fire(hank.clone(), "kin.thing/T", "take", json!({}));
+        let BatchAnswer::Refused(_) = together(&runtime, &[shut.clone(), take.clone()]) else {
+            panic!("it was shut with a thing in it")
+        };
+        // The ranking does not offer what was taken just before.
+        let BatchAnswer::Refused(_) = together(&runtime, &[take.clone(), claim()]) else {
+            panic!("it was taken twice")
+        };
+        assert!(together(&runtime, &[take, shut]).into_answers().is_some());
+    }
 }
 
 #[test]

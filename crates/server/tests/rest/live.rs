@@ -73,7 +73,7 @@ fn a_stream_that_can_never_send_anything_is_refused() {
     for (path, more) in [("/v1/events?after=100000", ""), ("/v1/events", "Last-Event-ID: 100000\r\n")] {
         let (status, body) = ask(path, more);
         assert_eq!(status, 422, "{path}");
-        assert!(body.contains("\"not-yet\"") && body.contains("the journal is at entry"), "{body}");
+        assert!(body.contains("\"not-yet\"") && body.contains("The journal is at entry"), "{body}");
     }
     let end = ground.owner.get("/readyz").unwrap().body["seq"].as_u64().unwrap();
     assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! `PACK.yaml` beside this file is a transcript of the tables of one document. Every row has the number of its line
 //! in that document, and `ruling` where Trackside differs from the line on purpose. The rows become scenarios in
-//! memory, and the ordinary runner plays them. A row with `pending` may fail; the test prints it.
+//! memory, and the ordinary runner plays them.
 //!
 //! | key of a table | rows | checks |
 //! |---|---|---|
@@ -57,7 +57,7 @@ fn the_tables_of_the_turns_document_hold() {
 }
 
 /// Checks every table of a file and panics with all rows that fail.
-#[expect(clippy::print_stdout, reason = "people read the counts and the pending rows")]
+#[expect(clippy::print_stdout, reason = "people read the counts")]
 fn check(name: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (pack, mut sources) = super::folder::pack(&root.join("../../packs").join(name));
@@ -79,7 +79,6 @@ fn check(name: &str) {
         checks: 0,
         seen: BTreeSet::new(),
         failures: Vec::new(),
-        pending: Vec::new(),
     };
     for table in data.get("tables").and_then(Node::items).unwrap_or_default() {
         checker.table(table);
@@ -87,9 +86,6 @@ fn check(name: &str) {
     checker.edges_nobody_asks_for();
     println!("{name}: {} rows, {} checks", checker.rows, checker.checks);
     assert!(checker.rows > 0, "{} has no rows", path.display());
-    for row in &checker.pending {
-        println!("pending: {row}");
-    }
     assert!(
         checker.failures.is_empty(),
         "{} of {} rows of {} fail:\n\n{}",
@@ -106,7 +102,6 @@ struct TableRow {
     table: String,
     line: String,
     content: String,
-    pending: bool,
 }
 
 impl TableRow {
@@ -116,7 +111,6 @@ impl TableRow {
             table: text(table, "table"),
             line: line.unwrap_or_else(|| panic!("a row without `line`: {}", shown(row))),
             content: shown(row),
-            pending: row.get("pending").is_some(),
         }
     }
 }
@@ -131,7 +125,6 @@ struct Checker<'a> {
     /// Lifecycle, state and next state of every move in any scenario.
     seen: BTreeSet<(String, String, String)>,
     failures: Vec<String>,
-    pending: Vec<String>,
 }
 
 impl Checker<'_> {
@@ -165,13 +158,9 @@ impl Checker<'_> {
         let mut listed: BTreeMap<(String, String), TableRow> = BTreeMap::new();
         let mut of_state: BTreeMap<String, TableRow> = BTreeMap::new();
         let mut allowed: BTreeMap<String, Vec<_>> = BTreeMap::new();
-        let mut pending: BTreeSet<String> = BTreeSet::new();
         for row in rows {
-            keys_are(row, &["line", "from", "to", "ruling", "pending"]);
+            keys_are(row, &["line", "from", "to", "ruling"]);
             let (from, known) = (text(row, "from"), TableRow::new(table, row));
-            if known.pending {
-                pending.insert(from.clone());
-            }
             of_state.entry(from.clone()).or_insert_with(|| known.clone());
             let targets = row.get("to").and_then(Node::entries).unwrap_or_default();
             self.rows += targets.len().max(1);
@@ -199,9 +188,8 @@ impl Checker<'_> {
                 let by = graph.edges.iter().filter(|it| *it.from == **from && *it.to == **to);
                 let by: Vec<&str> = by.map(|it| it.rule.label()).collect();
                 let row = other_row(&of_state, table, from);
-                let unlisted = TableRow { pending: pending.contains(from), ..row };
                 let happened = format!("the pack has one, by {}", by.join(", "));
-                self.fail(&unlisted, &format!("no edge {from} → {to}"), &happened);
+                self.fail(&row, &format!("no edge {from} → {to}"), &happened);
             }
         }
         for state in &graph.nodes {
@@ -236,8 +224,7 @@ impl Checker<'_> {
                 said.starts_with(&format!("from {from},")) || said.contains(&format!(" from {from} to "))
             });
             let row = of_edge.map(|(_, it)| it).or(of_from.map(|(_, it)| it)).cloned();
-            let mut row = row.unwrap_or_else(|| other_row(&of_state, table, "?"));
-            row.pending |= of_edge.is_none() && of_from.is_some_and(|(from, _)| pending.contains(from));
+            let row = row.unwrap_or_else(|| other_row(&of_state, table, "?"));
             self.fail(&row, &failure.expected, &failure.happened);
         }
     }
@@ -245,8 +232,7 @@ impl Checker<'_> {
     /// The move happens at the second, and not one before.
     fn limits(&mut self, table: &Node, rows: &[Node]) {
         for row in rows {
-            let keys =
-                ["line", "state", "after", "to", "fields", "given", "settings", "enter", "ruling", "pending"];
+            let keys = ["line", "state", "after", "to", "fields", "given", "settings", "enter", "ruling"];
             keys_are(row, &keys);
             self.rows += 1;
             let (of, state, to) = (text(table, "of"), text(row, "state"), text(row, "to"));
@@ -310,11 +296,7 @@ impl Checker<'_> {
         }
         let mut parts = vec![entry(at, "scenarios", list(at, vec![map(at, scenario)]))];
         parts.extend(self.data.get("given").map(|it| entry(at, "given", it.clone())));
-        let report = match self.run(table, parts) {
-            Ok(report) => report,
-            Err(problems) if known.pending => return self.fail(&known, "a scenario", &problems),
-            Err(problems) => panic!("{problems}"),
-        };
+        let report = self.run(table, parts).unwrap_or_else(|problems| panic!("{problems}"));
         self.checks += report.passed;
         for failure in report.failures {
             let step = failure.step.map(|it| format!(" (step {it})")).unwrap_or_default();
@@ -324,7 +306,7 @@ impl Checker<'_> {
 
     fn settings(&mut self, table: &Node, rows: &[Node]) {
         for row in rows {
-            keys_are(row, &["line", "setting", "value", "ruling", "pending"]);
+            keys_are(row, &["line", "setting", "value", "ruling"]);
             self.rows += 1;
             self.checks += 1;
             let name = text(row, "setting");
@@ -399,7 +381,7 @@ impl Checker<'_> {
         let _ = writeln!(said, "{}, line {}: {}", row.table, row.line, row.content);
         let _ = writeln!(said, "  expected {expected}");
         let _ = write!(said, "  happened {happened}");
-        if row.pending { &mut self.pending } else { &mut self.failures }.push(said);
+        self.failures.push(said);
     }
 }
 
@@ -409,6 +391,5 @@ fn other_row(of_state: &BTreeMap<String, TableRow>, table: &Node, state: &str) -
         table: text(table, "table"),
         line: "none".to_owned(),
         content: format!("no row for {state}"),
-        pending: false,
     })
 }
