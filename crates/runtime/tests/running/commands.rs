@@ -138,7 +138,8 @@ fn a_command_of_a_batch_sees_the_groups_and_rankings_that_earlier_ones_changed()
     };
     for cached_entities in [100_000, 1] {
         let options = Options { cached_entities, ..manual() };
-        let runtime = Runtime::start(Arc::new(MemoryStore::new()), &[pack.clone()], options).unwrap();
+        let runtime =
+            Runtime::start(Arc::new(MemoryStore::new()), std::slice::from_ref(&pack), options).unwrap();
         for (id, with) in [("kin.box/B", json!({})), ("kin.thing/T", json!({ "box": "B" }))] {
             accepted(&runtime, create(id, with));
         }
