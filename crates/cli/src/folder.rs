@@ -145,9 +145,10 @@ pub(crate) fn needs_the_folder(server: &ServerConnection, what: &str) -> CliErro
     let why = match server.folder() {
         Some(folder) => {
             let folder = folder.display();
+            let start = format!(" with: trackside up --data {folder}");
+            let start = if person::may_start_server() { start.as_str() } else { "" };
             format!(
-                "{what} needs exclusive access to {folder}, but a server is using it. Stop the server, run the command again, then restart the server{}",
-                person::check().map(|()| format!(" with: trackside up --data {folder}")).unwrap_or_default()
+                "{what} needs exclusive access to {folder}, but a server is using it. Stop the server, run the command again, then restart the server{start}"
             )
         }
         None => format!(

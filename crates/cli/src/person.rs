@@ -82,10 +82,16 @@ pub(crate) fn check() -> Result<(), NoPerson> {
     Ok(())
 }
 
-/// The next step where no server runs: the command that starts one for a person, and nothing to start for others.
+/// Whether a message may name a command that starts a server: only to a person who acts as the owner. A token in the
+/// environment may be an agent's, at a terminal too.
+pub(crate) fn may_start_server() -> bool {
+    check().is_ok() && std::env::var_os("TRACKSIDE_TOKEN").is_none_or(|it| it.is_empty())
+}
+
+/// The next step where no server runs.
 pub(crate) fn start_server(command: &str) -> String {
-    match check() {
-        Ok(()) => format!("Start the server with: {command}"),
-        Err(_) => "Ask the person who runs the server to start it".to_owned(),
+    match may_start_server() {
+        true => format!("Start the server with: {command}"),
+        false => "Ask the person who runs the server to start it".to_owned(),
     }
 }

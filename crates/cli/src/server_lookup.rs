@@ -320,9 +320,9 @@ fn found_folder() -> Result<PathBuf, CliError> {
 
 /// The error if there is no project.
 pub(crate) fn nowhere() -> CliError {
-    let start = match person::check() {
-        Ok(()) => " Start a server here with: trackside up\nOr use another one:",
-        Err(_) => "\nName the server:",
+    let start = match person::may_start_server() {
+        true => " Start a server here with: trackside up\nOr use another one:",
+        false => "\nName the server:",
     };
     CliError::unreachable(format!(
         "no {USUAL} in this folder or above it.{start} --data DIR for its folder, or TRACKSIDE_URL for its address and TRACKSIDE_TOKEN for your token"
@@ -345,8 +345,8 @@ pub(crate) fn nearest(here: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The token in the folder, which is there only if the server was told to write it. Tokens of older releases do not
-/// count: the next `trackside up` moves them.
+/// The token in the folder. It exists only after `up --token-file`. Tokens of older releases do not count: the next
+/// `trackside up` replaces them.
 fn token_file(folder: &Path) -> (Option<String>, String) {
     let path = folder.join("token");
     let text = std::fs::read_to_string(&path).unwrap_or_default();

@@ -204,6 +204,15 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
     assert!(!seen[11].output.contains("link="), "the log is no terminal: {}", seen[11].output);
 }
 
+#[test]
+fn only_the_owner_at_a_terminal_reads_how_to_start_a_server() {
+    let terminal = Terminal::new(&scratch("start-hint"));
+    let seen = typed(&terminal, &["trackside whoami", "TRACKSIDE_TOKEN=ts_00_a trackside whoami"]);
+    assert!(seen[0].output.contains("trackside up"), "{}", seen[0].output);
+    assert!(!seen[1].output.contains("trackside up"), "{}", seen[1].output);
+    assert_eq!((seen[0].code, seen[1].code), (3, 3));
+}
+
 /// A listener that records what it receives and answers nothing useful.
 fn recorder(place: &str) -> (String, Arc<Mutex<Vec<u8>>>) {
     let (listener, heard) = (TcpListener::bind(place).unwrap(), Arc::new(Mutex::new(Vec::new())));

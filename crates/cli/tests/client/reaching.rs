@@ -46,7 +46,7 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     ground
         .ask_as("ts_000000000000_00", &["whoami"])
         .says(4, &["refused: unauthorized", "next: set TRACKSIDE_TOKEN"]);
-    // Without the server, no command tells a script or an agent to start one.
+    // No message asks a script or an agent to start a server.
     ground.stop();
     for args in [&["whoami"][..], &["fire", "small.light/A", "switch_on"]] {
         let told = ground.ask(args);

@@ -192,11 +192,7 @@ pub(crate) fn sample_scope<T>(
     ask: Option<&Fields>,
     look: impl FnOnce(&dyn Scope) -> T,
 ) -> Result<T, Needs> {
-    let lookup = Lookup::new(view);
-    let draft = super::draft::DecisionDraft::new(&lookup);
-    let around = Surroundings { law, draft: &draft, project: &view.project, now };
-    let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
-    lookup.finish(look(&EntityScope { ask, ..plain_scope(&around, life, entity, &request) }))
+    sample_entity_scope(law, view, life, entity, actor, now, ask, |scope| look(scope))
 }
 
 /// Evaluates an expression of an entity, with an element of a list as `it`.
@@ -214,12 +210,27 @@ pub(crate) fn sample_elements<T>(
     ask: &Fields,
     look: impl FnOnce(&ElementEval<'_>) -> T,
 ) -> Result<T, Needs> {
+    sample_entity_scope(law, view, life, entity, actor, now, Some(ask), |scope| {
+        look(&|it, guard| guard.eval(&EntityScope { it, ..*scope }))
+    })
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything an expression may look at")]
+fn sample_entity_scope<T>(
+    law: &crate::law::Law,
+    view: &crate::view::View,
+    life: &Lifecycle,
+    entity: &Entity,
+    actor: &crate::actor::Actor,
+    now: trackside_lifecycle::time::Timestamp,
+    ask: Option<&Fields>,
+    look: impl FnOnce(&EntityScope<'_>) -> T,
+) -> Result<T, Needs> {
     let lookup = Lookup::new(view);
     let draft = super::draft::DecisionDraft::new(&lookup);
     let around = Surroundings { law, draft: &draft, project: &view.project, now };
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
-    let scope = EntityScope { ask: Some(ask), ..plain_scope(&around, life, entity, &request) };
-    lookup.finish(look(&|it, guard| guard.eval(&EntityScope { it, ..scope })))
+    lookup.finish(look(&EntityScope { ask, ..plain_scope(&around, life, entity, &request) }))
 }
 
 /// Like `sample_scope`, with the fields as they were before.

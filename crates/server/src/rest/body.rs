@@ -28,10 +28,8 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     type Rejection = Refused;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
-        let limits = app.limits();
-        let is_json = is_json(&request);
-        let bytes = whole(request.into_body(), limits.body).await?;
-        read(is_json, &bytes, limits.depth).map(Self)
+        let (is_json, bytes) = received(request, app.limits().body).await?;
+        read(is_json, &bytes, app.limits().depth).map(Self)
     }
 }
 
@@ -43,13 +41,11 @@ impl<T: DeserializeOwned> FromRequest<App> for Required<T> {
     type Rejection = Refused;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
-        let limits = app.limits();
-        let is_json = is_json(&request);
-        let bytes = whole(request.into_body(), limits.body).await?;
+        let (is_json, bytes) = received(request, app.limits().body).await?;
         if matches!(bytes.trim_ascii(), b"" | b"null") {
             return Err(Refused::shape("The body is missing: it must be an object, as in `{}`"));
         }
-        read(is_json, &bytes, limits.depth).map(Self)
+        read(is_json, &bytes, app.limits().depth).map(Self)
     }
 }
 
@@ -61,11 +57,14 @@ impl<T: DeserializeOwned> FromRequest<App> for Large<T> {
     type Rejection = Refused;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
-        let limits = app.limits();
-        let is_json = is_json(&request);
-        let bytes = whole(request.into_body(), limits.artifact).await?;
-        read(is_json, &bytes, limits.depth).map(Self)
+        let (is_json, bytes) = received(request, app.limits().artifact).await?;
+        read(is_json, &bytes, app.limits().depth).map(Self)
     }
+}
+
+/// The bytes of a body within a limit, and whether its type is JSON.
+async fn received(request: Request, most: usize) -> Result<(bool, Vec<u8>), Refused> {
+    Ok((is_json(&request), whole(request.into_body(), most).await?))
 }
 
 fn is_json(request: &Request) -> bool {
