@@ -19,6 +19,25 @@ class Page(TypedDict, Generic[T]):
     nextCursor: NotRequired[str | None]
 
 
+class ActionAnswer(TypedDict):
+    """The answer to a call of an action that may need an approval."""
+
+    approval: NotRequired[ActionApproval | None]
+    # `allow`, `approve` (a person has not decided yet) or `deny`.
+    outcome: str
+    why: str
+
+
+class ActionApproval(TypedDict):
+    """The request for the approval of an action."""
+
+    # The entity that the request is about, such as `mission.task/T-1`.
+    about: str
+    id: str
+    lifecycle: str
+    state: str
+
+
 class Advance(TypedDict):
     """An advance of the manual clock: `by` a span, or `to` a time."""
 
@@ -1263,6 +1282,20 @@ class ReplayWebhook(TypedDict):
     seqs: NotRequired[list[int]]
 
 
+class RequestAction(TypedDict):
+    """A call of an action that may need an approval."""
+
+    action: str
+    arguments: NotRequired[Any]
+    # The id of the entity that the request is about. By default the first one of the query that the policy
+    # names.
+    entity: NotRequired[str | None]
+    # The pack with the policy. Needed if several packs have one.
+    pack: NotRequired[str | None]
+    # The role that would perform the action; the caller's own roles by default.
+    role: NotRequired[str | None]
+
+
 class RuleKind(TypedDict):
     pass
 
@@ -1703,6 +1736,28 @@ class Routes(Transport):
             "POST",
             "/v1/policy/evaluate",
             json=given({"action": action, "arguments": arguments, "pack": pack, "role": role}),
+            key=self._key(idempotency_key),
+        )
+        return response
+
+    def request_action(
+        self,
+        *,
+        action: str,
+        arguments: Any | None = None,
+        entity: str | None = None,
+        pack: str | None = None,
+        role: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ActionAnswer:
+        """Asks whether an action may be done now, and requests its approval if it needs one. The same action with
+        the same arguments finds the request it made before: an approval is used, a denial and an open request
+        are returned.
+        """
+        response: ActionAnswer = self._json(
+            "POST",
+            "/v1/policy/request",
+            json=given({"action": action, "arguments": arguments, "entity": entity, "pack": pack, "role": role}),
             key=self._key(idempotency_key),
         )
         return response

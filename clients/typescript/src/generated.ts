@@ -9,6 +9,23 @@ export interface Page<T> {
   nextCursor?: string | null;
 }
 
+/** The answer to a call of an action that may need an approval. */
+export interface ActionAnswer {
+  approval?: ActionApproval | null;
+  /** `allow`, `approve` (a person has not decided yet) or `deny`. */
+  outcome: string;
+  why: string;
+}
+
+/** The request for the approval of an action. */
+export interface ActionApproval {
+  /** The entity that the request is about, such as `mission.task/T-1`. */
+  about: string;
+  id: string;
+  lifecycle: string;
+  state: string;
+}
+
 /** An advance of the manual clock: `by` a span, or `to` a time. */
 export interface Advance {
   /** A span such as `90s`, `15m`, `24h` or `7d`. */
@@ -1155,6 +1172,18 @@ export interface ReplayWebhook {
   seqs?: number[];
 }
 
+/** A call of an action that may need an approval. */
+export interface RequestAction {
+  action: string;
+  arguments?: Json;
+  /** The id of the entity that the request is about. By default the first one of the query that the policy names. */
+  entity?: string | null;
+  /** The pack with the policy. Needed if several packs have one. */
+  pack?: string | null;
+  /** The role that would perform the action; the caller's own roles by default. */
+  role?: string | null;
+}
+
 export interface RuleKind {
 }
 
@@ -1556,6 +1585,23 @@ export class Routes extends Transport {
     return this.forJson<PolicyJudgement>({
       method: 'POST',
       path: `/v1/policy/evaluate`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /**
+   * Asks whether an action may be done now, and requests its approval if it needs one. The same action with the
+   * same arguments finds the request it made before: an approval is used, a denial and an open request are
+   * returned.
+   */
+  requestAction(body: RequestAction, options: CallOptions = {}): Promise<ActionAnswer> {
+    return this.forJson<ActionAnswer>({
+      method: 'POST',
+      path: `/v1/policy/request`,
       query: {},
       headers: {},
       body: { json: body },

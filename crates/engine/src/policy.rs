@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use trackside_lifecycle::guard::{Fault, Scope, VarSlot};
+use sha2::{Digest, Sha256};
+use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot};
+use trackside_lifecycle::hex;
 use trackside_lifecycle::model::{Policy, Read, Tool};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -55,12 +57,12 @@ pub fn judge(
     arguments: &Value,
     role: Option<&str>,
 ) -> Result<Judgement, Fault> {
-    let asked = PolicyScope { policy, project, action, arguments };
+    let asked = PolicyScope { policy, project, action, arguments, level: "", why: "" };
     let (action, arguments) = match policy.tools.get(action) {
         Some(tool) => (tool.action.as_str(), &asked.action_arguments(tool)?),
         None => (action, arguments),
     };
-    let scope = PolicyScope { policy, project, action, arguments };
+    let scope = PolicyScope { policy, project, action, arguments, level: "", why: "" };
     let mut why: Vec<String> = Vec::new();
     let mut level = None;
     for rule in
@@ -101,11 +103,69 @@ pub fn judge(
     Ok(Judgement { level, outcome, why: why.join("; ") })
 }
 
+/// The longest text in the arguments of a request, in characters. A longer one is stored as its beginning and its hash.
+const LONGEST: usize = 4_000;
+/// The part of a longer text that is stored, in characters.
+const BEGINNING: usize = 1_000;
+
+/// A request for the approval of an action, by the rules of the pack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActionRequest {
+    /// The arguments as they are stored: long texts are shortened.
+    pub arguments: Value,
+    /// The fields of the transitions that file the request and use the approval.
+    pub fields: Vec<(Name, Value)>,
+}
+
+/// The request for the approval of an action that was judged; none if the policy declares no request.
+pub fn request(
+    policy: &Policy,
+    project: &Project,
+    action: &str,
+    arguments: &Value,
+    judged: &Judgement,
+) -> Result<Option<ActionRequest>, Fault> {
+    let Some(declared) = &policy.request else { return Ok(None) };
+    let arguments = match arguments {
+        Value::Null => Value::map(BTreeMap::new()),
+        given => shortened(given),
+    };
+    let scope = PolicyScope {
+        policy,
+        project,
+        action,
+        arguments: &arguments,
+        level: &judged.level,
+        why: &judged.why,
+    };
+    let value = |(name, guard): &(Name, Guard)| Ok((name.clone(), guard.eval(&scope)?));
+    let fields = declared.with.iter().map(value).collect::<Result<Vec<_>, Fault>>()?;
+    Ok(Some(ActionRequest { arguments, fields }))
+}
+
+/// The value with its long texts shortened. Different texts stay different: the hash is part of the result.
+fn shortened(value: &Value) -> Value {
+    match value {
+        Value::Text(text) if text.chars().count() > LONGEST => {
+            let beginning: String = text.chars().take(BEGINNING).collect();
+            let hash = hex::encode(Sha256::digest(text.as_bytes()));
+            Value::text(&format!("{beginning}… ({} characters, sha256 {hash})", text.chars().count()))
+        }
+        Value::List(items) => Value::list(items.iter().map(shortened).collect()),
+        Value::Map(members) => {
+            Value::map(members.iter().map(|(name, it)| (name.clone(), shortened(it))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
 struct PolicyScope<'a> {
     policy: &'a Policy,
     project: &'a Project,
     action: &'a str,
     arguments: &'a Value,
+    level: &'a str,
+    why: &'a str,
 }
 
 impl PolicyScope<'_> {
@@ -126,6 +186,8 @@ impl Scope for PolicyScope<'_> {
     fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         Ok(match self.policy.reads.get(slot.0 as usize) {
             Some(Read::Given(name)) if *name == *"action" => Value::text(self.action),
+            Some(Read::Given(name)) if *name == *"level" => Value::text(self.level),
+            Some(Read::Given(name)) if *name == *"why" => Value::text(self.why),
             Some(Read::Given(_)) => self.arguments.clone(),
             Some(Read::Setting(place)) => match self.policy.settings.get(*place) {
                 Some(setting) => effective(setting, &self.policy.pack, self.project, None),

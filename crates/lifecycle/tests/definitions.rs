@@ -982,6 +982,39 @@ fn a_heartbeat_checks_the_invariants_of_its_entity_and_of_single_refs() {
 }
 
 #[test]
+fn the_request_of_a_policy_names_queries_and_transitions() {
+    let with = |request: &str| {
+        compiled(
+            &format!(
+                "{PACK}queries: {{ mine: {{ of: demo.task, takes: {{ agent: {{ type: string }} }}, where: owner == ask.agent }}, asked: {{ of: demo.task, takes: {{ entity: {{ type: string }}, arguments: {{ type: any }} }}, where: id == ask.entity && string(ask.arguments) == title }}, values: {{ answers: {{ n: 1 }} }}, far: {{ of: demo.task, takes: {{ zone: {{ type: string }} }} }} }}\npolicy: {{ levels: [LOW], unknown: LOW, rules: [], roles: {{}}, tools: {{}}, request: {{ {request} }} }}\n"
+            ),
+            &GOOD.replace("to: CLOSED, by: human", "to: CLOSED, by: human, takes: [title]"),
+        )
+    };
+    let fine = "work: mine, fire: close, use: close, approvals: asked, with: { title: 'action + level + why + string(arguments)' }";
+    with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
+    for (from, to, told) in [
+        ("work: mine", "work: mne", &["error[unknown-query]", "did you mean `mine`?"][..]),
+        (
+            "work: mine",
+            "work: far",
+            &["error[policy-request]", "takes the parameter `zone`", "it can take agent"],
+        ),
+        ("work: mine", "work: values", &["error[policy-request]", "`values` has no rows"]),
+        ("approvals: asked", "approvals: askd", &["error[unknown-query]"]),
+        ("fire: close", "fire: clse", &["error[unknown-transition]", "has no transition `clse`"]),
+        ("use: close", "use: clos", &["error[unknown-transition]", "did you mean `close`?"]),
+        ("title:", "owner:", &["error[policy-request]", "neither `close` nor `close` takes `owner`"]),
+        ("action +", "acton +", &["unknown name `acton`"]),
+    ] {
+        let said = with(&fine.replacen(from, to, 1)).err().unwrap_or_else(|| panic!("{to} was accepted"));
+        for word in told {
+            assert!(said.contains(word), "{to}: {said}");
+        }
+    }
+}
+
+#[test]
 fn supervision_has_a_rule_for_every_exit() {
     let with = |rules: &str| {
         compiled(

@@ -112,6 +112,26 @@ pub struct PolicyJudgement {
     pub why: String,
 }
 
+/// The answer to a call of an action that may need an approval.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ActionAnswer {
+    /// `allow`, `approve` (a person has not decided yet) or `deny`.
+    pub outcome: String,
+    pub why: String,
+    /// The request that people decide, or decided; null if there is none.
+    pub approval: Option<ActionApproval>,
+}
+
+/// The request for the approval of an action.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ActionApproval {
+    pub lifecycle: String,
+    pub id: String,
+    pub state: String,
+    /// The entity that the request is about, such as `mission.task/T-1`.
+    pub about: String,
+}
+
 /// An artifact, stored under the hash of its content.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ArtifactKept {

@@ -27,8 +27,8 @@ mod upkeep;
 mod webhook;
 
 pub use answers::{
-    ArtifactKept, Clock, EffectBody, EffectSettled, EffectTaken, HeartbeatReply, Message, Page,
-    PolicyJudgement, Stop, Success,
+    ActionAnswer, ActionApproval, ArtifactKept, Clock, EffectBody, EffectSettled, EffectTaken,
+    HeartbeatReply, Message, Page, PolicyJudgement, Stop, Success,
 };
 pub use batch::{BatchRefusal, BatchReply, BatchResult};
 #[cfg(feature = "client")]
@@ -61,7 +61,7 @@ pub use reports::{
 };
 pub use requests::{
     Advance, BatchBody, BatchCommand, ClaimBody, Correct, CreateBody, Decide, EffectResult, Evaluate,
-    HeartbeatBody, TakeEffects, TransitionBody,
+    HeartbeatBody, RequestAction, TakeEffects, TransitionBody,
 };
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use tools::{ClaimReply, ClaimableEntity, EntityBrief, WaitReply, WorkSummary, WorkerIdentity};

@@ -193,6 +193,24 @@ pub struct Evaluate {
     pub pack: Option<String>,
 }
 
+/// A call of an action that may need an approval.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestAction {
+    pub action: String,
+    #[serde(default)]
+    pub arguments: Json,
+    /// The role that would perform the action; the caller's own roles by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The pack with the policy. Needed if several packs have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
+    /// The id of the entity that the request is about. By default the first one of the query that the policy names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+}
+
 /// The result of an effect.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

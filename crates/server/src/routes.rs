@@ -20,10 +20,10 @@ use crate::auth::Caller;
 use crate::middleware::{RequestRules, guard, replay_or_run};
 use crate::problem::Refused;
 use crate::rest::{
-    alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock, corrections, effects,
-    entities, evidence, explain, export, health, history, home, identity, imports, journal, lifecycles,
-    messages, metrics, migrations, notices, packs, policy, queries, redactions, settings, sign_in, stats,
-    transitions, webhooks,
+    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock,
+    corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
+    journal, lifecycles, messages, metrics, migrations, notices, packs, policy, queries, redactions,
+    settings, sign_in, stats, transitions, webhooks,
 };
 use crate::{document, events, mcp};
 
@@ -135,6 +135,7 @@ fn route_table() -> RouteTable {
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::decide))
         .unjournalled(routes!(policy::evaluate))
+        .unjournalled(routes!(action_requests::request_action))
         .routes(routes!(effects::list))
         .unjournalled(routes!(effects::take))
         .routes(routes!(effects::settle))

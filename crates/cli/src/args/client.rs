@@ -1,8 +1,10 @@
 //! Arguments of the commands that talk to a server.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use trackside_lifecycle::time::Span;
 
 /// How to find the server.
 #[derive(Clone, Debug, Default, ClapArgs)]
@@ -166,9 +168,9 @@ pub(crate) enum Otherwise {
     Allow,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook --pack mission\n\nIn .claude/settings.json:\n  { \"hooks\": { \"PreToolUse\": [ { \"matcher\": \"*\", \"hooks\": [ { \"type\": \"command\", \"command\": \"trackside hook\" } ] } ] } }\n\nReads the agent's next action as JSON from standard input and asks the project's risk policy.\n- Denied actions are blocked: exit code 2, the reason on standard error.\n- Actions that need an approval are put to the person at the agent, or blocked with --unattended.\n- Allowed actions continue with the agent's own permission rules.\n- Asks only with TRACKSIDE_TOKEN, and only a server that proves to be the one that issued it; otherwise the action is blocked."
+    after_help = "Example:\n  echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook --pack mission\n\nIn .claude/settings.json:\n  { \"hooks\": { \"PreToolUse\": [ { \"matcher\": \"*\", \"hooks\": [ { \"type\": \"command\", \"command\": \"trackside hook\" } ] } ] } }\n\nReads the agent's next action as JSON from standard input and asks the project's risk policy.\n- Denied actions are blocked: exit code 2, the reason on standard error.\n- Actions that need an approval are requested as the policy declares, and the hook waits up to --wait for the decision. Approved actions continue; denied ones are blocked. Without a decision the action is blocked: repeat it later, and it finds the same request.\n- If no request can be filed, the person at the agent is asked; with --unattended the action is blocked.\n- Allowed actions continue with the agent's own permission rules.\n- Asks only with TRACKSIDE_TOKEN, and only a server that proves to be the one that issued it; otherwise the action is blocked."
 )]
 pub(crate) struct HookArgs {
     /// Role that acts [default: the roles of your token]
@@ -180,14 +182,27 @@ pub(crate) struct HookArgs {
     /// Approve what the policy allows, bypassing the agent's own permission rules
     #[arg(long)]
     pub(crate) allow: bool,
-    /// Block what needs an approval instead of asking the person at the agent
+    /// Block what needs an approval and cannot be requested, instead of asking the person at the agent
     #[arg(long)]
     pub(crate) unattended: bool,
+    /// How long to wait for the decision on a request. Keep it at least 10s below the agent's own limit for hooks
+    #[arg(long, default_value = "45s", value_name = "SPAN", value_parser = wait_span)]
+    pub(crate) wait: Duration,
+    /// Id of the entity that the request is about [default: the first one that the policy's query lists]
+    #[arg(long, value_name = "ID")]
+    pub(crate) entity: Option<String>,
     /// Answer when the server that --data or TRACKSIDE_URL names cannot be reached
     #[arg(long, value_enum, default_value = "deny", value_name = "ANSWER")]
     pub(crate) unreachable: Otherwise,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
+}
+
+/// Reads a span of at most an hour.
+fn wait_span(text: &str) -> Result<Duration, String> {
+    let span = Span::parse(text).ok_or("not a span such as 45s or 2m")?;
+    let wait = Duration::from_millis(u64::try_from(span.0).map_err(|_| "a span is not negative")?);
+    if wait > Duration::from_secs(3_600) { Err("at most 1h".to_owned()) } else { Ok(wait) }
 }
 
 #[derive(Debug, ClapArgs)]

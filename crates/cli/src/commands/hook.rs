@@ -1,9 +1,11 @@
 //! `trackside hook`: answers a coding agent before it acts.
 
 use std::io::Read;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value as Json, json};
-use trackside_protocol::Evaluate;
+use trackside_protocol::{ActionAnswer, ActionApproval, Evaluate, RequestAction};
 use trackside_server::MCP_TOOLS;
 
 use crate::args::{HookArgs, Otherwise};
@@ -16,6 +18,11 @@ use crate::{exit, print, refused};
 const MOST: u64 = 4 << 20;
 /// The exit code that blocks a tool call in every agent.
 const BLOCKED: u8 = 2;
+/// The time that the hook may take in addition to the wait for a decision.
+const SLACK: Duration = Duration::from_secs(8);
+/// The pause before the second look at a request, doubled up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The format of the answer to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +33,7 @@ enum Dialect {
 }
 
 /// A tool call that an agent is about to make.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Act {
     dialect: Dialect,
     /// Its own name for the event.
@@ -56,32 +63,127 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
             return BLOCKED;
         }
     };
-    let judged = if act.own { Ok(None) } else { judged(args, &act).map(Some) };
-    let (decision, why) = match judged {
-        Ok(None) => (Decision::Allow, "Trackside's own tools are checked by the server".to_owned()),
-        Ok(Some(response)) => {
-            let outcome = match text(&response, "outcome") {
-                "allow" => Decision::Allow,
-                "approve" => Decision::Ask,
-                _ => Decision::Deny,
-            };
-            (outcome, format!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why")))
-        }
-        // A server that does not prove its identity is never a reason to allow.
-        Err(Unanswered { why, is_trusted: false }) => (Decision::Deny, why),
-        Err(Unanswered { why, is_trusted: true }) => (otherwise(args.unreachable), why),
-    };
     let nobody = args.unattended || act.unattended;
+    let Verdict { decision, why, by_people } = if act.own {
+        Verdict::new(Decision::Allow, "Trackside's own tools are checked by the server".to_owned())
+    } else {
+        decide_in_time(args, &act)
+    };
     let decision = if decision == Decision::Ask && nobody { Decision::Deny } else { decision };
-    if let Some(answer) = answer(&act, decision, &why, args.allow) {
+    if let Some(answer) = answer(&act, decision, &why, args.allow || by_people) {
         print::line(&answer.to_string());
     }
     if decision == Decision::Deny {
-        let next = if nobody { ". Request an approval first, or choose another way" } else { "" };
-        print::message(&format!("{why}{next}"));
+        print::message(&why);
         return BLOCKED;
     }
     exit::DONE
+}
+
+/// An answer with its reason.
+struct Verdict {
+    decision: Decision,
+    why: String,
+    /// People approved this action, so the agent does not ask again.
+    by_people: bool,
+}
+
+impl Verdict {
+    fn new(decision: Decision, why: String) -> Self {
+        Self { decision, why, by_people: false }
+    }
+
+    fn deny(why: String) -> Self {
+        Self::new(Decision::Deny, why)
+    }
+}
+
+/// Decides, and blocks the action if the server takes too long: most agents run an action whose hook is too slow.
+fn decide_in_time(args: &HookArgs, act: &Act) -> Verdict {
+    let (sender, receiver) = mpsc::channel();
+    let limit = args.wait + SLACK;
+    let (args, act) = (args.clone(), act.clone());
+    let started = std::thread::Builder::new().spawn(move || {
+        let _ = sender.send(decide(&args, &act));
+    });
+    if let Err(why) = started {
+        return Verdict::deny(format!("Cannot ask the policy: {why}"));
+    }
+    let slow = format!("The server did not answer within {} seconds", limit.as_secs());
+    receiver.recv_timeout(limit).unwrap_or_else(|_| Verdict::deny(slow))
+}
+
+/// The decision of the policy, and of people where the policy requires an approval.
+fn decide(args: &HookArgs, act: &Act) -> Verdict {
+    let begun = Instant::now();
+    let (server, response) = match judged(args, act) {
+        Ok(judged) => judged,
+        // A server that does not prove its identity is never a reason to allow.
+        Err(Unanswered { why, is_trusted: false }) => return Verdict::deny(why),
+        Err(Unanswered { why, is_trusted: true }) => {
+            return Verdict::new(otherwise(args.unreachable), why);
+        }
+    };
+    let why = format!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why"));
+    match text(&response, "outcome") {
+        "allow" => Verdict::new(Decision::Allow, why),
+        "approve" => approved(args, act, &server, &why, begun),
+        _ => Verdict::deny(why),
+    }
+}
+
+/// Requests the approval and waits for the decision. Every failure blocks the action.
+fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &str, begun: Instant) -> Verdict {
+    let asked = RequestAction {
+        pack: args.pack.clone(),
+        action: act.tool.clone(),
+        arguments: act.arguments.clone(),
+        role: args.role.clone(),
+        entity: args.entity.clone(),
+    };
+    let route = ApiPath::new(&["policy", "request"]);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let answer = match server.post(&route, &asked) {
+            Ok(body) => serde_json::from_value::<ActionAnswer>(body).map_err(|it| it.to_string()),
+            Err(RequestError::Cli(stopped)) => Err(stopped.why),
+            Err(RequestError::Refused(problem)) => {
+                Err(refused::render(&problem, refused::CommandSubject::default()))
+            }
+        };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(failed) => return Verdict::deny(format!("{why}. It cannot be requested: {failed}")),
+        };
+        let decided = match (answer.outcome.as_str(), &answer.approval) {
+            ("allow", _) => Decision::Allow,
+            // Nothing to wait for: only the person at the agent can decide.
+            ("approve", None) => Decision::Ask,
+            ("approve", Some(_)) if begun.elapsed() + pause < args.wait => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                continue;
+            }
+            ("approve", Some(approval)) => return Verdict::deny(undecided(act, approval, &answer.why)),
+            _ => Decision::Deny,
+        };
+        let next =
+            if decided == Decision::Ask { ". Request an approval first, or choose another way" } else { "" };
+        return Verdict {
+            decision: decided,
+            why: format!("{}: {}{next}", act.tool, answer.why),
+            by_people: decided == Decision::Allow && answer.approval.is_some(),
+        };
+    }
+}
+
+/// The message about a request that nobody decided in time.
+fn undecided(act: &Act, approval: &ActionApproval, why: &str) -> String {
+    let ActionApproval { lifecycle, id, about, .. } = approval;
+    format!(
+        "{} waits for approval {id} about {about}: {why} A person finds it with: trackside approvals. Do not try another way. Once {lifecycle}/{id} is decided, repeat the same call: it finds this request and its decision",
+        act.tool
+    )
 }
 
 fn otherwise(wanted: Otherwise) -> Decision {
@@ -100,8 +202,8 @@ struct Unanswered {
     is_trusted: bool,
 }
 
-/// The verdict of the policy, or the reason why there is none. Asks only with `TRACKSIDE_TOKEN`.
-fn judged(args: &HookArgs, act: &Act) -> Result<Json, Unanswered> {
+/// The server with its verdict by the policy, or the reason why there is none. Asks only with `TRACKSIDE_TOKEN`.
+fn judged(args: &HookArgs, act: &Act) -> Result<(ServerConnection, Json), Unanswered> {
     let asked = Evaluate {
         pack: args.pack.clone(),
         action: act.tool.clone(),
@@ -113,13 +215,14 @@ fn judged(args: &HookArgs, act: &Act) -> Result<Json, Unanswered> {
         let is_trusted = is_named && stopped.code == exit::UNREACHABLE;
         Unanswered { why: format!("Cannot ask the policy: {}", stopped.why), is_trusted }
     })?;
-    server.post(&ApiPath::new(&["policy", "evaluate"]), &asked).map_err(|error| {
+    let response = server.post(&ApiPath::new(&["policy", "evaluate"]), &asked).map_err(|error| {
         let why = match error {
             RequestError::Cli(stopped) => format!("Cannot ask the policy: {}", stopped.why),
             RequestError::Refused(problem) => refused::render(&problem, refused::CommandSubject::default()),
         };
         Unanswered { why, is_trusted: true }
-    })
+    })?;
+    Ok((server, response))
 }
 
 /// Parses the input of an agent, in the known formats.

@@ -1,7 +1,8 @@
 //! `trackside hook`: a coding agent asks before it acts.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
@@ -10,6 +11,11 @@ use crate::program::{CliOutput, binary};
 
 /// The hook's answer to an agent.
 fn hook(ground: &ClientServer, token: &str, more: &[&str], sent: &str) -> CliOutput {
+    finish(begin(ground, token, more, sent))
+}
+
+/// Starts a hook.
+fn begin(ground: &ClientServer, token: &str, more: &[&str], sent: &str) -> Child {
     let data = ground.data();
     let mut args = vec!["hook", "--data", &data];
     args.extend(more);
@@ -18,6 +24,10 @@ fn hook(ground: &ClientServer, token: &str, more: &[&str], sent: &str) -> CliOut
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(sent.as_bytes()).unwrap();
+    child
+}
+
+fn finish(child: Child) -> CliOutput {
     let output = child.wait_with_output().unwrap();
     CliOutput {
         code: output.status.code().unwrap(),
@@ -71,4 +81,127 @@ fn the_hook_answers_by_the_risk_policy() {
     hook(&ground, &sam, &["--role", "nobody"], &test).says(2, &["no role nobody"]);
     hook(&ground, "ts_000000000000_0", &[], &test).says(2, &["unauthorized"]);
     hook(&ground, "ts_000000000000_0", &["--unreachable", "allow"], &test).says(0, &[]);
+}
+
+/// A server with a task in progress for each of these agents, and their tokens.
+struct Working {
+    ground: ClientServer,
+    /// The intern `ivy`.
+    ivy: String,
+}
+
+impl Working {
+    fn start(name: &str) -> Self {
+        let ground = ClientServer::start(scratch(name), "mission");
+        let ivy = ground.token("ivy", "agent", &["mission:intern"]);
+        ground.ask(&["new", "mission.task", "--id", "T-1", "title=Test it"]).says(0, &[]);
+        ground.ask(&["fire", "mission.task/T-1", "assign", "assigneeIds:=[\"ivy\"]"]).says(0, &[]);
+        let plan = "workPlan:={\"bullets\":[\"a\",\"b\",\"c\"]}";
+        ground.ask_as(&ivy, &["fire", "mission.task/T-1", "start", plan]).says(0, &[]);
+        Self { ground, ivy }
+    }
+
+    fn hook(&self, more: &[&str], sent: &str) -> CliOutput {
+        finish(self.begin(more, sent))
+    }
+
+    fn begin(&self, more: &[&str], sent: &str) -> Child {
+        begin(&self.ground, &self.ivy, more, sent)
+    }
+
+    /// The ids of all requests with their states.
+    fn requests(&self) -> Vec<String> {
+        let listed = self.ground.ask(&["list", "mission.approval", "--json"]).json();
+        let shown = |it: &Json| format!("{} {}", it["id"].as_str().unwrap(), it["state"].as_str().unwrap());
+        let mut all: Vec<String> = listed["items"].as_array().unwrap().iter().map(shown).collect();
+        all.sort();
+        all
+    }
+
+    fn task_state(&self) -> String {
+        let task = self.ground.ask(&["show", "mission.task/T-1", "--json"]).json();
+        task["state"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until these are the requests.
+    fn await_requests(&self, expected: &[&str]) {
+        let begun = Instant::now();
+        while self.requests() != expected {
+            assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", self.requests());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn decide(&self, id: &str, event: &str, note: &str) {
+        let entity = format!("mission.approval/{id}");
+        self.ground.ask(&["fire", &entity, event, &format!("note={note}")]).says(0, &[]);
+    }
+}
+
+/// The word of the hook's answer.
+fn decision(told: &CliOutput) -> String {
+    told.json()["hookSpecificOutput"]["permissionDecision"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_action_waits_for_the_decision_of_a_person() {
+    let it = Working::start("hook-waits");
+    let call = tool("Bash", json!({ "command": "cargo test -q" }));
+    let waiting = it.begin(&[], &call);
+    it.await_requests(&["T-1.A1 PENDING"]);
+    assert_eq!(it.task_state(), "NEEDS_APPROVAL");
+    it.decide("T-1.A1", "approve", "go ahead");
+    let told = finish(waiting);
+    assert_eq!((told.code, decision(&told).as_str()), (0, "allow"), "{told:?}");
+    assert_eq!(it.task_state(), "IN_PROGRESS");
+
+    // An approval is used once, and only for the approved arguments.
+    let other = tool("Bash", json!({ "command": "cargo build" }));
+    let waiting = it.begin(&[], &other);
+    it.await_requests(&["T-1.A1 APPROVED", "T-1.A2 PENDING"]);
+    it.decide("T-1.A2", "deny", "not on this machine");
+    let told = finish(waiting);
+    told.says(2, &["mission.approval/T-1.A2 is DENIED", "not on this machine"]);
+    assert_eq!(decision(&told), "deny");
+
+    // The denial stands: the repeated call files no further request.
+    it.hook(&[], &other).says(2, &["not on this machine"]);
+    it.await_requests(&["T-1.A1 APPROVED", "T-1.A2 DENIED"]);
+    // A blocked task takes no request.
+    it.hook(&[], &call).says(2, &["cannot be requested", "BLOCKED"]);
+    it.hook(&["--unreachable", "allow"], &call).says(2, &["cannot be requested"]);
+}
+
+#[test]
+fn a_repeated_action_finds_its_request_and_the_decision() {
+    let it = Working::start("hook-repeats");
+    // A long text is shortened in the request, and the same text finds it again.
+    let content = "line\n".repeat(4_000);
+    let call = tool("Write", json!({ "file_path": "/w/src/a.rs", "content": content }));
+    for _ in 0..2 {
+        let told = it.hook(&["--wait", "0s"], &call);
+        told.says(
+            2,
+            &[
+                "approval T-1.A1 about mission.task/T-1",
+                "approve: ",
+                "trackside approvals",
+                "repeat the same call",
+            ],
+        );
+        assert_eq!(decision(&told), "deny");
+        it.await_requests(&["T-1.A1 PENDING"]);
+    }
+    let stored = it.ground.ask(&["show", "mission.approval/T-1.A1", "--json"]).json();
+    let stored = stored["fields"]["payload"]["arguments"]["content"].as_str().unwrap().to_owned();
+    assert!(stored.len() < 2_000 && stored.contains("20000 characters, sha256 "), "{stored}");
+    let other = tool("Write", json!({ "file_path": "/w/src/a.rs", "content": format!("{content}x") }));
+    it.hook(&["--wait", "0s"], &other).says(2, &["T-1.A2"]);
+    it.decide("T-1.A1", "approve", "fine");
+    assert_eq!(decision(&it.hook(&["--wait", "0s"], &call)), "allow");
+    // It was used.
+    it.hook(&["--wait", "0s"], &call).says(2, &["T-1.A3"]);
+    it.await_requests(&["T-1.A1 APPROVED", "T-1.A2 PENDING", "T-1.A3 PENDING"]);
+    it.hook(&["--entity", "T-9"], &call).says(2, &["does not list T-9"]);
+    it.hook(&["--wait", "2h"], &call).says(2, &["at most 1h"]);
 }

@@ -72,6 +72,7 @@ pub(super) fn compile(
     super::rankings::connect(&mut compiled);
     let mut compiler = queries::PackCompiler { pack: &shape, settings: &plain, problems, reads: Vec::new() };
     let queries = compiler.queries(file, &mut compiled);
+    compiler.policy_request(file);
     let supervise = compiler.supervise(file);
     let declared = [&file.settings].into_iter().chain(lifecycles.iter().map(|it| &it.settings));
     let setting_checks = compiler.setting_checks(declared);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::value_names::ValueNames;
 use crate::guard::Type;
-use crate::model::{Policy, PolicyRaise, PolicyRule, Setting, Tool};
+use crate::model::{Policy, PolicyRaise, PolicyRequest, PolicyRule, Setting, Tool};
 use crate::name::Name;
 use crate::source::{At, Problems};
 use crate::syntax::PolicyDecl;
@@ -69,6 +69,20 @@ pub(super) fn compile(
         }
         tools.insert(name.it.clone(), Tool { action: tool.action.it.clone(), with });
     }
+    let requested = [("level", Type::Text), ("why", Type::Text)];
+    let requested: Vec<(&str, Type)> = given.iter().cloned().chain(requested).collect();
+    names.given = &requested;
+    let request = from.request.as_ref().map(|it| PolicyRequest {
+        work: it.work.it.clone(),
+        fire: it.fire.it.clone(),
+        use_up: it.r#use.it.clone(),
+        approvals: it.approvals.it.clone(),
+        with: it
+            .with
+            .iter()
+            .filter_map(|(name, source)| Some((name.it.clone(), names.guard(source, &Type::Any, problems)?)))
+            .collect(),
+    });
     let mut allowed = BTreeMap::new();
     for (role, word) in from.roles.iter() {
         if !roles.contains_key(&role.it) {
@@ -84,6 +98,7 @@ pub(super) fn compile(
         raise,
         roles: allowed,
         tools,
+        request,
         reads,
         settings: settings.to_vec(),
         pack: pack.clone(),

@@ -188,6 +188,57 @@ impl PackCompiler<'_> {
         self.known_query(name, queries)
     }
 
+    /// Checks the names of the policy's request: its queries, their parameters and the transitions.
+    pub fn policy_request(&mut self, file: &PackFile) {
+        let Some(request) = file.policy.as_ref().and_then(|it| it.request.as_ref()) else { return };
+        let queries: Vec<Name> = file.queries.iter().map(|(name, _)| name.it.clone()).collect();
+        let given: [(&At<Name>, &[&str]); 2] =
+            [(&request.work, &["agent"]), (&request.approvals, &["agent", "entity", "action", "arguments"])];
+        for (name, given) in given {
+            self.known_query(name, &queries);
+            let Some((_, query)) = file.queries.iter().find(|(it, _)| it.it == name.it) else { continue };
+            if !query.answers.is_empty() || query.history.is_some() || !query.groups.is_empty() {
+                self.problems.error("policy-request", name.at, format!("`{}` has no rows", name.it));
+            }
+            for (param, _) in query.takes.iter().filter(|(it, _)| !given.contains(&it.it.as_str())) {
+                self.problems
+                    .error(
+                        "policy-request",
+                        name.at,
+                        format!("`{}` takes the parameter `{}`, which is not given here", name.it, param.it),
+                    )
+                    .hint(format!("it can take {}", given.join(", ")));
+            }
+        }
+        let work = file.queries.iter().find(|(it, _)| it.it == request.work.it);
+        let of = work.and_then(|(_, it)| it.of.as_ref());
+        let Some(shape) = of.and_then(|it| self.pack.lifecycles.get(&it.it)) else { return };
+        for event in [&request.fire, &request.r#use] {
+            if !shape.transitions.contains_key(&event.it) {
+                let problem = self.problems.error(
+                    "unknown-transition",
+                    event.at,
+                    format!("{} has no transition `{}`", shape.name, event.it),
+                );
+                if let Some(near) = nearest(&event.it, shape.transitions.keys().map(Name::as_str)) {
+                    problem.hint(format!("did you mean `{near}`?"));
+                }
+            }
+        }
+        let taken = |field: &Name| {
+            [&request.fire, &request.r#use]
+                .iter()
+                .any(|event| shape.transitions.get(&event.it).is_none_or(|it| it.contains(field)))
+        };
+        for (field, _) in request.with.iter().filter(|(it, _)| !taken(&it.it)) {
+            self.problems.error(
+                "policy-request",
+                field.at,
+                format!("neither `{}` nor `{}` takes `{}`", request.fire.it, request.r#use.it, field.it),
+            );
+        }
+    }
+
     pub fn supervise(&mut self, file: &PackFile) -> BTreeMap<Name, Supervise> {
         let queries: Vec<Name> = file.queries.iter().map(|(name, _)| name.it.clone()).collect();
         let mut roles = BTreeMap::new();

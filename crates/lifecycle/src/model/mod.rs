@@ -22,8 +22,8 @@ pub use lifecycle::{
     StateSet, Watcher,
 };
 pub use pack::{
-    AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting,
-    SettingCheck, Supervise, Tool, Wait,
+    AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRequest, PolicyRule, Query,
+    Setting, SettingCheck, Supervise, Tool, Wait,
 };
 pub use partial::{KnownReads, Partial};
 pub use property::{Property, PropertyKind};

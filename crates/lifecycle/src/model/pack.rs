@@ -62,6 +62,7 @@ pub struct Policy {
     pub raise: Vec<PolicyRaise>,
     pub roles: BTreeMap<Name, Name>,
     pub tools: BTreeMap<Name, Tool>,
+    pub request: Option<PolicyRequest>,
     /// The source of each slot of its expressions.
     pub reads: Vec<Read>,
     pub settings: Vec<Setting>,
@@ -73,6 +74,21 @@ pub struct Policy {
 pub struct Tool {
     pub action: Name,
     /// Laid over its own arguments.
+    pub with: Vec<(Name, Guard)>,
+}
+
+/// The request for the approval of an action.
+#[derive(Clone, Debug)]
+pub struct PolicyRequest {
+    /// The query of the agent's entities that a request can be about.
+    pub work: Name,
+    /// The transition that files the request.
+    pub fire: Name,
+    /// The transition that uses an approval.
+    pub use_up: Name,
+    /// The query of the requests for one action.
+    pub approvals: Name,
+    /// The fields of both transitions.
     pub with: Vec<(Name, Guard)>,
 }
 

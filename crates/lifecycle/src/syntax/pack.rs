@@ -89,6 +89,24 @@ keys! {
         pub roles: Named<At<Name>>,
         /// Tools of agents: the name of the tool to the action that it performs.
         pub tools: Named<ToolDecl>,
+        /// The request for an approval, for agents whose action needs one.
+        pub request: Option<PolicyRequestDecl>,
+    }
+}
+
+keys! {
+    /// The request for the approval of an action.
+    pub struct PolicyRequestDecl {
+        /// The query of the agent's entities that a request can be about, the best one first. It gets `agent`.
+        pub work: At<Name>,
+        /// The transition of that entity that files the request.
+        pub fire: At<Name>,
+        /// The transition of that entity that uses an approval. It is refused if there is none.
+        pub r#use: At<Name>,
+        /// The query of the requests for one action, the newest first. It gets `agent`, `entity`, `action` and `arguments`.
+        pub approvals: At<Name>,
+        /// Fields of both transitions, over `action`, `arguments`, `level`, `why` and `settings`.
+        pub with: Named<Expr>,
     }
 }
 

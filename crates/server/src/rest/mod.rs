@@ -1,5 +1,6 @@
 //! The HTTP handlers, one file per resource.
 
+pub(crate) mod action_requests;
 pub(crate) mod alerts;
 pub(crate) mod approvals;
 pub(crate) mod archives;

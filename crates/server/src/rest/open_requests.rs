@@ -62,7 +62,13 @@ pub(super) fn open_requests(
     Ok(all)
 }
 
-fn request(reads: &Reads, law: &Law, key: &EntityKey, actor: &Actor) -> Result<OpenRequest, ReadError> {
+/// One open request, with its deciders and timers.
+pub(super) fn request(
+    reads: &Reads,
+    law: &Law,
+    key: &EntityKey,
+    actor: &Actor,
+) -> Result<OpenRequest, ReadError> {
     let it = reads.explain(key, actor)?;
     let entity = entity_bodies(reads, std::slice::from_ref(&it.entity), actor)?.pop();
     let life = law.definition(&key.lifecycle, it.entity.definition).map(|it| &**it);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use trackside_engine::actor::Actor;
-use trackside_engine::policy::{PolicyOutcome, judge};
+use trackside_engine::policy::{Judgement, PolicyOutcome, judge};
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::did_you_mean;
+use trackside_lifecycle::guard::{Fault, did_you_mean};
 use trackside_lifecycle::model::{Pack, Policy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -28,37 +28,45 @@ pub(crate) async fn evaluate(
     caller: Caller,
     Body(body): Body<Evaluate>,
 ) -> Result<Json<PolicyJudgement>, Refused> {
-    best_judgement(&app, &caller, &body).map(Json)
+    let (pack, policy) = find_policy(&app, body.pack.as_deref())?;
+    let (role, judged) = best_judgement(&app, &caller, &pack, &policy, &body)?;
+    Ok(Json(PolicyJudgement {
+        pack: pack.name.to_string(),
+        action: body.action,
+        role: role.as_ref().map(Name::to_string),
+        level: judged.level.to_string(),
+        outcome: judged.outcome.as_str().to_owned(),
+        why: judged.why,
+    }))
 }
 
-fn best_judgement(app: &App, caller: &Caller, body: &Evaluate) -> Result<PolicyJudgement, Refused> {
-    let (pack, policy) = find_policy(app, body.pack.as_deref())?;
+/// The judgement on an action, by the most permissive of the caller's roles.
+pub(super) fn best_judgement(
+    app: &App,
+    caller: &Caller,
+    pack: &Pack,
+    policy: &Policy,
+    body: &Evaluate,
+) -> Result<(Option<Name>, Judgement), Refused> {
     let roles = match &body.role {
-        Some(role) => vec![Some(find_role(&pack, role)?)],
-        None => own(&pack, caller.actor()),
+        Some(role) => vec![Some(find_role(pack, role)?)],
+        None => own(pack, caller.actor()),
     };
     let (project, arguments) = (app.reads.project(), Value::from_json(&body.arguments));
-    let mut best: Option<(u8, PolicyJudgement)> = None;
+    let mut best: Option<(Option<Name>, Judgement)> = None;
     for role in roles {
-        let judged =
-            judge(&policy, &project, &body.action, &arguments, role.as_deref()).map_err(|fault| {
-                let detail = format!("The policy of {} cannot be evaluated: {fault}", pack.name);
-                Refused::new(ProblemCode::PolicyFailed, detail)
-            })?;
-        // The most permissive of the caller's roles counts.
-        if best.as_ref().is_none_or(|(most, _)| may_do(judged.outcome) > *most) {
-            let told = PolicyJudgement {
-                pack: pack.name.to_string(),
-                action: body.action.clone(),
-                role: role.as_ref().map(Name::to_string),
-                level: judged.level.to_string(),
-                outcome: judged.outcome.as_str().to_owned(),
-                why: judged.why,
-            };
-            best = Some((may_do(judged.outcome), told));
+        let judged = judge(policy, &project, &body.action, &arguments, role.as_deref())
+            .map_err(|fault| cannot_evaluate(pack, &fault))?;
+        if best.as_ref().is_none_or(|(_, most)| may_do(judged.outcome) > may_do(most.outcome)) {
+            best = Some((role, judged));
         }
     }
-    best.map(|(_, told)| told).ok_or_else(|| Refused::broken("no role was evaluated"))
+    best.ok_or_else(|| Refused::broken("no role was evaluated"))
+}
+
+pub(super) fn cannot_evaluate(pack: &Pack, fault: &Fault) -> Refused {
+    let detail = format!("The policy of {} cannot be evaluated: {fault}", pack.name);
+    Refused::new(ProblemCode::PolicyFailed, detail)
 }
 
 /// The rank of an outcome, the most permissive highest.
@@ -71,7 +79,7 @@ fn may_do(outcome: PolicyOutcome) -> u8 {
 }
 
 /// The pack whose policy is evaluated.
-fn find_policy(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Refused> {
+pub(super) fn find_policy(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Refused> {
     let law = app.runtime.law();
     if let Some(name) = named
         && law.pack(name).is_none()

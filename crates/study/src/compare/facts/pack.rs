@@ -80,6 +80,15 @@ impl ExpressionContext<'_> {
             self.with(&mut part, &tool.with);
             whole.parts.push(part);
         }
+        if let Some(request) = &policy.request {
+            let mut part = DefinitionItem::new("request", "request", "the request for an approval");
+            part.name("work", Sense::Plain, Some(&request.work));
+            part.name("fire", Sense::Plain, Some(&request.fire));
+            part.name("use", Sense::Plain, Some(&request.use_up));
+            part.name("approvals", Sense::Plain, Some(&request.approvals));
+            self.with(&mut part, &request.with);
+            whole.parts.push(part);
+        }
         let shown = |actions: &[Name]| Name::from(Leaf::Names(actions.to_vec()).shown());
         let order: Vec<Name> = policy.rules.iter().map(|it| shown(&it.actions)).collect();
         whole.put("order", "order of rules", Sense::Plain, Leaf::Order(order));
