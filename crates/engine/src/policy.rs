@@ -57,6 +57,7 @@ pub fn judge(
     arguments: &Value,
     role: Option<&str>,
 ) -> Result<Judgement, Fault> {
+    let arguments = &as_map(arguments);
     let asked = PolicyScope { policy, project, action, arguments, level: "", why: "" };
     let (action, arguments) = match policy.tools.get(action) {
         Some(tool) => (tool.action.as_str(), &asked.action_arguments(tool)?),
@@ -126,9 +127,9 @@ pub fn request(
     judged: &Judgement,
 ) -> Result<Option<ActionRequest>, Fault> {
     let Some(declared) = &policy.request else { return Ok(None) };
-    let arguments = match arguments {
+    let arguments = match as_map(arguments) {
         Value::Null => Value::map(BTreeMap::new()),
-        given => shortened(given),
+        given => shortened(&given),
     };
     let scope = PolicyScope {
         policy,
@@ -141,6 +142,14 @@ pub fn request(
     let value = |(name, guard): &(Name, Guard)| Ok((name.clone(), guard.eval(&scope)?));
     let fields = declared.with.iter().map(value).collect::<Result<Vec<_>, Fault>>()?;
     Ok(Some(ActionRequest { arguments, fields }))
+}
+
+/// Arguments as rules read them: a value that is not a map is its member `input`.
+fn as_map(arguments: &Value) -> Value {
+    match arguments {
+        Value::Map(_) | Value::Null => arguments.clone(),
+        other => Value::map(BTreeMap::from([(Name::new("input"), other.clone())])),
+    }
 }
 
 /// The value with its long texts shortened. Different texts stay different: the hash is part of the result.

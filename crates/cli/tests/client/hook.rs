@@ -71,6 +71,12 @@ fn the_hook_answers_by_the_risk_policy() {
     let told = hook(&ground, &sam, &[], &shell.to_string());
     assert!(["ask", "deny"].contains(&told.json()["permission"].as_str().unwrap()), "{told:?}");
 
+    // Agents do not change their own configuration, also when the arguments are a text.
+    hook(&ground, &sam, &[], &write("/w/src/.claude/settings.json")).says(2, &["configuration of agents"]);
+    let patch = json!("*** Begin Patch\n*** Add File: .codex/hooks.json\n+x\n*** End Patch");
+    hook(&ground, &sam, &[], &tool("apply_patch", patch)).says(2, &["configuration of agents"]);
+    assert_eq!(hook(&ground, &sam, &[], &tool("juggle", json!("three balls"))).data, "");
+
     // The server checks its own tools, so the hook lets them pass.
     let own = tool("mcp__trackside__my_work", json!({}));
     hook(&ground, &ivy, &["--unattended"], &own).says(0, &[]);
