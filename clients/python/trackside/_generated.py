@@ -1263,6 +1263,8 @@ class Redact(TypedDict):
 class Redacted(TypedDict):
     """The result of a redaction."""
 
+    # True if the redaction was only decided: it would do what `entries` and `fields` say, and nothing changed.
+    dryRun: NotRequired[bool]
     # The entries without a payload now.
     entries: NotRequired[list[int] | None]
     # The fields that changed, with their new values.
@@ -1932,12 +1934,16 @@ class Routes(Transport):
         *,
         commands: Sequence[BatchCommand],
         atomic: bool | None = None,
+        dry_run: bool | None = None,
         idempotency_key: str | None = None,
     ) -> BatchReply:
-        """Runs several commands in order. Each has its own outcome unless `atomic` is true."""
+        """Runs several commands in order. Each has its own outcome unless `atomic` is true. With `dryRun`, each is
+        decided on top of those before it, and nothing changes.
+        """
         response: BatchReply = self._json(
             "POST",
             "/v1/batch",
+            query=given({"dryRun": dry_run}),
             json=given({"atomic": atomic, "commands": commands}),
             key=self._key(idempotency_key),
         )
@@ -2291,12 +2297,16 @@ class Routes(Transport):
         all: bool | None = None,
         becomes: Mapping[str, Any] | None = None,
         entries: Sequence[int] | None = None,
+        dry_run: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Redacted:
-        """Drops the payloads of journal entries of an entity, and the field values that came from them."""
+        """Drops the payloads of journal entries of an entity, and the field values that came from them. With
+        `dryRun`, says which ones it would drop.
+        """
         response: Redacted = self._json(
             "POST",
             "/v1/redactions",
+            query=given({"dryRun": dry_run}),
             json=given({"all": all, "becomes": becomes, "entries": entries, "id": id, "lifecycle": lifecycle, "reason": reason}),
             key=self._key(idempotency_key),
         )

@@ -1154,6 +1154,8 @@ export interface Redact {
 
 /** The result of a redaction. */
 export interface Redacted {
+  /** True if the redaction was only decided: it would do what `entries` and `fields` say, and nothing changed. */
+  dryRun?: boolean;
   /** The entries without a payload now. */
   entries?: number[] | null;
   /** The fields that changed, with their new values. */
@@ -1841,12 +1843,15 @@ export class Routes extends Transport {
     });
   }
 
-  /** Runs several commands in order. Each has its own outcome unless `atomic` is true. */
-  batch(body: Batch, options: CallOptions = {}): Promise<BatchReply> {
+  /**
+   * Runs several commands in order. Each has its own outcome unless `atomic` is true. With `dryRun`, each is
+   * decided on top of those before it, and nothing changes.
+   */
+  batch(body: Batch, options: { dryRun?: boolean } & CallOptions = {}): Promise<BatchReply> {
     return this.forJson<BatchReply>({
       method: 'POST',
       path: `/v1/batch`,
-      query: {},
+      query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
       keyed: true,
@@ -2266,12 +2271,15 @@ export class Routes extends Transport {
     });
   }
 
-  /** Drops the payloads of journal entries of an entity, and the field values that came from them. */
-  redact(body: Redact, options: CallOptions = {}): Promise<Redacted> {
+  /**
+   * Drops the payloads of journal entries of an entity, and the field values that came from them. With `dryRun`,
+   * says which ones it would drop.
+   */
+  redact(body: Redact, options: { dryRun?: boolean } & CallOptions = {}): Promise<Redacted> {
     return this.forJson<Redacted>({
       method: 'POST',
       path: `/v1/redactions`,
-      query: {},
+      query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
       keyed: true,

@@ -206,6 +206,11 @@ pub struct RedactReply {
     /// The journal entry of the redaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
+    /// True if the redaction was only decided: it would do what `entries` and `fields` say, and nothing changed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    #[serde(rename = "dryRun")]
+    pub dry_run: bool,
     /// The entries without a payload now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<Vec<u64>>,

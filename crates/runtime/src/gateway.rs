@@ -76,6 +76,16 @@ impl Gateway {
         Ok(Pending(pending))
     }
 
+    /// Decides several commands in order, each on top of those before it that are accepted, and changes nothing.
+    pub fn dry_run_batch(&self, commands: Vec<Command>) -> Result<Pending<Vec<Decision>>, Failure> {
+        let (responder, pending) = oneshot::channel();
+        let reply = move |outcome: Result<Vec<Decision>, Failure>| {
+            responder.send(outcome).ok();
+        };
+        self.enqueue(Work::Trial(commands, Box::new(reply)))?;
+        Ok(Pending(pending))
+    }
+
     /// Evaluates a question after all earlier requests. The data it reads is on disk when it is answered.
     pub fn evaluate<T: Send + 'static>(
         &self,

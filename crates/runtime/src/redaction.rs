@@ -1,6 +1,7 @@
 //! Drops values and texts from the journal. The chain still verifies and records the redaction.
 
-use trackside_engine::command::{Ask, Redact, RequestDigest};
+use trackside_engine::Decision;
+use trackside_engine::command::{Ask, Command, Redact, RequestDigest};
 use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -41,18 +42,36 @@ impl Runtime {
         redaction: Redaction,
         records: &[Record],
     ) -> Result<CommandAnswer, Failure> {
-        let Redaction { entity, entries, becomes, reason, once } = redaction;
-        let history: Result<Vec<Entry>, _> = records.iter().map(Record::entry).collect();
-        let history = history?;
-        let entries = match entries.is_empty() {
-            true => records.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect(),
-            false => entries,
-        };
-        let ask = Ask::Redact(Redact { entity, entries, becomes, history });
-        let mut command = by.into().command(ask).with_reason(&reason);
-        if let Some((key, said)) = once {
-            (command.idempotency_key, command.said) = (Some(key), Some(said));
-        }
-        self.gateway()?.ask(command)
+        self.gateway()?.ask(redact_command(by, redaction, records)?)
     }
+
+    /// Decides a redaction, given all records of the entity, and changes nothing.
+    pub fn try_redaction(
+        &self,
+        by: impl Into<Requester>,
+        redaction: Redaction,
+        records: &[Record],
+    ) -> Result<Decision, Failure> {
+        self.gateway()?.dry_run(redact_command(by, redaction, records)?)?.wait()
+    }
+}
+
+fn redact_command(
+    by: impl Into<Requester>,
+    redaction: Redaction,
+    records: &[Record],
+) -> Result<Command, Failure> {
+    let Redaction { entity, entries, becomes, reason, once } = redaction;
+    let history: Result<Vec<Entry>, _> = records.iter().map(Record::entry).collect();
+    let history = history?;
+    let entries = match entries.is_empty() {
+        true => records.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect(),
+        false => entries,
+    };
+    let ask = Ask::Redact(Redact { entity, entries, becomes, history });
+    let mut command = by.into().command(ask).with_reason(&reason);
+    if let Some((key, said)) = once {
+        (command.idempotency_key, command.said) = (Some(key), Some(said));
+    }
+    Ok(command)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use trackside_engine::command::Command;
 use trackside_engine::view::Needs;
-use trackside_engine::{Law, View};
+use trackside_engine::{Decision, Law, View};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::Definition;
 
@@ -44,6 +44,8 @@ pub(crate) enum Work {
     Command(Box<Command>, Reply, SubmitOptions),
     /// Several commands that are committed together or not at all.
     Atomic(Vec<Command>, Reply<BatchAnswer>, Vec<Arc<Stages>>),
+    /// Several commands to decide in order, each on top of those before it. Nothing is committed.
+    Trial(Vec<Command>, Reply<Vec<Decision>>),
     /// A question about the view; answered once everything it read is committed.
     Look(ViewQuestion, Box<dyn FnOnce(Result<(), Failure>) + Send>),
     /// Moves the manual clock; answered when all timers that became due have fired.
@@ -61,6 +63,7 @@ impl fmt::Debug for Work {
         match self {
             Self::Command(command, ..) => write!(f, "{command:?}"),
             Self::Atomic(commands, ..) => write!(f, "{commands:?}"),
+            Self::Trial(commands, ..) => write!(f, "trial of {commands:?}"),
             Self::Look(..) => f.write_str("a look"),
             Self::Advance(target, _) => write!(f, "advance {target:?}"),
             Self::Law(..) => f.write_str("definitions"),

@@ -163,6 +163,9 @@ pub(crate) struct RedactArgs {
     /// Reason, recorded in the journal
     #[arg(long, value_name = "REASON")]
     pub(crate) reason: String,
+    /// Show which entries and fields would be erased, without changing anything
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
     /// Print the result as JSON

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use trackside_engine::Decision;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::{Code, Refusal};
@@ -56,10 +57,12 @@ fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestErr
         "lifecycle": lifecycle, "id": id, "entries": args.entry, "all": args.entry.is_empty(),
         "becomes": values::to_send(&args.set)?, "reason": args.reason,
     });
-    let answer = server.post(&ApiPath::new(&["redactions"]), &body)?;
+    let route = ApiPath::new(&["redactions"]).with_some("dryRun", args.dry_run.then_some(true));
+    let answer = server.post(&route, &body)?;
     let fields = answer.get("fields").and_then(Json::as_object).into_iter().flatten();
     let dropped = Dropped {
         entity: EntityKey::new(lifecycle, id),
+        dry_run: args.dry_run,
         seq: number(&answer, "seq"),
         entries: list(&answer, "entries").iter().filter_map(Json::as_u64).collect(),
         fields: fields.map(|(name, value)| (Name::new(name), Value::from_json(value))).collect(),
@@ -70,6 +73,8 @@ fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestErr
 /// The result of a redaction.
 struct Dropped {
     entity: EntityKey,
+    /// It was only decided, and nothing changed.
+    dry_run: bool,
     /// The entry of the redaction.
     seq: u64,
     entries: Vec<u64>,
@@ -99,15 +104,22 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
     }
     let (entries, reason) = (args.entry.clone(), args.reason.clone());
     let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once: None };
-    let accepted = match runtime.redact_knowing(folder::owner(), redaction, &records)? {
-        CommandAnswer::Accepted(accepted) => accepted,
-        CommandAnswer::Refused(refusal) => return Ok(Err(refusal)),
-        CommandAnswer::Replayed { first, .. } => {
-            return Err(CliError::refused(format!("already done by entry {first}")));
-        }
+    let done_before = |first: u64| Err(CliError::refused(format!("already done by entry {first}")));
+    let entry = match args.dry_run {
+        true => match runtime.try_redaction(folder::owner(), redaction, &records)? {
+            Decision::Accepted(accepted) => accepted.entries.get(accepted.root).cloned(),
+            Decision::Refused(refusal) => return Ok(Err(refusal)),
+            Decision::Replayed { first, .. } => return done_before(first),
+        },
+        false => match runtime.redact_knowing(folder::owner(), redaction, &records)? {
+            CommandAnswer::Accepted(accepted) => accepted.entry().cloned(),
+            CommandAnswer::Refused(refusal) => return Ok(Err(refusal)),
+            CommandAnswer::Replayed { first, .. } => return done_before(first),
+        },
     };
-    let mut dropped = Dropped { entity, seq: 0, entries: Vec::new(), fields: Vec::new() };
-    if let Some(entry) = accepted.entry()
+    let mut dropped =
+        Dropped { entity, dry_run: args.dry_run, seq: 0, entries: Vec::new(), fields: Vec::new() };
+    if let Some(entry) = entry
         && let Event::Redacted { entries, changes } = &entry.event
     {
         dropped.seq = entry.seq;
@@ -122,17 +134,23 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
 impl Dropped {
     fn show(&self) {
         let list: Vec<String> = self.entries.iter().map(ToString::to_string).collect();
+        let verb = if self.dry_run { "would erase" } else { "erased" };
         print::line(&format!(
-            "erased the values of {} of {}: {}",
+            "{verb} the values of {} of {}: {}",
             count_with_noun(self.entries.len() as u64, "entry", "entries"),
             self.entity,
             list.join(", ")
         ));
         for (name, value) in &self.fields {
             match value.is_null() {
+                true if self.dry_run => print::line(&format!("  {name} would be cleared")),
                 true => print::line(&format!("  {name} is cleared")),
+                false if self.dry_run => print::line(&format!("  {name} would be {}", value.to_json())),
                 false => print::line(&format!("  {name} is now {}", value.to_json())),
             }
+        }
+        if self.dry_run {
+            return print::line("dry run: nothing was changed");
         }
         print::line(&format!("recorded as entry {}", self.seq));
         print::message("Backups, exports and entries of other entities may still contain the values.");
@@ -142,8 +160,11 @@ impl Dropped {
         let fields: Json =
             self.fields.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
         let EntityKey { lifecycle, id } = &self.entity;
-        json!({
-            "success": true, "lifecycle": lifecycle, "id": id, "seq": self.seq, "entries": self.entries, "fields": fields,
-        })
+        let mut answer = json!({
+            "success": true, "lifecycle": lifecycle, "id": id, "entries": self.entries, "fields": fields,
+        });
+        let (name, value) = if self.dry_run { ("dryRun", json!(true)) } else { ("seq", json!(self.seq)) };
+        answer.as_object_mut().map(|it| it.insert(name.to_owned(), value));
+        answer
     }
 }

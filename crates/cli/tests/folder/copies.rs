@@ -115,7 +115,12 @@ fn projections_are_rebuilt_from_archive_and_journal() {
     let ground = CliProject::with_scenario("archive-rebuild", "Lights go on");
     // Two archive files, and a journal that continues after them.
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
-    ground.ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "why not"]).says(0, &[]);
+    let redact = ["redact", "small.light/A", "--set", "watts:=60", "--reason", "why not"];
+    let tried = ground.ask(&[&redact[..], &["--dry-run"]].concat());
+    tried.says(0, &["would erase the values of", "watts would be 60", "nothing was changed"]);
+    let tried = ground.ask(&[&redact[..], &["--dry-run", "--json"]].concat()).json();
+    assert_eq!((&tried["dryRun"], tried.get("seq")), (&serde_json::json!(true), None));
+    ground.ask(&redact).says(0, &["erased the values of", "watts is now 60"]);
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["(8 to "]);
     let rows = ground.rows("state.db");
     assert!(rows.iter().any(|it| it.starts_with("entity ") && it.contains("hall")), "{rows:#?}");

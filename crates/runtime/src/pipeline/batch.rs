@@ -21,6 +21,31 @@ impl Decider {
         stages: &[Arc<Stages>],
     ) -> Result<BatchAnswer, Failure> {
         self.batch.content.commands += commands.len();
+        let decisions = self.try_commands(commands, stages)?;
+        if decisions.iter().any(|it| matches!(it, Decision::Refused(_))) {
+            if is_enabled(Failpoint::BatchPartlyApplied) {
+                let answers: Result<Vec<CommandAnswer>, Failure> =
+                    commands.iter().map(|it| self.answer(it)).collect();
+                return answers.map(BatchAnswer::Done);
+            }
+            return Ok(BatchAnswer::Refused(decisions.into_iter().map(verdict).collect()));
+        }
+        let done = decisions.into_iter().filter_map(|it| match it {
+            Decision::Accepted(accepted) => Some(self.carry_out(accepted)),
+            Decision::Replayed { first, entries, root } => {
+                Some(CommandAnswer::Replayed { first, entries, root })
+            }
+            Decision::Refused(_) => None,
+        });
+        Ok(BatchAnswer::Done(done.collect()))
+    }
+
+    /// Decides commands one after the other, each on top of those before it that are accepted, and changes nothing.
+    pub(super) fn try_commands(
+        &mut self,
+        commands: &[Command],
+        stages: &[Arc<Stages>],
+    ) -> Result<Vec<Decision>, Failure> {
         // In a view beside the memory, because recorded entries cannot be undone.
         let mut trial = View::partial(self.memory.view.seq);
         trial.project = self.memory.view.project.clone();
@@ -42,22 +67,7 @@ impl Decider {
             }
             decisions.push(decision);
         }
-        if decisions.iter().any(|it| matches!(it, Decision::Refused(_))) {
-            if is_enabled(Failpoint::BatchPartlyApplied) {
-                let answers: Result<Vec<CommandAnswer>, Failure> =
-                    commands.iter().map(|it| self.answer(it)).collect();
-                return answers.map(BatchAnswer::Done);
-            }
-            return Ok(BatchAnswer::Refused(decisions.into_iter().map(verdict).collect()));
-        }
-        let done = decisions.into_iter().filter_map(|it| match it {
-            Decision::Accepted(accepted) => Some(self.carry_out(accepted)),
-            Decision::Replayed { first, entries, root } => {
-                Some(CommandAnswer::Replayed { first, entries, root })
-            }
-            Decision::Refused(_) => None,
-        });
-        Ok(BatchAnswer::Done(done.collect()))
+        Ok(decisions)
     }
 }
 

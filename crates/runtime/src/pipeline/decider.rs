@@ -299,6 +299,10 @@ impl Decider {
                 }
                 self.batch.replies.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
+            Work::Trial(commands, reply) => {
+                let outcome = self.try_commands(&commands, &[]);
+                self.batch.replies.push(Box::new(move |committed| reply(committed.and(outcome))));
+            }
             Work::Look(mut question, done) => {
                 let now = self.time.now();
                 let seen = self.memory.answer(|law, view| question(law, view, now)).map_err(|it| match it {

@@ -166,6 +166,7 @@ pub(crate) fn turn_away(shared: &Shared, work: Work, why: &Failure) {
     match work {
         Work::Command(_, reply, _) => reply(Err(why.clone())),
         Work::Atomic(_, reply, _) => reply(Err(why.clone())),
+        Work::Trial(_, reply) => reply(Err(why.clone())),
         Work::Look(_, done) => done(Err(why.clone())),
         Work::Advance(_, responder) => drop(responder.send(Err(why.clone()))),
         Work::Law(_, _, _, responder) => drop(responder.send(Err(why.clone()))),

@@ -14,19 +14,20 @@ use trackside_protocol::{
 use trackside_runtime::{BatchAnswer, BatchVerdict};
 
 use super::body::fields;
-use super::commands::{CommandSpan, Done, command, hand_in, hand_in_batch, to_outcome};
+use super::commands::{CommandSpan, Done, command, hand_in, hand_in_batch, to_outcome, tried_outcome};
 use super::entities::made_up;
 use super::transitions::what;
-use super::{Body, CommandHeaders, under};
+use super::{Body, CommandHeaders, DryRun, Parameters, under};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::telemetry::{current, during};
 
-/// Runs several commands in order. Each has its own outcome unless `atomic` is true.
+/// Runs several commands in order. Each has its own outcome unless `atomic` is true. With `dryRun`,
+/// each is decided on top of those before it, and nothing changes.
 #[utoipa::path(
     post, path = "/v1/batch", tag = "entities", operation_id = "batch",
-    params(super::KeyHeader),
+    params(super::DryRun, super::KeyHeader),
     request_body = BatchBody,
     responses((status = 200, body = BatchReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -34,6 +35,7 @@ pub(crate) async fn batch(
     State(app): State<App>,
     caller: Caller,
     headers: CommandHeaders,
+    Parameters(how): Parameters<DryRun>,
     Body(body): Body<BatchBody>,
 ) -> Result<Response, Refused> {
     let most = app.limits().batch;
@@ -45,6 +47,9 @@ pub(crate) async fn batch(
         body.commands.iter().enumerate().map(|(place, it)| {
             Ok(under(headers.used.as_ref(), Some(place), one(&caller, &headers, place, it)?))
         });
+    if how.dry_run {
+        return tried(&app, &caller, commands.collect(), body.atomic).await;
+    }
     if body.atomic {
         let commands = commands.collect::<Result<Vec<Command>, _>>()?;
         return all_or_none(&app, &caller, commands).await;
@@ -108,11 +113,58 @@ async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Resu
             verdicts.iter().map(verdict).collect()
         }
     };
+    none_done(results)
+}
+
+/// The answer to an atomic batch with a refused command.
+fn none_done(results: Vec<BatchResult>) -> Result<Response, Refused> {
     let detail = "One of the commands was refused, so none took effect";
     let refused = BatchRefusal { problem: Problem::new(ProblemCode::BatchRefused, detail), results };
     let kind = [(axum::http::header::CONTENT_TYPE, "application/problem+json")];
     let body = serde_json::to_vec(&refused).map_err(Refused::broken)?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, kind, body).into_response())
+}
+
+/// Decides the commands in order, each on top of those before it that would be accepted, and changes nothing.
+async fn tried(
+    app: &App,
+    caller: &Caller,
+    commands: Vec<Result<Command, Refused>>,
+    atomic: bool,
+) -> Result<Response, Refused> {
+    let mut well_formed = Vec::new();
+    let mut malformed = Vec::new();
+    for command in commands {
+        match command {
+            Ok(command) => {
+                well_formed.push(command);
+                malformed.push(None);
+            }
+            // A whole batch is not begun with a malformed command.
+            Err(refused) if atomic => return Err(refused),
+            Err(refused) => malformed.push(Some(refused)),
+        }
+    }
+    let mut decisions = app.gateway.dry_run_batch(well_formed)?.await?.into_iter();
+    let mut results = Vec::new();
+    for malformed in malformed {
+        let outcome = match malformed {
+            Some(refused) => Err(refused),
+            None => match decisions.next() {
+                Some(decision) => tried_outcome(app, caller, decision).await,
+                None => Err(Refused::broken("a command of a batch was not decided")),
+            },
+        };
+        results.push(match outcome {
+            Ok(done) => succeeded(done),
+            Err(refused) if refused.0.has_code(Code::IdempotencyConflict) => return Err(refused),
+            Err(refused) => BatchResult::Refused(refused.0),
+        });
+    }
+    match atomic && results.iter().any(|it| matches!(it, BatchResult::Refused(_))) {
+        true => none_done(results.into_iter().map(as_not_done).collect()),
+        false => Ok(Json(BatchReply { results }).into_response()),
+    }
 }
 
 fn succeeded(done: Done) -> BatchResult {
@@ -122,10 +174,20 @@ fn succeeded(done: Done) -> BatchResult {
 fn verdict(verdict: &BatchVerdict) -> BatchResult {
     match verdict {
         BatchVerdict::Refused(refusal) => BatchResult::Refused(Box::new((&**refusal).into())),
-        BatchVerdict::Passed => {
-            let detail = "It would have been accepted, but another command was refused";
-            BatchResult::Refused(Box::new(Problem::new(ProblemCode::NotDone, detail)))
-        }
+        BatchVerdict::Passed => not_done(),
+    }
+}
+
+fn not_done() -> BatchResult {
+    let detail = "It would have been accepted, but another command was refused";
+    BatchResult::Refused(Box::new(Problem::new(ProblemCode::NotDone, detail)))
+}
+
+/// The same result in a batch that is not done.
+fn as_not_done(result: BatchResult) -> BatchResult {
+    match result {
+        BatchResult::Done { .. } => not_done(),
+        refused @ BatchResult::Refused(_) => refused,
     }
 }
 

@@ -145,7 +145,13 @@ impl CommandSpan {
 
 /// Decides a command without changing anything.
 async fn try_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
-    match app.gateway.dry_run(command)?.await? {
+    let decision = app.gateway.dry_run(command)?.await?;
+    tried_outcome(app, caller, decision).await
+}
+
+/// Converts the decision of a dry run into an outcome.
+pub(crate) async fn tried_outcome(app: &App, caller: &Caller, decision: Decision) -> Result<Done, Refused> {
+    match decision {
         Decision::Accepted(accepted) => {
             let Some(entry) = accepted.entries.get(accepted.root).cloned() else {
                 return Err(Refused::broken("a command was accepted and has no entry"));

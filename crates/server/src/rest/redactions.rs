@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use trackside_engine::Decision;
 use trackside_engine::command::RequestDigest;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
@@ -11,20 +12,22 @@ use trackside_runtime::{CommandAnswer, Failure, ReadError, Redaction, Requester}
 use trackside_store::{Record, StoreError};
 
 use super::body::fields;
-use super::{Body, CommandHeaders};
+use super::{Body, CommandHeaders, DryRun, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Drops the payloads of journal entries of an entity, and the field values that came from them.
+/// Drops the payloads of journal entries of an entity, and the field values that came from them. With `dryRun`, says
+/// which ones it would drop.
 #[utoipa::path(
-    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(super::KeyHeader), request_body = RedactBody,
+    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(DryRun, super::KeyHeader), request_body = RedactBody,
     responses((status = 200, body = RedactReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn redact(
     State(app): State<App>,
     caller: Caller,
     headers: CommandHeaders,
+    Parameters(how): Parameters<DryRun>,
     Body(body): Body<RedactBody>,
 ) -> Result<Json<RedactReply>, Refused> {
     caller.must_be_admin("redact")?;
@@ -36,7 +39,7 @@ pub(crate) async fn redact(
     }
     let by = caller.by();
     let once = headers.used.map(|it| (it.key.clone(), it.said(None)));
-    app.blocking(move |app| drop_payloads(app, by, body, once)).await.map(Json)
+    app.blocking(move |app| drop_payloads(app, by, body, once, how.dry_run)).await.map(Json)
 }
 
 fn drop_payloads(
@@ -44,28 +47,39 @@ fn drop_payloads(
     by: Requester,
     body: RedactBody,
     once: Option<(Name, RequestDigest)>,
+    dry_run: bool,
 ) -> Result<RedactReply, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
     let records = records(app, &entity)?;
     let (entries, becomes, reason) = (body.entries, fields(&body.becomes), body.reason);
     let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once };
-    let (entry, replayed) = match app.runtime.redact_knowing(by, redaction, &records)? {
-        CommandAnswer::Accepted(accepted) => (accepted.entry().cloned(), false),
-        CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
-        CommandAnswer::Replayed { first, root, .. } => (app.reads.entry(first + u64::from(root))?, true),
+    let (entry, replayed) = match dry_run {
+        true => match app.runtime.try_redaction(by, redaction, &records)? {
+            Decision::Accepted(accepted) => (accepted.entries.get(accepted.root).cloned(), false),
+            Decision::Refused(refusal) => return Err((&*refusal).into()),
+            Decision::Replayed { first, root, .. } => (app.reads.entry(first + u64::from(root))?, true),
+        },
+        false => match app.runtime.redact_knowing(by, redaction, &records)? {
+            CommandAnswer::Accepted(accepted) => (accepted.entry().cloned(), false),
+            CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
+            CommandAnswer::Replayed { first, root, .. } => (app.reads.entry(first + u64::from(root))?, true),
+        },
     };
     let redacted = entry.as_ref().and_then(|entry| match &entry.event {
         Event::Redacted { entries, changes } => Some((entry.seq, entries, changes)),
         _ => None,
     });
-    // Waits until the data is gone from every file.
-    app.runtime.wait_until_written()?;
+    if !dry_run {
+        // Waits until the data is gone from every file.
+        app.runtime.wait_until_written()?;
+    }
     Ok(RedactReply {
         success: true,
         lifecycle: entity.lifecycle,
         id: entity.id,
         replayed,
-        seq: redacted.map(|(seq, ..)| seq),
+        seq: redacted.map(|(seq, ..)| seq).filter(|_| !dry_run),
+        dry_run,
         entries: redacted.map(|(_, entries, _)| entries.to_vec()),
         fields: redacted.map(|(.., changes)| FieldMap(changes.fields.to_vec())),
     })

@@ -153,6 +153,10 @@ fn route_request(ground: &RestServer, route: &str) -> (String, Json, Json) {
             let action = |it: &str| json!({ "action": it, "pack": "mission" });
             on("/v1/policy/evaluate", action("shell"), action("email"))
         }
+        "/v1/policy/request" => {
+            let action = |it: &str| json!({ "action": it, "pack": "mission" });
+            on("/v1/policy/request", action("shell"), action("email"))
+        }
         "/v1/effects/take" => {
             thing(owner, "fetched");
             (0..2).for_each(|_| drop(fire(owner, "fetched", "fetch")));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
+use trackside_protocol::ProblemCode;
 
 use crate::ground::{RestServer, refused};
 
@@ -80,12 +81,14 @@ fn every_route_refuses_parameters_that_it_does_not_have() {
     assert_eq!(last(), before, "a refused request changes nothing");
     let expected = [
         "POST /v1/approvals/{id}/decision",
+        "POST /v1/batch",
         "POST /v1/entities/{lifecycle}",
         "POST /v1/entities/{lifecycle}/claim",
         "POST /v1/entities/{lifecycle}/{id}/correct",
         "POST /v1/entities/{lifecycle}/{id}/transitions",
         "POST /v1/import",
         "POST /v1/migrations",
+        "POST /v1/redactions",
         "PUT /v1/settings",
         "PUT /v1/settings/{pack}",
     ];
@@ -157,6 +160,51 @@ fn a_dry_run_changes_nothing_and_shows_what_would_follow() {
     assert_eq!(owner.get(path).unwrap().body["fields"]["title"], "Find the way");
     assert_eq!(last(), before, "nothing was written");
     assert_eq!(owner.get("/v1/settings").unwrap().body["zone"], "");
+}
+
+#[test]
+fn a_dry_run_of_a_batch_decides_each_command_on_top_of_those_before() {
+    let ground = RestServer::new();
+    let owner = &ground.owner;
+    let last = || owner.get("/readyz").unwrap().body["seq"].as_u64();
+    let before = last();
+    let create = |id: &str| json!({ "lifecycle": "mission.task", "id": id, "fields": { "title": "Try it" } });
+    let fire = |id: &str, event: &str, fields: Json| json!({ "lifecycle": "mission.task", "id": id, "event": event, "fields": fields });
+    let commands = [
+        create("T-1"),
+        fire("T-1", "assign", json!({ "assigneeIds": ["ada"] })),
+        create("T-1"),
+        fire("T-1", "escalate", json!({ "justification": "A person decides" })),
+        fire("T-9", "assign", json!({})),
+        json!({ "lifecycle": "mission.task", "event": "assign" }),
+    ];
+    let each = json!({ "commands": commands });
+    let tried = owner.post("/v1/batch?dryRun=true", &each).unwrap().body;
+    let statuses = |it: &Json| {
+        it["results"].as_array().unwrap().iter().map(|it| it["status"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(last(), before, "nothing was written");
+    let real = owner.post("/v1/batch", &each).unwrap().body;
+    assert_eq!(statuses(&tried), statuses(&real), "{tried:#}");
+    assert_eq!(statuses(&tried), [201, 200, 409, 200, 404, 400]);
+    let results = tried["results"].as_array().unwrap();
+    assert_eq!(results[1]["dryRun"], json!(true));
+    assert_eq!(results[1]["transition"]["to"], json!("ASSIGNED"), "{:#}", results[1]);
+    let follows = results[3]["consequences"].as_array().unwrap();
+    assert!(
+        follows.iter().any(|it| it["lifecycle"] == "mission.approval" && it["to"] == "PENDING"),
+        "{follows:#?}"
+    );
+
+    let after = last();
+    let all = |commands: &[Json]| {
+        owner.post("/v1/batch?dryRun=true", &json!({ "atomic": true, "commands": commands }))
+    };
+    let fine = all(&[create("T-2"), create("T-3")]).unwrap().body;
+    assert_eq!(statuses(&fine), [201, 201]);
+    let problem = refused(all(&[create("T-2"), create("T-2")]));
+    assert_eq!((problem.status, problem.has_code(ProblemCode::BatchRefused)), (422, true));
+    assert_eq!(last(), after, "nothing was written");
 }
 
 #[test]

@@ -236,6 +236,7 @@ pub(crate) const ROWS: &[AccessRow] = &[
         r#"{"decision":"approve","lifecycle":"vault.request"}"#,
     ),
     row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
+    row("POST", "/v1/policy/request", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     row("GET", "/v1/effects", Hidden, ANYONE, ""),
     row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
     // No worker has taken it under this fence.

@@ -185,7 +185,16 @@ fn redacted_values_are_gone_from_every_file() {
     assert!(bytes_hold(&ground, "sekrit-4711"));
     let asked = json!({ "lifecycle": "mission.task", "id": "T-1", "all": true, "becomes": { "title": "gone" }, "reason": "a secret" });
     assert_eq!(why(ground.person("pia").post("/v1/redactions", &asked)), (403, "not-permitted".to_owned()));
+    // A dry run says what would be dropped, and drops nothing.
+    let before = owner.get("/readyz").unwrap().body["seq"].as_u64();
+    let tried = owner.post("/v1/redactions?dryRun=true", &asked).unwrap().body;
+    assert_eq!((&tried["dryRun"], &tried["fields"]["title"]), (&json!(true), &json!("gone")), "{tried:#}");
+    assert_eq!(tried.get("seq"), None);
+    assert_eq!(owner.get("/readyz").unwrap().body["seq"].as_u64(), before);
+    assert!(bytes_hold(&ground, "sekrit-4711"));
     let told = owner.post("/v1/redactions", &asked).unwrap().body;
+    assert_eq!((&told["entries"], &told["fields"]), (&tried["entries"], &tried["fields"]));
+    assert_eq!(told.get("dryRun"), None);
     assert_eq!(told["fields"]["title"], json!("gone"), "{told:#}");
     assert!(told["seq"].is_u64() && !told["entries"].as_array().unwrap().is_empty());
     assert_eq!(owner.get("/v1/entities/mission.task/T-1").unwrap().body["fields"]["title"], json!("gone"));
