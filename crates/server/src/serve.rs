@@ -15,7 +15,7 @@ use trackside_protocol::issuer_of;
 use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
-use crate::auth::{AccessError, TERMINAL, TokenSpec, keep_people};
+use crate::auth::{AccessError, LinkSpec, TERMINAL, TokenSpec, keep_derived, keep_people};
 use crate::connections::answer;
 use crate::routes::router;
 use crate::systemd;
@@ -80,6 +80,7 @@ impl Server {
     /// Sets up a server for a running project. Blocks.
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
         runtime.install(&[crate::auth::pack()])?;
+        crate::auth::migrate_records(&runtime)?;
         Ok(Self { app: App::new(runtime, options)? })
     }
 
@@ -96,7 +97,16 @@ impl Server {
         let (link, _) = self
             .app
             .access
-            .link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER), None, None)
+            .link(
+                LinkSpec {
+                    holder: Name::new(OWNER),
+                    roles: vec![Name::new("admin")],
+                    by: Name::new(OWNER),
+                    until: None,
+                    made_with: None,
+                },
+                None,
+            )
             .await?;
         let sign_in = format!("{url}/sign-in?link={}", link.text);
         Ok(BoundServer { app: self.app, listener, address, url, sign_in })
@@ -149,6 +159,7 @@ impl BoundServer {
             note: Some(note.to_owned()),
             expires: None,
             by: Name::new(trackside_engine::actor::ENGINE),
+            minter: None,
             made_with: None,
         };
         Ok(self.app.access.mint(spec, None).await?.0.text)
@@ -197,6 +208,7 @@ impl BoundServer {
         ));
         tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_people(self.app.clone()));
+        tokio::spawn(keep_derived(self.app.clone()));
         systemd::tell("READY=1");
         let stopping = async move {
             stopping.await;

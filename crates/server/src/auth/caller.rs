@@ -99,17 +99,23 @@ impl FromRequestParts<App> for Caller {
             None => None,
             Some(id) => {
                 let id = id.to_str().unwrap_or_default();
-                if !is_valid_id(id) {
+                if !is_valid_id(id) || id.contains(':') {
                     return Err(Refused::parameter(
                         "Trackside-For",
-                        "Trackside-For must be the id of an agent",
+                        "Trackside-For must be the id of an actor: 1 to 128 letters, digits and `._@-`",
                     ));
                 }
-                if *identity.actor.id != *id && !identity.may_act_for(id) {
-                    let detail = format!("This token may not act for {id}");
+                let id = Name::new(id);
+                if identity.actor.id != id && !app.access.may_act_for(&identity, &id)? {
+                    let detail = match identity.matches(&id) {
+                        true => format!(
+                            "This token may not act for {id}: {id} is a person, and a pattern matches only agents and systems. A token made with --for {id} may"
+                        ),
+                        false => format!("This token may not act for {id}"),
+                    };
                     return Err(Refused::forbidden(detail, "a token made with --for"));
                 }
-                Some(Name::new(id))
+                Some(id)
             }
         };
         Ok(Self::new(identity, on_behalf_of))

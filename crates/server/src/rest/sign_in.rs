@@ -14,16 +14,19 @@ use trackside_protocol::{NewLink, Problem, SignInLink, Success};
 use utoipa::IntoParams;
 
 use super::commands::submit;
-use super::identity::{ended, known_roles, refused};
+use super::identity::{ended, refused};
 use super::{Body, CommandHeaders};
 use crate::app::App;
-use crate::auth::{AccessError, COOKIE, Caller, LinkGrant, TokenSpec, check_unknown_token_rate};
+use crate::auth::{
+    AccessError, COOKIE, Caller, LinkGrant, LinkSpec, SESSION, TokenSpec, check_unknown_token_rate,
+    end_derived, resolve_roles,
+};
 use crate::connections::Peer;
 use crate::page;
 use crate::problem::Refused;
 
 /// The lifetime of a session.
-const SESSION: Span = Span(7 * 24 * 60 * 60 * 1_000);
+const SESSION_LASTS: Span = Span(7 * 24 * 60 * 60 * 1_000);
 
 /// Creates a sign-in link that works once.
 #[utoipa::path(
@@ -39,8 +42,9 @@ pub(crate) async fn link(
     Body(body): Body<NewLink>,
 ) -> Result<Response, Refused> {
     let own = caller.actor();
+    let roles = resolve_roles(&app.runtime.law(), &body.roles)?;
     let holder = body.actor.clone().unwrap_or_else(|| own.id.to_string());
-    let for_itself = *own.id == *holder && body.roles.iter().all(|it| own.has_role(it));
+    let for_itself = *own.id == *holder && roles.iter().all(|it| own.roles.contains(it));
     let is_own = for_itself && own.kind == ActorKind::Human;
     if !is_own && !caller.identity.is_admin() {
         let detail = "Only a person with role admin may create links for others";
@@ -49,14 +53,19 @@ pub(crate) async fn link(
     if !is_valid_id(&holder) || holder == ENGINE {
         return Err(Refused::shape("actor must be 1 to 128 letters, digits and `._@-`"));
     }
-    known_roles(&app, &body.roles)?;
-    let roles: Vec<Name> = match (body.roles.is_empty(), *own.id == *holder) {
+    let roles = match (roles.is_empty(), *own.id == *holder) {
         (true, true) => own.roles.to_vec(),
-        _ => body.roles.iter().map(|it| Name::new(it)).collect(),
+        _ => roles,
     };
-    // A session must not outlast the caller's own token.
-    let until = caller.identity.expires.filter(|_| *own.id == *holder);
-    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, key.used.as_ref()).await;
+    let spec = LinkSpec {
+        holder: Name::new(&holder),
+        roles,
+        by: own.id.clone(),
+        // The link and its session end with the caller's token.
+        until: caller.identity.expires,
+        made_with: Some(caller.identity.token.clone()),
+    };
+    let made = app.access.link(spec, key.used.as_ref()).await;
     let (secret, entity) = match made {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
         made => made.map_err(refused)?,
@@ -106,23 +115,25 @@ async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<R
     check_unknown_token_rate(app, peer)?;
     let now = app.reads.now();
     let followed = app.access.follow(&following.link).await.map_err(refused)?;
-    let Some(LinkGrant { holder, roles, until }) = followed.filter(|it| it.until.is_none_or(|end| now < end))
+    let Some(LinkGrant { holder, roles, until, made_with }) =
+        followed.filter(|it| it.until.is_none_or(|end| now < end))
     else {
         return Err(Refused::unauthorized(
             "This link was used, has expired, or belongs to another server. Get a new one: `trackside sign-in`",
         ));
     };
-    let expires = until.map_or(now.plus(SESSION), |end| end.min(now.plus(SESSION)));
+    let expires = until.map_or(now.plus(SESSION_LASTS), |end| end.min(now.plus(SESSION_LASTS)));
     let spec = TokenSpec {
         holder: holder.clone(),
         kind: ActorKind::Human,
         roles,
         on_behalf: Vec::new(),
-        purpose: "session",
+        purpose: SESSION,
         note: None,
         expires: Some(expires),
         by: holder.clone(),
-        made_with: None,
+        minter: None,
+        made_with,
     };
     let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
     let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
@@ -146,6 +157,7 @@ pub(crate) async fn sign_out(State(app): State<App>, caller: Caller) -> Result<R
     let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
     let answer = submit(&app, fire).await?;
     ended(&app, &answer).await;
+    end_derived(&app, &caller.identity.token).await?;
     let mut response = Json(Success { success: true }).into_response();
     let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     if let Ok(gone) = HeaderValue::from_str(&gone) {

@@ -41,6 +41,7 @@ mod queries;
 mod receiver;
 mod requests;
 mod revocation;
+mod rights;
 mod secrets;
 mod server_identity;
 mod settings;
