@@ -12,9 +12,10 @@ use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{CommandAnswer, Failure, Migration, MigrationRange, PackSource, Runtime};
+use trackside_runtime::read::{ListQuery, MOST};
+use trackside_runtime::{CommandAnswer, Failure, Migration, MigrationRange, PackSource, Runtime, StartError};
 
 use super::people::KnownPeople;
 use super::roles;
@@ -32,6 +33,10 @@ pub(crate) const TOKEN: &str = "access.token";
 pub(crate) const TERMINAL: &str = "terminal";
 /// The purpose of a browser's session.
 pub(crate) const SESSION: &str = "session";
+/// The purpose of a browser's session that the OpenID provider granted.
+pub(crate) const OIDC: &str = "oidc";
+/// The purpose of the session of a person whom the reverse proxy authenticated.
+pub(crate) const PROXY: &str = "proxy";
 /// Most replacements of a token that are followed.
 const LONGEST_SUCCESSION: usize = 64;
 /// The lifecycle of sign-in links.
@@ -46,6 +51,7 @@ pub(crate) fn is_own(lifecycle: &Name) -> bool {
 pub(crate) fn pack() -> PackSource {
     let files = [
         ("pack.yaml", include_str!("../../access/pack.yaml")),
+        ("lifecycles/failure.yaml", include_str!("../../access/lifecycles/failure.yaml")),
         ("lifecycles/link.yaml", include_str!("../../access/lifecycles/link.yaml")),
         ("lifecycles/token.yaml", include_str!("../../access/lifecycles/token.yaml")),
         ("lifecycles/webhook.yaml", include_str!("../../access/lifecycles/webhook.yaml")),
@@ -65,6 +71,33 @@ pub(crate) fn migrate_records(runtime: &Runtime) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Revokes every token and sign-in link of a project that is a copy from elsewhere, and returns their number.
+pub fn revoke_credentials(runtime: &Runtime) -> Result<u64, StartError> {
+    runtime.install(&[pack()])?;
+    migrate_records(runtime)?;
+    let (law, mut revoked) = (runtime.law(), 0);
+    for lifecycle in [TOKEN, LINK] {
+        let mut query = ListQuery::of(lifecycle, Actor::engine());
+        let states = law.newest(&query.lifecycle).into_iter().flat_map(|it| &it.states).filter(|it| !it.last);
+        (query.states, query.limit) = (states.map(|it| it.name.clone()).collect(), MOST);
+        loop {
+            runtime.wait_until_written()?;
+            let page = runtime.reads()?.list(&query).map_err(|it| Failure::Unavailable(it.to_string()))?;
+            for it in &page.items {
+                let revoke = Command::fire(Actor::engine(), it.key.clone(), "revoke", Default::default());
+                if let CommandAnswer::Accepted(_) = runtime.gateway()?.ask(revoke)? {
+                    revoked += 1;
+                }
+            }
+            query.cursor = page.next_cursor;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(revoked)
 }
 
 /// Why a token or link cannot be created or used.
@@ -106,6 +139,8 @@ impl Identity {
         let credential = match text("purpose").as_deref() {
             Some(SESSION) => CredentialKind::Page,
             Some(TERMINAL) => CredentialKind::Terminal,
+            Some(OIDC) => CredentialKind::Oidc,
+            Some(PROXY) => CredentialKind::Proxy,
             _ => CredentialKind::Token,
         };
         let via = (kind == ActorKind::Human).then_some(credential);
@@ -244,7 +279,7 @@ impl Access {
     }
 
     /// The record of a token.
-    pub(super) fn token(&self, id: &Name) -> Result<Option<Arc<Entity>>, Failure> {
+    pub fn token(&self, id: &Name) -> Result<Option<Arc<Entity>>, Failure> {
         let key = EntityKey { lifecycle: Name::new(TOKEN), id: id.clone() };
         self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))
     }
@@ -376,6 +411,28 @@ impl Access {
         revoke.request_id = request_id();
         self.runtime.gateway()?.submit(revoke)?.await?;
         Ok(())
+    }
+
+    /// Lets a token end after a while, because another one replaces it. What was made with it continues.
+    pub async fn replace(
+        &self,
+        old: &Entity,
+        successor: &Name,
+        overlap: Span,
+    ) -> Result<Arc<Entity>, AccessError> {
+        let ends = self.runtime.reads()?.now().plus(overlap);
+        let ends = expiry(old).map_or(ends, |it| it.min(ends));
+        let fields = [("successor", Value::from(successor)), ("expires", Value::Time(ends))];
+        let mut replace =
+            Command::fire(Actor::engine(), old.key.clone(), "replace", fields.into_iter().collect());
+        replace.request_id = request_id();
+        match self.runtime.gateway()?.submit(replace)?.await? {
+            CommandAnswer::Accepted(accepted) => {
+                accepted.entity.ok_or_else(|| AccessError::Refused("nothing was replaced".to_owned()))
+            }
+            CommandAnswer::Refused(refusal) => Err(AccessError::Refused(refusal.detail.clone())),
+            CommandAnswer::Replayed { .. } => Err(AccessError::Refused("nothing was replaced".to_owned())),
+        }
     }
 
     async fn create(

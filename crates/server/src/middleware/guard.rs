@@ -17,13 +17,15 @@ use crate::connections::Timely;
 use crate::problem::Refused;
 use crate::request_id;
 use crate::routes::{RouteTraits, matched};
+use crate::sign_on::apply_proxy;
 
 /// Wraps every request: checks its host, limits its time, logs and traces it, and sets the headers of its answer.
 pub(crate) async fn guard(
     State((app, routes)): State<(App, Arc<RouteTraits>)>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
+    apply_proxy(&app.options.proxy, &mut request);
     let id = request_id::of(&request);
     let watched = app.telemetry.begin(&request, id.as_ref());
     let mut answer = watched.during(run_guarded(&app, &routes, request, next)).await;

@@ -97,7 +97,7 @@ pub(crate) async fn list(
     Ok(Json(page.await?))
 }
 
-fn token(entity: &Entity) -> Token {
+pub(super) fn token(entity: &Entity) -> Token {
     let text = |name: &str| entity.fields.text(name).map(str::to_owned);
     let list = |name: &str| entity.fields.texts(name).map(str::to_owned).collect();
     Token {
@@ -140,7 +140,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response())
 }
 
-fn made_before(id: &str) -> String {
+pub(super) fn made_before(id: &str) -> String {
     format!(
         "This request created the token {id} before, and its text is shown only once. If you lost it, revoke {id} (`trackside token revoke {id}`) and create another with a new key"
     )

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use trackside_engine::actor::{ActorKind, ENGINE};
@@ -15,11 +15,12 @@ use utoipa::IntoParams;
 
 use super::commands::submit;
 use super::identity::{ended, refused};
+use super::oidc_sign_in::set_cookie;
 use super::{Body, CommandHeaders};
 use crate::app::App;
 use crate::auth::{
-    AccessError, COOKIE, Caller, LinkGrant, LinkSpec, SESSION, TokenSpec, check_unknown_token_rate,
-    end_derived, resolve_roles,
+    AccessError, Caller, FailedCredential, LinkGrant, LinkSpec, SESSION, SecureTransport, TokenSpec,
+    check_unknown_token_rate, end_derived, resolve_roles,
 };
 use crate::connections::Peer;
 use crate::page;
@@ -38,6 +39,7 @@ pub(crate) async fn link(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
+    secure: SecureTransport,
     key: CommandHeaders,
     Body(body): Body<NewLink>,
 ) -> Result<Response, Refused> {
@@ -72,7 +74,7 @@ pub(crate) async fn link(
     };
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok()).unwrap_or("127.0.0.1");
     let expires_at = entity.timers.iter().find_map(|(_, it)| it.ends_at()).map(|it| it.to_string());
-    let url = format!("{}://{host}/sign-in?link={}", app.options.scheme(), secret.text);
+    let url = format!("{}://{host}/sign-in?link={}", secure.scheme(), secret.text);
     let link = Json(SignInLink { url, expires_at });
     Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], link).into_response())
 }
@@ -100,10 +102,11 @@ pub(crate) struct SignInQuery {
 pub(crate) async fn sign_in(
     State(app): State<App>,
     peer: Peer,
+    secure: SecureTransport,
     headers: HeaderMap,
     Query(following): Query<SignInQuery>,
 ) -> Response {
-    let let_in = follow_link(&app, peer, &following).await;
+    let let_in = follow_link(&app, peer, secure, &following).await;
     let_in.unwrap_or_else(|it| page::refused(it, &headers, "You are not signed in", NEXT))
 }
 
@@ -111,13 +114,20 @@ pub(crate) async fn sign_in(
 const NEXT: &str = "<p>Run it where you have a token, or on the server's machine. An admin can create a link for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
     <p>A link works once, within 15 minutes. You may already be signed in: <a href=\"/\">check</a>.</p>";
 
-async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<Response, Refused> {
-    check_unknown_token_rate(app, peer)?;
+async fn follow_link(
+    app: &App,
+    peer: Peer,
+    secure: SecureTransport,
+    following: &SignInQuery,
+) -> Result<Response, Refused> {
     let now = app.reads.now();
+    let failed = || app.failed_sign_ins.note(peer, FailedCredential::Link, now);
+    check_unknown_token_rate(app, peer).inspect_err(|_| failed())?;
     let followed = app.access.follow(&following.link).await.map_err(refused)?;
     let Some(LinkGrant { holder, roles, until, made_with }) =
         followed.filter(|it| it.until.is_none_or(|end| now < end))
     else {
+        failed();
         return Err(Refused::unauthorized(
             "This link was used, has expired, or belongs to another server. Get a new one: `trackside sign-in`",
         ));
@@ -136,14 +146,9 @@ async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<R
         made_with,
     };
     let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
-    let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
     let lasts = expires.since(now).0 / 1_000;
-    let cookie =
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", secret.text);
     let mut response = Redirect::to("/").into_response();
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
+    set_cookie(&mut response, &secure.set(&secure.session_name(app), &secret.text, "Strict", lasts));
     Ok(response)
 }
 
@@ -152,16 +157,17 @@ async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<R
     post, path = "/v1/sign-out", tag = "identity", operation_id = "signOut",
     responses((status = 200, body = Success), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn sign_out(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
+pub(crate) async fn sign_out(
+    State(app): State<App>,
+    caller: Caller,
+    secure: SecureTransport,
+) -> Result<Response, Refused> {
     let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
     let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
     let answer = submit(&app, fire).await?;
     ended(&app, &answer).await;
     end_derived(&app, &caller.identity.token).await?;
     let mut response = Json(Success { success: true }).into_response();
-    let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    if let Ok(gone) = HeaderValue::from_str(&gone) {
-        response.headers_mut().insert(header::SET_COOKIE, gone);
-    }
+    set_cookie(&mut response, &secure.set(&secure.session_name(&app), "", "Strict", 0));
     Ok(response)
 }
