@@ -437,7 +437,7 @@ fn the_owners_credential_is_replaced_before_it_expires() {
         // It expires, and the next start creates a new one.
         "trackside settings access ownerLifetime=1s && trackside token rotate",
         &late,
-        "until ! trackside whoami >/dev/null 2>&1; do sleep 0.2; done; trackside whoami",
+        "while trackside whoami >/dev/null; do sleep 0.2; done; trackside whoami",
         "kill %1; wait; rm .trackside/address",
         UP,
         "trackside settings access ownerLifetime=90d",
