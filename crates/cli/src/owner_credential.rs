@@ -1,30 +1,44 @@
-//! The owner's credential, which a server that starts puts into the state directory of its user.
+//! The owner's credential, which a server that starts puts into the state directory of its user. Commands replace it
+//! before it expires.
 
 use std::path::{Path, PathBuf};
 
-use trackside_protocol::issuer_of;
-use trackside_server::{BoundServer, OwnerTokenUse, ServeError};
+use serde_json::Value as Json;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_protocol::{Token, TokenMade, issuer_of};
+use trackside_runtime::ProjectClock;
+use trackside_server::{BoundServer, OwnerTokenUse, ServeError, TerminalToken};
 
 use crate::folder::{self, CliError};
 use crate::pinned_servers::{self, PinnedServer};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
 use crate::{files, print};
 
 /// Pins the server for this user, with a valid credential of the owner. None if the state directory cannot be written.
 pub(crate) async fn pin(bound: &BoundServer, folder: &Path) -> Result<Option<PinnedServer>, ServeError> {
     let known = PinnedServer::load(bound.fingerprint()).map(|it| it.token);
-    let token = bound.owner_token(OwnerTokenUse::Terminal, known.as_deref()).await?;
+    let TerminalToken { token, rotate_in, replaces } = bound.terminal_token(known.as_deref()).await?;
     let pinned = PinnedServer {
         fingerprint: bound.fingerprint().to_owned(),
         token,
         folder: pinned_servers::absolute(folder),
         address: bound.url.clone(),
+        rotate_after: rotate_in.map(|it| ProjectClock::System.now().plus(it).to_string()),
+        replaces: None,
     };
     // A folder has one server: an earlier key of it is of no use any more.
     if let Some(earlier) = PinnedServer::of_folder(folder).filter(|it| it.fingerprint != pinned.fingerprint) {
         earlier.remove();
     }
     match pinned.save() {
-        Ok(_) => Ok(Some(pinned)),
+        Ok(_) => {
+            // Only now: until the new one is stored, the earlier one must stay valid.
+            if let Some(earlier) = replaces {
+                bound.replace_token(&earlier, &pinned.token).await?;
+            }
+            Ok(Some(pinned))
+        }
         Err(error) => {
             let place = pinned_servers::directory().unwrap_or_else(|| PathBuf::from("~/.local/state"));
             print::message(&format!(
@@ -33,6 +47,64 @@ pub(crate) async fn pin(bound: &BoundServer, folder: &Path) -> Result<Option<Pin
             ));
             Ok(None)
         }
+    }
+}
+
+/// Replaces the credential if it has passed half of its lifetime, and returns the connection to use from now on. A
+/// failure changes nothing: the present credential is still valid, and the next command tries again.
+pub(crate) fn renew_if_due(server: ServerConnection, mut pinned: PinnedServer) -> ServerConnection {
+    if pinned.replaces.is_some() {
+        let _ = end_earlier(&server, &mut pinned);
+    }
+    if !pinned.is_due(ProjectClock::System.now()) {
+        return server;
+    }
+    // One of several commands that run at the same time replaces it.
+    let key = format!("rotate-{}", pinned.rotate_after.as_deref().unwrap_or_default());
+    match rotate(&server, &pinned, &[("Idempotency-Key", &key)]) {
+        Ok((renewed, _)) => renewed,
+        Err(_) => server,
+    }
+}
+
+/// Replaces the credential. The new one is in its file before the earlier one ends, so that a crash locks nobody out.
+pub(crate) fn rotate(
+    server: &ServerConnection,
+    pinned: &PinnedServer,
+    headers: &[(&str, &str)],
+) -> Result<(ServerConnection, TokenMade), RequestError> {
+    let made = server.post_with(&ApiPath::new(&["tokens", "rotate"]), &Json::Null, headers)?;
+    let made: TokenMade = serde_json::from_value(made.body)
+        .map_err(|it| CliError::unreachable(format!("the server's answer cannot be read: {it}")))?;
+    let mut renewed = PinnedServer {
+        token: made.token.clone(),
+        rotate_after: half_of(&made.details).map(|it| ProjectClock::System.now().plus(it).to_string()),
+        replaces: made.details.minted_with.clone(),
+        ..pinned.clone()
+    };
+    let path = renewed.path().unwrap_or_default();
+    renewed.save().map_err(|error| CliError::unwritten(&path, &error))?;
+    let server = server.with_token(&renewed.token)?;
+    end_earlier(&server, &mut renewed)?;
+    Ok((server, made))
+}
+
+/// Half of the lifetime of a token; none if it does not expire.
+fn half_of(token: &Token) -> Option<Span> {
+    let ends = Timestamp::parse(token.expires_at.as_deref()?)?;
+    Some(Span(ends.since(Timestamp::parse(&token.created_at)?).0 / 2))
+}
+
+/// Ends the earlier credential, which the new one replaces.
+fn end_earlier(server: &ServerConnection, pinned: &mut PinnedServer) -> Result<(), RequestError> {
+    let Some(earlier) = pinned.replaces.take() else { return Ok(()) };
+    match server.post(&ApiPath::new(&["tokens", &earlier, "replace"]), &Json::Null) {
+        // It may have ended by itself.
+        Ok(_) | Err(RequestError::Refused(_)) => {
+            let _ = pinned.save();
+            Ok(())
+        }
+        Err(other) => Err(other),
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use trackside_lifecycle::time::Timestamp;
 
 use crate::files;
 
@@ -17,6 +18,12 @@ pub(crate) struct PinnedServer {
     pub(crate) folder: PathBuf,
     /// Its address when it was last started.
     pub(crate) address: String,
+    /// When commands replace the credential, by the machine's clock; none if it does not expire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rotate_after: Option<String>,
+    /// The id of the earlier credential, until the server knows that this one replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) replaces: Option<String>,
 }
 
 impl PinnedServer {
@@ -52,6 +59,11 @@ impl PinnedServer {
         if let Some(path) = path_of(&self.fingerprint) {
             let _ = std::fs::remove_file(path);
         }
+    }
+
+    /// Whether the credential has passed half of its lifetime.
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        self.rotate_after.as_deref().and_then(Timestamp::parse).is_some_and(|it| it <= now)
     }
 
     /// Whether this is the server of a data folder.

@@ -13,7 +13,7 @@ use crate::folder::CliError;
 use crate::person::{self, NoPerson};
 use crate::pinned_servers::PinnedServer;
 use crate::url::ApiPath;
-use crate::{files, git_worktree, print};
+use crate::{files, git_worktree, owner_credential, print};
 
 /// Why a request failed.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub(crate) struct ServerConnection {
     folder: Option<PathBuf>,
     /// The identity it proved; none if its token names no issuer and the environment names its address.
     proven: Option<ProvenServer>,
+    /// The owner's credential, if the connection uses it.
+    owner: Option<PinnedServer>,
 }
 
 /// The default data folder.
@@ -82,7 +84,7 @@ impl ServerConnection {
             return Err(CliError::forbidden("TRACKSIDE_URL is set but TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a data folder".to_owned()));
         };
         let url = with_scheme(&url);
-        let mut named = Self { client: client(&url, &token)?, folder: None, proven: None };
+        let mut named = Self { client: client(&url, &token)?, folder: None, proven: None, owner: None };
         if let Some(issuer) = issuer_of(&token) {
             let proven = named.prove()?;
             named.check_issuer(issuer, &proven, "TRACKSIDE_TOKEN")?;
@@ -109,24 +111,25 @@ impl ServerConnection {
             by_person.map_err(NoPerson::needs_token)?;
         }
         let url = with_scheme(&address_in(&folder)?);
-        let mut found = Self { client: client(&url, "")?, folder: Some(folder), proven: None };
+        let mut found = Self { client: client(&url, "")?, folder: Some(folder), proven: None, owner: None };
         let proven = found.prove()?;
         if !proven.is_direct {
             return Err(CliError::forbidden(format!(
                 "{url} passes requests on to a server at another address. No token was sent. If this is your proxy, set TRACKSIDE_URL={url} and TRACKSIDE_TOKEN"
             )));
         }
-        let token = match token {
-            Some(token) => {
-                match issuer_of(&token) {
-                    Some(issuer) => found.check_issuer(issuer, &proven, &source)?,
-                    None if PinnedServer::load(&proven.fingerprint).is_some() => {}
-                    None => return Err(found.unpinned(&source)),
-                }
-                token
-            }
-            None => found.owner_token(&proven)?,
+        let Some(token) = token else {
+            let pinned = found.owner_credential(&proven)?;
+            found.proven = Some(proven);
+            found.client = client(&url, &pinned.token)?;
+            found.owner = Some(pinned.clone());
+            return Ok(owner_credential::renew_if_due(found, pinned));
         };
+        match issuer_of(&token) {
+            Some(issuer) => found.check_issuer(issuer, &proven, &source)?,
+            None if PinnedServer::load(&proven.fingerprint).is_some() => {}
+            None => return Err(found.unpinned(&source)),
+        }
         found.client = client(&url, &token)?;
         found.proven = Some(proven);
         Ok(found)
@@ -168,11 +171,11 @@ impl ServerConnection {
     }
 
     /// The owner's credential for the server of this folder.
-    fn owner_token(&self, proven: &ProvenServer) -> Result<String, CliError> {
+    fn owner_credential(&self, proven: &ProvenServer) -> Result<PinnedServer, CliError> {
         let (url, folder) = (self.client.url(), self.folder.as_deref().unwrap_or(Path::new(USUAL)));
         let (shown, other) = (folder.display(), short(&proven.fingerprint));
         match PinnedServer::load(&proven.fingerprint) {
-            Some(pinned) if pinned.is_of(folder) => Ok(pinned.token),
+            Some(pinned) if pinned.is_of(folder) => Ok(pinned),
             Some(pinned) => Err(CliError::forbidden(format!(
                 "{shown}/address names {url}, which is the server of another project, {}. Nothing was sent.\n\
                  To use that project, pass --data {}",
@@ -216,6 +219,16 @@ impl ServerConnection {
     /// The project's folder; none if the server was named by its address and may be on another machine.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
+    }
+
+    /// The owner's credential, if the connection uses it.
+    pub(crate) fn owner(&self) -> Option<&PinnedServer> {
+        self.owner.as_ref()
+    }
+
+    /// The same server with another token.
+    pub(crate) fn with_token(&self, token: &str) -> Result<Self, CliError> {
+        Ok(Self { client: client(self.client.url(), token)?, ..self.clone() })
     }
 
     /// Sends requests on behalf of another actor.
@@ -275,9 +288,22 @@ impl ServerConnection {
 
     fn answered<T>(&self, answer: Result<T, ClientError>) -> Result<T, RequestError> {
         answer.map_err(|error| match error {
-            ClientError::Refused(problem) => RequestError::Refused(problem),
+            ClientError::Refused(mut problem) => {
+                if problem.status == 401 && self.owner.is_some() {
+                    problem.detail = self.ended_credential();
+                }
+                RequestError::Refused(problem)
+            }
             error => RequestError::Cli(CliError::unreachable(self.unreached(&error))),
         })
+    }
+
+    /// The way back for an owner whose credential has expired or was revoked.
+    fn ended_credential(&self) -> String {
+        format!(
+            "The owner's credential has expired or was revoked. Stop the server and start it again as the same user, which creates a new one: trackside up --data {}",
+            self.place()
+        )
     }
 
     fn unreached(&self, error: &ClientError) -> String {

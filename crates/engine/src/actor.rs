@@ -44,6 +44,10 @@ pub enum CredentialKind {
     Terminal,
     /// Any other token.
     Token,
+    /// The session of a browser that an OpenID provider granted.
+    Oidc,
+    /// The reverse proxy in front of the server.
+    Proxy,
 }
 
 impl CredentialKind {
@@ -52,6 +56,8 @@ impl CredentialKind {
             Self::Page => "page",
             Self::Terminal => "terminal",
             Self::Token => "token",
+            Self::Oidc => "oidc",
+            Self::Proxy => "proxy",
         }
     }
 }

@@ -87,7 +87,8 @@ pub struct EntryBody {
     /// The version of the entity after this entry.
     pub version: u64,
     /// How the person who acted was authenticated: `page` for the session of a browser, `terminal` for the owner's
-    /// credential, which commands use only at a terminal, `token` for any other token. Absent for other actors.
+    /// credential, which commands use only at a terminal, `oidc` for a session that an OpenID provider granted, `proxy`
+    /// for the reverse proxy, `token` for any other token. Absent for other actors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<&'static str>,
 }

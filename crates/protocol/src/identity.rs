@@ -47,6 +47,10 @@ pub struct Token {
     pub expires_at: Option<String>,
     /// The actor that created it.
     pub minted_by: Option<String>,
+    /// The id of the token it was created with.
+    pub minted_with: Option<String>,
+    /// The id of the token it ends with, for run tokens and browser sessions.
+    pub made_with: Option<String>,
     pub note: Option<String>,
 }
 

@@ -99,6 +99,11 @@ impl Catalog {
         self.packs.insert(key, (Arc::new(pack), Arc::new(definition)));
     }
 
+    /// A version of a pack.
+    pub fn pack(&self, name: &Name, version: u32) -> Option<Arc<Pack>> {
+        self.packs.get(&(name.clone(), version)).map(|(pack, _)| pack.clone())
+    }
+
     /// The law of all packs, older versions first: running entities stay on theirs.
     pub fn law(&self) -> Law {
         let mut law = Law::default();

@@ -1,6 +1,6 @@
 //! A project that is running.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use trackside_engine::Law;
 use trackside_engine::entity::Entity;
+use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::time::Span;
 use trackside_store::{Chain, Definition, Store, StoreError};
 
@@ -201,6 +203,21 @@ impl Runtime {
         Pending(pending).wait()?;
         *catalog = with;
         Ok(new)
+    }
+
+    /// The packs that were installed before an entry, each in its newest version then.
+    pub fn packs_before(&self, seq: u64) -> Result<Vec<Arc<Pack>>, Failure> {
+        let installed = self.store().reader()?.installed()?;
+        let catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut packs = BTreeMap::new();
+        for record in installed.iter().map(|it| &it.record).filter(|it| it.seq < seq) {
+            if let Event::PackInstalled { pack, version, .. } = record.entry()?.event
+                && let Some(found) = catalog.pack(&pack, version)
+            {
+                packs.insert(pack, found);
+            }
+        }
+        Ok(packs.into_values().collect())
     }
 
     /// An entity as it is on disk.

@@ -4,16 +4,22 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::watch;
+use trackside_engine::settings::effective;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value;
 use trackside_runtime::{Gateway, Reads, Runtime};
 
-use crate::auth::{Access, PACK, UnknownTokenLimiter};
+use crate::auth::{Access, FailedSignIns, PACK, UnknownTokenLimiter};
 use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
 use crate::serve::ServeError;
 use crate::server_key::ServerKey;
+use crate::sign_on::{Oidc, OidcOptions, ProxyOptions, ProxySessions};
 use crate::telemetry::{LogOptions, Telemetry, TraceOptions, current, on_thread};
 use crate::tls::Tls;
 use crate::webhooks::{WebhookOptions, Webhooks};
@@ -36,6 +42,12 @@ pub struct ServerOptions {
     /// The collector for traces; none for no traces.
     pub traces: Option<TraceOptions>,
     pub webhooks: WebhookOptions,
+    /// The interval at which failed sign-ins are recorded.
+    pub record_failures: Duration,
+    /// Reverse proxies whose headers are believed.
+    pub proxy: ProxyOptions,
+    /// The OpenID provider of people; none if there is none.
+    pub oidc: Option<OidcOptions>,
 }
 
 impl ServerOptions {
@@ -49,6 +61,9 @@ impl ServerOptions {
             log: LogOptions::default(),
             traces: None,
             webhooks: WebhookOptions::default(),
+            record_failures: Duration::from_secs(60),
+            proxy: ProxyOptions::default(),
+            oidc: None,
         }
     }
 }
@@ -72,6 +87,9 @@ pub(crate) struct Inner {
     pub access: Access,
     pub key: ServerKey,
     pub unknown_tokens: UnknownTokenLimiter,
+    pub failed_sign_ins: FailedSignIns,
+    pub proxy_sessions: ProxySessions,
+    pub oidc: Option<Oidc>,
     pub webhooks: Webhooks,
     pub options: ServerOptions,
     pub telemetry: Telemetry,
@@ -101,6 +119,7 @@ impl App {
             error,
         })?;
         let access = Access::new(runtime.clone(), key.issuer());
+        let oidc = options.oidc.clone().map(Oidc::new).transpose().map_err(ServeError::Oidc)?;
         let telemetry = Telemetry::new(options.log, options.traces.clone()).map_err(ServeError::Ended)?;
         let (streams, stopping) = (Arc::default(), watch::Sender::new(false));
         Ok(Self(Arc::new(Inner {
@@ -110,6 +129,9 @@ impl App {
             access,
             key,
             unknown_tokens: UnknownTokenLimiter::default(),
+            failed_sign_ins: FailedSignIns::default(),
+            proxy_sessions: ProxySessions::default(),
+            oidc,
             webhooks,
             options,
             telemetry,
@@ -125,6 +147,17 @@ impl App {
         match self.reads.project().settings.get(PACK) {
             Some(own) => self.options.limits.changed(own),
             None => self.options.limits,
+        }
+    }
+
+    /// A duration among the settings of the pack `access`.
+    pub fn span_setting(&self, name: &str) -> Span {
+        let (law, pack) = (self.runtime.law(), Name::new(PACK));
+        let setting = law.pack(PACK).and_then(|it| it.settings.iter().find(|it| *it.name == *name).cloned());
+        let value = setting.map(|it| effective(&it, &pack, &self.reads.project(), None));
+        match value {
+            Some(Value::Span(span)) => span,
+            _ => Span(0),
         }
     }
 

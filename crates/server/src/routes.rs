@@ -20,10 +20,7 @@ use crate::auth::Caller;
 use crate::middleware::{RequestRules, guard, replay_or_run};
 use crate::problem::Refused;
 use crate::rest::{
-    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock,
-    corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
-    journal, lifecycles, messages, metrics, migrations, notices, packs, policy, queries, redactions,
-    settings, sign_in, stats, transitions, webhooks,
+    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports, journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries, redactions, settings, sign_in, stats, token_rotation, transitions, webhooks,
 };
 use crate::{document, events, mcp};
 
@@ -150,6 +147,8 @@ fn route_table() -> RouteTable {
         .routes(routes!(identity::whoami))
         .routes(routes!(identity::list, identity::create))
         .routes(routes!(identity::revoke))
+        .routes(routes!(token_rotation::rotate))
+        .unjournalled(routes!(token_rotation::replace))
         .routes(routes!(sign_in::link))
         .routes(routes!(sign_in::sign_out))
         // time
@@ -186,6 +185,8 @@ pub(crate) fn router(app: App) -> Router {
         .route(mcp::PATH, mcp::door(&app))
         // HEAD is refused: GET uses the link up, and a link preview must not.
         .route("/sign-in", get(sign_in::sign_in).head(only_get))
+        .route(oidc_sign_in::START, get(oidc_sign_in::start).head(only_get))
+        .route(oidc_sign_in::CALLBACK, get(oidc_sign_in::callback).head(only_get))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         // Each handler limits its own body.

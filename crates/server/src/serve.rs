@@ -11,11 +11,12 @@ use tracing::instrument::WithSubscriber as _;
 use tracing::{error, info, warn};
 use trackside_engine::actor::{ActorKind, CredentialKind};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
 use trackside_protocol::issuer_of;
 use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
-use crate::auth::{AccessError, TERMINAL, TokenSpec, keep_people};
+use crate::auth::{AccessError, LinkSpec, TERMINAL, TokenSpec, keep_derived, keep_failures, keep_people};
 use crate::connections::answer;
 use crate::routes::router;
 use crate::systemd;
@@ -37,6 +38,8 @@ pub enum ServeError {
     Write { file: String, error: std::io::Error },
     #[error("cannot use the server's key {file}: {error}")]
     Key { file: String, error: std::io::Error },
+    #[error("{0}")]
+    Oidc(String),
     #[error("cannot deliver webhooks: {0}")]
     Webhooks(String),
     #[error("the server stopped: {0}")]
@@ -56,6 +59,16 @@ pub enum OwnerTokenUse {
     Terminal,
     /// By scripts and tests.
     Script,
+}
+
+/// The owner's credential for commands at a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalToken {
+    pub token: String,
+    /// When to replace it, from now on; none if it does not expire.
+    pub rotate_in: Option<Span>,
+    /// The text of the token that it replaces. Call [`BoundServer::replace_token`] once the new one is stored.
+    pub replaces: Option<String>,
 }
 
 /// A server that does not listen yet.
@@ -80,6 +93,7 @@ impl Server {
     /// Sets up a server for a running project. Blocks.
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
         runtime.install(&[crate::auth::pack()])?;
+        crate::auth::migrate_records(&runtime)?;
         Ok(Self { app: App::new(runtime, options)? })
     }
 
@@ -96,7 +110,16 @@ impl Server {
         let (link, _) = self
             .app
             .access
-            .link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER), None, None)
+            .link(
+                LinkSpec {
+                    holder: Name::new(OWNER),
+                    roles: vec![Name::new("admin")],
+                    by: Name::new(OWNER),
+                    until: None,
+                    made_with: None,
+                },
+                None,
+            )
             .await?;
         let sign_in = format!("{url}/sign-in?link={}", link.text);
         Ok(BoundServer { app: self.app, listener, address, url, sign_in })
@@ -136,9 +159,12 @@ impl BoundServer {
         {
             return Ok(text.to_owned());
         }
-        let (purpose, note) = match wanted {
-            OwnerTokenUse::Terminal => (TERMINAL, "the owner at a terminal"),
-            OwnerTokenUse::Script => ("token", "the owner, for scripts"),
+        let (purpose, note, expires) = match wanted {
+            OwnerTokenUse::Terminal => {
+                let ends = self.app.owner_lifetime().map(|it| self.app.reads.now().plus(it));
+                (TERMINAL, "the owner at a terminal", ends)
+            }
+            OwnerTokenUse::Script => ("token", "the owner, for scripts", None),
         };
         let spec = TokenSpec {
             holder: Name::new(OWNER),
@@ -147,11 +173,55 @@ impl BoundServer {
             on_behalf: Vec::new(),
             purpose,
             note: Some(note.to_owned()),
-            expires: None,
+            expires,
             by: Name::new(trackside_engine::actor::ENGINE),
+            minter: None,
             made_with: None,
         };
         Ok(self.app.access.mint(spec, None).await?.0.text)
+    }
+
+    /// The owner's credential for a terminal: `known` if it is valid and has half of its lifetime before it, else a new
+    /// one.
+    pub async fn terminal_token(&self, known: Option<&str>) -> Result<TerminalToken, ServeError> {
+        let mut known = known.map(str::to_owned);
+        let is_known = |text: &String| self.is_owner_token(OwnerTokenUse::Terminal, text);
+        if !known.as_ref().map(is_known).transpose()?.unwrap_or_default() {
+            known = None;
+        }
+        let lifetime = self.app.owner_lifetime();
+        let left = |text: &str| -> Result<Option<Span>, ServeError> {
+            let now = self.app.reads.now();
+            let ends = self.app.access.identity(text, now)?.and_then(|it| it.expires);
+            Ok(ends.map(|it| it.since(now)))
+        };
+        if let Some(text) = &known {
+            let half = lifetime.map(|it| it.0 / 2);
+            match (left(text)?, half) {
+                (_, None) => {
+                    return Ok(TerminalToken { token: text.clone(), rotate_in: None, replaces: None });
+                }
+                (Some(left), Some(half)) if left.0 > half => {
+                    let rotate_in = Some(Span(left.0 - half));
+                    return Ok(TerminalToken { token: text.clone(), rotate_in, replaces: None });
+                }
+                _ => {}
+            }
+        }
+        let token = self.owner_token(OwnerTokenUse::Terminal, None).await?;
+        let rotate_in = lifetime.map(|it| Span(it.0 / 2));
+        Ok(TerminalToken { token, rotate_in, replaces: known })
+    }
+
+    /// Lets an earlier token of the owner end soon, because a new one replaces it.
+    pub async fn replace_token(&self, earlier: &str, new: &str) -> Result<(), ServeError> {
+        let (access, now) = (&self.app.access, self.app.reads.now());
+        if let (Some(old), Some(new)) = (access.identity(earlier, now)?, access.identity(new, now)?)
+            && let Some(record) = access.token(&old.token)?
+        {
+            access.replace(&record, &new.token, self.app.replaced_lifetime()).await?;
+        }
+        Ok(())
     }
 
     /// Revokes a token by its text. Does nothing if it is not valid.
@@ -197,6 +267,8 @@ impl BoundServer {
         ));
         tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_people(self.app.clone()));
+        tokio::spawn(keep_derived(self.app.clone()));
+        let recorded = tokio::spawn(keep_failures(self.app.clone()));
         systemd::tell("READY=1");
         let stopping = async move {
             stopping.await;
@@ -229,6 +301,7 @@ impl BoundServer {
             ended = served => ended.map_err(ServeError::Ended),
             () = late => Ok(()),
         };
+        recorded.await.ok();
         let sent = ended.blocking(|app| {
             app.telemetry.finish();
             Ok(())

@@ -507,8 +507,10 @@ pub(crate) enum TokenCommand {
     Create(TokenCreateArgs),
     /// List tokens, without their secrets
     List(TokenListArgs),
-    /// Revoke a token
+    /// Revoke a token, and everything made with it: run tokens, browser sessions and sign-in links
     Revoke(TokenRevokeArgs),
+    /// Replace your own token by a new one with the same rights
+    Rotate(TokenRotateArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -650,6 +652,15 @@ pub(crate) struct TokenListArgs {
     /// Include revoked and expired tokens
     #[arg(long)]
     pub(crate) ended: bool,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example:\n  trackside token rotate\n\nAt a terminal: replaces the owner's credential in its file. With TRACKSIDE_TOKEN: prints the new token; the old one stays valid until you revoke it.\nOnly for people with the role admin. Commands at a terminal replace the owner's credential by themselves after half of its lifetime."
+)]
+pub(crate) struct TokenRotateArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
 }

@@ -36,6 +36,21 @@ pub(crate) enum AuditCommand {
     Verify(AuditVerifyArgs),
     /// Export evidence of an entity to one file: entries, approvals, costs, artifacts and the proof
     Export(AuditExportArgs),
+    /// List failed sign-ins by address and time
+    #[command(alias = "sign-in")]
+    SignIns(AuditSignInsArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  trackside audit sign-ins\n  trackside audit sign-ins --within 7d --json\n\nOne line per address and minute, without the tokens that were sent. The last minute may be missing. Only for people with the role admin."
+)]
+pub(crate) struct AuditSignInsArgs {
+    /// How far to look back
+    #[arg(long, value_name = "SPAN", default_value = "24h")]
+    pub(crate) within: String,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -52,6 +52,30 @@ pub(crate) struct UpArgs {
     /// Serve `/metrics` without a token
     #[arg(long)]
     pub(crate) open_metrics: bool,
+    /// Reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed: addresses or networks, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) trust_proxy: Vec<String>,
+    /// Header in which a trusted proxy names the person it authenticated
+    #[arg(long, value_name = "NAME", requires_all = ["trust_proxy", "people"])]
+    pub(crate) proxy_user_header: Option<String>,
+    /// OpenID provider with which people sign in: its issuer URL
+    #[arg(long, value_name = "URL", requires_all = ["oidc_client_id", "people"])]
+    pub(crate) oidc_issuer: Option<String>,
+    /// Client id of this server at the OpenID provider
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
+    pub(crate) oidc_client_id: Option<String>,
+    /// File with the client secret; leave it out for a public client
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
+    pub(crate) oidc_client_secret_file: Option<PathBuf>,
+    /// Scopes to ask for besides openid
+    #[arg(long, value_name = "SCOPES", requires = "oidc_issuer", default_value = "email profile")]
+    pub(crate) oidc_scopes: String,
+    /// Additional CA certificates in PEM for the OpenID provider
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
+    pub(crate) oidc_ca: Option<PathBuf>,
+    /// File with the people who may sign in by OpenID or through the proxy, and their roles
+    #[arg(long, value_name = "FILE")]
+    pub(crate) people: Option<PathBuf>,
     /// Write an owner's token for scripts and tests to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

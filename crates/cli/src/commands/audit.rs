@@ -2,19 +2,22 @@
 
 use serde_json::Value as Json;
 use trackside_lifecycle::hex;
+use trackside_lifecycle::time::Span;
 use trackside_server::audit_body;
 use trackside_store::archive::Archive;
 use trackside_store::{Chain, StoreError};
 
 use super::evidence;
-use crate::args::{AuditArgs, AuditCommand, AuditVerifyArgs, DataArgs};
+use crate::args::{AuditArgs, AuditCommand, AuditSignInsArgs, AuditVerifyArgs, DataArgs};
 use crate::exit;
 use crate::folder::{self, CliError, count_with_noun};
+use crate::paging::{ListSize, fetch_list};
 use crate::print::{self, Colour, ProgressBar, painted_data};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{is_true, list, number, text};
+use crate::table::print_table;
+use crate::time_format::{is_true, joined, list, moment_at, number, text};
 use crate::url::ApiPath;
 
 /// Most entries that are listed as the cause of missing payloads.
@@ -24,7 +27,34 @@ pub(crate) fn run(args: &AuditArgs) -> u8 {
     match &args.command {
         AuditCommand::Verify(args) => run_verify(args),
         AuditCommand::Export(args) => evidence::export(args),
+        AuditCommand::SignIns(args) => {
+            refused::finish(sign_ins(args), CommandSubject::default(), args.ask.json)
+        }
     }
+}
+
+/// Lists failed sign-ins, the oldest first.
+fn sign_ins(args: &AuditSignInsArgs) -> Result<u8, RequestError> {
+    let within = Span::parse(&args.within).filter(|it| it.0 > 0).ok_or_else(|| {
+        CliError::usage(format!("--within {}: write a duration such as 90s, 15m, 24h or 7d", args.within))
+    })?;
+    let server = ServerConnection::find(&args.ask.reach)?;
+    let recent = format!("lastAt > now - duration(\"{within}\")");
+    let route = ApiPath::new(&["entities", "access.failure"]).with_some("where", Some(recent));
+    let mut found = fetch_list(&server, &route, ListSize::All)?;
+    let last_at = |it: &Json| it.get("fields").map(|it| text(it, "lastAt").to_owned()).unwrap_or_default();
+    found.items.sort_by_key(last_at);
+    Ok(print::answer(&found.to_json(), args.ask.json, |found| {
+        print_table(["LAST", "ADDRESS", "ATTEMPTS", "CREDENTIALS"], list(found, "items"), |it| {
+            let fields = it.get("fields").unwrap_or(&Json::Null);
+            [
+                moment_at(fields, "lastAt"),
+                text(fields, "address").to_owned(),
+                number(fields, "attempts").to_string(),
+                joined(fields, "credentials"),
+            ]
+        });
+    }))
 }
 
 fn run_verify(args: &AuditVerifyArgs) -> u8 {

@@ -3,20 +3,23 @@
 use serde_json::Value as Json;
 use trackside_protocol::NewToken;
 
-use crate::args::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs};
+use crate::args::{
+    TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs, TokenRotateArgs,
+};
 use crate::paging::{ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::table::print_table;
 use crate::time_format::{self, joined, moment, moment_at, text};
 use crate::url::ApiPath;
-use crate::{exit, print};
+use crate::{exit, owner_credential, print};
 
 pub(crate) fn run(args: &TokenArgs) -> u8 {
     let (outcome, json) = match &args.command {
         TokenCommand::Create(args) => (create(args), args.ask.json),
         TokenCommand::List(args) => (list(args), args.ask.json),
         TokenCommand::Revoke(args) => (revoke(args), false),
+        TokenCommand::Rotate(args) => (rotate(args), args.ask.json),
     };
     refused::finish(outcome, CommandSubject::default(), json)
 }
@@ -34,11 +37,7 @@ fn create(args: &TokenCreateArgs) -> Result<u8, RequestError> {
     Ok(print::answer(&made, args.ask.json, |made| {
         print::line(text(made, "token"));
         let details = made.get("details").unwrap_or(&Json::Null);
-        let until = match text(details, "expiresAt") {
-            "" => "until it is revoked".to_owned(),
-            until => format!("until {}", moment(until)),
-        };
-        let id = text(details, "id");
+        let (id, until) = (text(details, "id"), until(details));
         print::message(&format!("token {id} of {}, valid {until}. It is not shown again", args.actor));
         if !text(made, "shortened").is_empty() {
             print::message(&format!("The lifetime is shorter than requested: {}", text(made, "shortened")));
@@ -79,4 +78,37 @@ fn revoke(args: &TokenRevokeArgs) -> Result<u8, RequestError> {
     ServerConnection::find(&args.reach)?.delete(&ApiPath::new(&["tokens", &args.id]))?;
     print::message(&format!("token {} is revoked", args.id));
     Ok(exit::DONE)
+}
+
+fn rotate(args: &TokenRotateArgs) -> Result<u8, RequestError> {
+    let server = ServerConnection::find(&args.ask.reach)?;
+    if let Some(pinned) = server.owner() {
+        let (_, made) = owner_credential::rotate(&server, pinned, &[])?;
+        // Its text is only in its file.
+        let details = serde_json::to_value(&made.details).unwrap_or_default();
+        return Ok(print::answer(&details, args.ask.json, |details| {
+            let file = pinned.path().unwrap_or_default();
+            print::message(&format!("The owner's credential is replaced in {}", file.display()));
+            print::message(&format!("  valid      {}", until(details)));
+            print::message("  the earlier one ends soon, see the setting replacedLifetime of access");
+        }));
+    }
+    let made = server.post(&ApiPath::new(&["tokens", "rotate"]), &Json::Null)?;
+    Ok(print::answer(&made, args.ask.json, |made| {
+        print::line(text(made, "token"));
+        let details = made.get("details").unwrap_or(&Json::Null);
+        let (id, earlier) = (text(details, "id"), text(details, "mintedWith"));
+        print::message(&format!("token {id}, valid {}. It is not shown again", until(details)));
+        print::message(&format!(
+            "{earlier} stays valid. When you no longer use it: trackside token revoke {earlier}"
+        ));
+    }))
+}
+
+/// How long a token is valid.
+fn until(details: &Json) -> String {
+    match text(details, "expiresAt") {
+        "" => "until it is revoked".to_owned(),
+        until => format!("until {}", moment(until)),
+    }
 }

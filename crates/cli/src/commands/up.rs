@@ -8,14 +8,17 @@ use std::time::Duration;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
-use trackside_server::{BoundServer, Level, LogFormat, LogOptions, ServeError, Server, ServerOptions, Tls};
+use trackside_server::{
+    BoundServer, Level, LogFormat, LogOptions, OidcOptions, PeopleFile, ServeError, Server, ServerOptions,
+    Tls,
+};
 use trackside_store::{Sqlite, Store as _};
 
 use crate::args::{ClockArg, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, CliError};
 use crate::pinned_servers::PinnedServer;
 use crate::print::{self, ProgressBar};
-use crate::{builtin, exit, huge_pages, open_files, owner_credential, person, project_files, traces};
+use crate::{builtin, exit, files, huge_pages, open_files, owner_credential, person, project_files, traces};
 
 /// The start of a manual clock.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -91,7 +94,33 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
         options.tls = Some(Tls::read(certificate, key).map_err(CliError::usage)?);
     }
+    sign_on(args, &mut options).map_err(CliError::usage)?;
     Ok(Server::new(runtime, options)?)
+}
+
+/// Sets up sign-in with an OpenID provider and through reverse proxies.
+fn sign_on(args: &UpArgs, options: &mut ServerOptions) -> Result<(), String> {
+    let people = args.people.as_deref().map(PeopleFile::read).transpose()?.unwrap_or_default();
+    options.proxy.trust(&args.trust_proxy)?;
+    if let Some(header) = &args.proxy_user_header {
+        options.proxy.accept_user(header)?;
+        options.proxy.people = people.clone();
+    }
+    if let (Some(issuer), Some(client_id)) = (&args.oidc_issuer, &args.oidc_client_id) {
+        let secret = args
+            .oidc_client_secret_file
+            .as_deref()
+            .map(|file| std::fs::read_to_string(file).map_err(|it| files::unread(file, &it)));
+        options.oidc = Some(OidcOptions {
+            issuer: issuer.clone(),
+            client_id: client_id.clone(),
+            client_secret: secret.transpose()?.map(|it| it.trim().to_owned()),
+            scopes: args.oidc_scopes.clone(),
+            people,
+            trust: args.oidc_ca.clone(),
+        });
+    }
+    Ok(())
 }
 
 async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {

@@ -37,6 +37,7 @@ const ASKING: &[&[&str]] = &[
     &["token", "create", "eve", "--kind", "human", "--role", "admin"],
     &["token", "list"],
     &["token", "revoke", "x"],
+    &["token", "rotate"],
     &["webhook", "add", "https://example.com/"],
     &["webhook", "list"],
     &["sign-in"],
@@ -46,6 +47,7 @@ const ASKING: &[&[&str]] = &[
     &["settings"],
     &["settings", "mission", "maxReviewCycles:=5"],
     &["audit", "verify"],
+    &["audit", "sign-ins"],
     &["audit", "export", "mission.task/T-1", "--to", "e.jsonl"],
     &["validate"],
     &["export"],
@@ -404,6 +406,60 @@ fn the_owners_token_of_an_older_release_leaves_the_project() {
 }
 
 /// The exit code and messages of the hook, for a command in a folder.
+#[test]
+fn the_owners_credential_is_replaced_before_it_expires() {
+    let terminal = Terminal::new(&scratch("rotation"));
+    let set = |value: &str| {
+        format!("sed -i 's/\"rotate_after\": \"[^\"]*\"/\"rotate_after\": \"{value}\"/' $F; grep -c {value} $F")
+    };
+    let changed = |kept: &str| format!("cmp -s {kept} $F && echo same || echo other");
+    let (due, late) = (set("2020-01-01T00:00:00Z"), set("2099-01-01T00:00:00Z"));
+    let commands: Vec<String> = [
+        UP,
+        "F=$(echo ~/.local/state/trackside/servers/*.json); cp $F 1.json; grep -c rotate_after $F",
+        "trackside token list",
+        "trackside whoami",
+        &changed("1.json"),
+        // Past half of its lifetime, any command replaces it.
+        &due,
+        "trackside whoami",
+        &format!("{}; cp $F 2.json; grep -c 2020 $F", changed("1.json")),
+        "trackside token list",
+        "trackside whoami && grep -c replaces $F",
+        &changed("2.json"),
+        // On demand.
+        "trackside token rotate",
+        &changed("2.json"),
+        // A crash before the server knew about the new one is made up for.
+        "sed -i 's/\"address\"/\"replaces\": \"000000000000\", \"address\"/' $F; grep -c replaces $F",
+        "trackside whoami",
+        "grep -c replaces $F",
+        // It expires, and the next start creates a new one.
+        "trackside settings access ownerLifetime=1s && trackside token rotate",
+        &late,
+        "while trackside whoami >/dev/null; do sleep 0.2; done; trackside whoami",
+        "kill %1; wait; rm .trackside/address",
+        UP,
+        "trackside settings access ownerLifetime=90d",
+    ]
+    .map(str::to_owned)
+    .into();
+    let seen = typed(&terminal, &commands.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = |nth: usize| seen[nth].output.trim();
+    assert_eq!(said(1), "1", "{seen:#?}");
+    assert_eq!((said(2).matches("terminal").count(), seen[3].code, said(4)), (2, 0, "same"), "{seen:#?}");
+    assert_eq!((said(5), seen[6].code, said(7)), ("1", 0, "other\n0"), "{seen:#?}");
+    assert_eq!(said(8).matches("terminal").count(), 4, "the earlier one is valid for a while: {}", said(8));
+    assert_eq!((said(9).ends_with('0'), said(10)), (true, "same"), "{seen:#?}");
+    assert!(said(11).contains("The owner's credential is replaced in ") && !said(11).contains("ts_"), "{seen:#?}");
+    assert_eq!(said(12), "other");
+    assert_eq!((said(13), seen[14].code, said(15)), ("1", 0, "0"), "{seen:#?}");
+    assert_eq!((seen[16].code, said(17)), (0, "1"), "{seen:#?}");
+    assert_eq!(seen[18].code, 4, "{seen:#?}");
+    assert!(said(18).contains("The owner's credential has expired") && said(18).contains("trackside up"), "{seen:#?}");
+    assert_eq!(seen[21].code, 0, "{seen:#?}");
+}
+
 fn hook_in(folder: &Path, command: &str, more: &[&str], token: &str) -> CliOutput {
     let mut hook = binary(&["hook"]);
     hook.args(more).current_dir(folder).env("TRACKSIDE_TOKEN", token);

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use trackside_protocol::{Client, ClientError};
+
 use crate::ground::{ClientServer, LIGHT, scratch, small};
 use crate::program::{binary, run_command};
 
@@ -25,7 +27,7 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     ground.ask(&["export", "--to", file]).says(0, &["lines in"]);
     assert_eq!(ground.ask(&["export"]).says(0, &[]).data.lines().count(), lines(file));
     ground.ask(&["export", "--to", file]).says(2, &["already exists"]);
-    let pia = ground.token("pia", "human", &[]);
+    let (pia, owner) = (ground.token("pia", "human", &[]), ground.owner());
     let seen = ground.root.join("seen.jsonl");
     ground.ask_as(&pia, &["export", "--to", seen.to_str().unwrap()]).says(0, &[]);
     ground.stop();
@@ -33,7 +35,10 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     // A copy of the project elsewhere.
     let root = scratch("export-copy");
     let data = root.join("data");
-    run_command(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["unchanged"]);
+    let dry = binary(&["import", file, "--data", data.to_str().unwrap(), "--dry-run"]);
+    run_command(dry).says(0, &["would be revoked; --keep-tokens keeps them"]);
+    run_command(binary(&["import", file, "--data", data.to_str().unwrap()]))
+        .says(0, &["unchanged", "revoked: ", "--keep-tokens"]);
     run_command(binary(&["import", seen.to_str().unwrap(), "--data", data.to_str().unwrap()]))
         .says(1, &["export it as a person with the role admin"]);
     // Its clock has the same time, and an export of the folder contains it, too.
@@ -48,6 +53,18 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     assert!(stands(&again).starts_with("2026-01-01T03:00:00"), "{}", stands(&again));
     let pack = small(&root, 1, LIGHT);
     let copy = ClientServer::start(root, &pack);
+    // Whoever had a token there has none here, unless they are kept.
+    let status = |server: &ClientServer| match Client::new(&server.url(), &owner).get("/v1/whoami") {
+        Ok(_) => 200,
+        Err(ClientError::Refused(problem)) => problem.status,
+        Err(other) => panic!("{other:?}"),
+    };
+    assert_eq!(status(&copy), 401);
+    let root = scratch("export-kept");
+    let (kept, pack) = (root.join("data"), small(&root, 1, LIGHT));
+    run_command(binary(&["import", file, "--data", kept.to_str().unwrap(), "--keep-tokens"]))
+        .says(0, &["unchanged", "kept: its tokens"]);
+    assert_eq!(status(&ClientServer::start(root, &pack)), 200);
     copy.ask(&["show", "small.light/A"]).says(0, &["ON", "hall"]);
     copy.ask(&["history", "small.light/A"]).says(0, &["switch_on"]);
     copy.ask(&["new", "small.light", "--id", "B", "place=attic"]).says(0, &[]);

@@ -24,8 +24,8 @@ fn log_lines(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     secrets.push(secret);
-    let cookie = answer.lines().find_map(|it| it.split_once("trackside_session=")).unwrap().1;
-    secrets.push(cookie.split(';').next().unwrap().to_owned());
+    let cookie = answer.lines().find_map(|it| it.split_once("trackside_session_")).unwrap().1;
+    secrets.push(cookie.split_once('=').unwrap().1.split(';').next().unwrap().to_owned());
     ground.ask(&["new", "small.light", "--id", "A", "place=behind the green door"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "smash"]).says(1, &[]);
     secrets.push("behind the green door".to_owned());

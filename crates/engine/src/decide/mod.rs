@@ -33,6 +33,7 @@ mod journal_entry;
 mod lease;
 mod migrate;
 mod plan;
+mod protected;
 mod redact;
 mod references;
 mod regroup;
@@ -59,6 +60,7 @@ pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_field, computed_fields, fields_of, is_repair};
 pub use journal_entry::{log_line, passes_history};
+pub use protected::{ACCESS, is_protected, protected};
 pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_after};
 pub use rerank::reindex;
 pub(crate) use scope::kind_of;
@@ -271,6 +273,7 @@ impl<'a> DecisionBuilder<'a> {
                 command.reason.clone(),
             )
         };
+        protected::check(command)?;
         match &command.ask {
             Ask::Create { entity, fields } => self.create(entity, request(fields))?,
             Ask::Fire(fire) => {

@@ -12,7 +12,7 @@ use super::draft::DecisionDraft;
 use super::request::Request;
 use super::rerank::within_id;
 use super::{LISTED, LISTED_IN_STATE};
-use crate::actor::ActorKind;
+use crate::actor::{Actor, ActorKind};
 use crate::entity::{Entity, Tally, ids_in};
 use crate::event::TallyChange;
 use crate::fields::Fields;
@@ -134,7 +134,7 @@ impl EntityScope<'_> {
             Read::Fence => self.request.fence.map_or(Value::Null, int),
             Read::ActorId => Value::from(&actor.id),
             Read::ActorKind => Value::text(actor.kind.as_str()),
-            Read::ActorRoles => Value::list(actor.roles.iter().map(Value::from).collect()),
+            Read::ActorRoles => Value::list(self.roles_of(actor)),
             Read::SubjectId => Value::from(self.request.subject_id()),
             Read::Human => Value::Bool(actor.kind == ActorKind::Human),
             Read::Agent => Value::Bool(actor.kind == ActorKind::Agent),
@@ -170,6 +170,13 @@ impl EntityScope<'_> {
             Read::JournalSequence => int(self.around.draft.base().seq),
             Read::Ask(name) => self.ask.map_or(Value::Null, |it| it.value(name)),
         })
+    }
+
+    /// The roles of an actor. Roles of this pack are listed with and without its name.
+    fn roles_of(&self, actor: &Actor) -> Vec<Value> {
+        let own = actor.roles.iter().filter_map(|it| it.split_once(':'));
+        let own = own.filter(|(pack, _)| *self.life.pack == **pack).map(|(_, role)| Value::text(role));
+        actor.roles.iter().map(Value::from).chain(own).collect()
     }
 
     /// A field, overlaid with sent and computed values.

@@ -12,10 +12,13 @@ use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{CommandAnswer, Failure, PackSource, Runtime};
+use trackside_runtime::read::{ListQuery, MOST};
+use trackside_runtime::{CommandAnswer, Failure, Migration, MigrationRange, PackSource, Runtime, StartError};
 
+use super::people::KnownPeople;
+use super::roles;
 use super::secret::{Secret, hash_of};
 use super::token_bucket::TokenBucket;
 use super::token_cache::TokenCache;
@@ -23,28 +26,78 @@ use crate::rest::{KeyUse, under};
 use crate::telemetry::request_id;
 
 /// The pack with the lifecycles of tokens, sign-in links and webhooks.
-pub const PACK: &str = "access";
+pub const PACK: &str = trackside_engine::decide::ACCESS;
 /// The lifecycle of tokens.
 pub(crate) const TOKEN: &str = "access.token";
 /// The purpose of the owner's credential, which commands use only at a terminal.
 pub(crate) const TERMINAL: &str = "terminal";
+/// The purpose of a browser's session.
+pub(crate) const SESSION: &str = "session";
+/// The purpose of a browser's session that the OpenID provider granted.
+pub(crate) const OIDC: &str = "oidc";
+/// The purpose of the session of a person whom the reverse proxy authenticated.
+pub(crate) const PROXY: &str = "proxy";
+/// Most replacements of a token that are followed.
+const LONGEST_SUCCESSION: usize = 64;
 /// The lifecycle of sign-in links.
-const LINK: &str = "access.link";
+pub(super) const LINK: &str = "access.link";
 
 /// Whether a lifecycle is the server's own: tokens, links and webhooks have their own routes.
 pub(crate) fn is_own(lifecycle: &Name) -> bool {
-    lifecycle.as_str().split_once('.').is_some_and(|(pack, _)| pack == PACK)
+    trackside_engine::decide::is_protected(lifecycle)
 }
 
 /// The files of the pack.
 pub(crate) fn pack() -> PackSource {
     let files = [
         ("pack.yaml", include_str!("../../access/pack.yaml")),
+        ("lifecycles/failure.yaml", include_str!("../../access/lifecycles/failure.yaml")),
         ("lifecycles/link.yaml", include_str!("../../access/lifecycles/link.yaml")),
         ("lifecycles/token.yaml", include_str!("../../access/lifecycles/token.yaml")),
         ("lifecycles/webhook.yaml", include_str!("../../access/lifecycles/webhook.yaml")),
     ];
     PackSource { files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec() }
+}
+
+/// Moves records of earlier releases to the present version of the pack, whose rules then apply to them.
+pub(crate) fn migrate_records(runtime: &Runtime) -> Result<(), Failure> {
+    let law = runtime.law();
+    for life in law.pack(PACK).into_iter().flat_map(|it| &it.lifecycles) {
+        if law.versions(&life.name).any(|it| it < life.version) {
+            let (states, fields) = Default::default();
+            let migration = Migration { lifecycle: life.name.clone(), to: life.version, states, fields };
+            // One that does not fit keeps the rules that it had.
+            runtime.apply_migration(Actor::engine(), &migration, &MigrationRange::default(), &mut |_| {})?;
+        }
+    }
+    Ok(())
+}
+
+/// Revokes every token and sign-in link of a project that is a copy from elsewhere, and returns their number.
+pub fn revoke_credentials(runtime: &Runtime) -> Result<u64, StartError> {
+    runtime.install(&[pack()])?;
+    migrate_records(runtime)?;
+    let (law, mut revoked) = (runtime.law(), 0);
+    for lifecycle in [TOKEN, LINK] {
+        let mut query = ListQuery::of(lifecycle, Actor::engine());
+        let states = law.newest(&query.lifecycle).into_iter().flat_map(|it| &it.states).filter(|it| !it.last);
+        (query.states, query.limit) = (states.map(|it| it.name.clone()).collect(), MOST);
+        loop {
+            runtime.wait_until_written()?;
+            let page = runtime.reads()?.list(&query).map_err(|it| Failure::Unavailable(it.to_string()))?;
+            for it in &page.items {
+                let revoke = Command::fire(Actor::engine(), it.key.clone(), "revoke", Default::default());
+                if let CommandAnswer::Accepted(_) = runtime.gateway()?.ask(revoke)? {
+                    revoked += 1;
+                }
+            }
+            query.cursor = page.next_cursor;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(revoked)
 }
 
 /// Why a token or link cannot be created or used.
@@ -71,45 +124,56 @@ pub(crate) struct Identity {
     /// The ids it may act for; `*` at the end matches any suffix.
     pub on_behalf: Vec<Name>,
     pub expires: Option<Timestamp>,
-    /// For a run token: the token it was made with. It ends with that one.
-    pub(super) made_with: Option<Name>,
+    /// The tokens that a run token or session was made with, the nearest first. It ends with each of them.
+    pub(super) makers: Vec<Name>,
     /// Limits how often the token may be used.
     pub bucket: TokenBucket,
 }
 
 impl Identity {
-    pub(super) fn of(entity: &Entity) -> Option<Self> {
+    /// The identity of a token, with its roles as `pack:role`.
+    fn of(entity: &Entity, roles: Vec<Name>, makers: Vec<Name>) -> Option<Self> {
         let text = |name: &str| entity.fields.text(name).map(Name::new);
         let list = |name: &str| -> Vec<Name> { entity.fields.texts(name).map(Name::new).collect() };
         let kind = ActorKind::parse(&text("kind")?)?;
         let credential = match text("purpose").as_deref() {
-            Some("session") => CredentialKind::Page,
+            Some(SESSION) => CredentialKind::Page,
             Some(TERMINAL) => CredentialKind::Terminal,
+            Some(OIDC) => CredentialKind::Oidc,
+            Some(PROXY) => CredentialKind::Proxy,
             _ => CredentialKind::Token,
         };
         let via = (kind == ActorKind::Human).then_some(credential);
         Some(Self {
             token: entity.key.id.clone(),
-            actor: Actor::new(text("holder")?, kind).with_roles(list("roles")).authenticated_by(via),
+            actor: Actor::new(text("holder")?, kind).with_roles(roles).authenticated_by(via),
             on_behalf: list("for"),
-            expires: entity.fields.get("expires").and_then(Value::as_time),
-            made_with: text("madeWith"),
+            expires: expiry(entity),
+            makers,
             bucket: TokenBucket::default(),
         })
     }
 
-    /// Whether it may act for this id.
-    pub fn may_act_for(&self, id: &str) -> bool {
-        self.on_behalf.iter().any(|it| match it.strip_suffix('*') {
-            Some(start) => id.starts_with(start),
-            None => **it == *id,
-        })
+    /// Whether it names this id.
+    pub(super) fn names(&self, id: &str) -> bool {
+        self.on_behalf.iter().any(|it| **it == *id)
+    }
+
+    /// Whether a pattern of it matches this id.
+    pub fn matches(&self, id: &str) -> bool {
+        let starts = |it: &Name| it.strip_suffix('*').is_some_and(|start| id.starts_with(start));
+        self.names(id) || self.on_behalf.iter().any(starts)
     }
 
     /// Whether it belongs to a person with role admin.
     pub fn is_admin(&self) -> bool {
         self.actor.kind == ActorKind::Human && self.actor.has_role("admin")
     }
+}
+
+/// The time at which a token expires.
+pub(super) fn expiry(entity: &Entity) -> Option<Timestamp> {
+    entity.fields.get("expires").and_then(Value::as_time)
 }
 
 /// The session that a sign-in link grants.
@@ -119,6 +183,8 @@ pub(crate) struct LinkGrant {
     pub roles: Vec<Name>,
     /// The latest end of the session.
     pub until: Option<Timestamp>,
+    /// The token that the link was made with.
+    pub made_with: Option<Name>,
 }
 
 /// A token to be created.
@@ -128,12 +194,27 @@ pub(crate) struct TokenSpec {
     pub kind: ActorKind,
     pub roles: Vec<Name>,
     pub on_behalf: Vec<Name>,
-    /// `token`, `terminal`, `session` or `run`.
+    /// `token`, `terminal`, `session`, `run`, `oidc` or `proxy`.
     pub purpose: &'static str,
     pub note: Option<String>,
     pub expires: Option<Timestamp>,
     /// The actor that requested it.
     pub by: Name,
+    /// The kind of that actor, and the token that it used, if it used one.
+    pub minter: Option<(ActorKind, Name)>,
+    /// The token it ends with.
+    pub made_with: Option<Name>,
+}
+
+/// A sign-in link to be created.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkSpec {
+    pub holder: Name,
+    pub roles: Vec<Name>,
+    /// The actor that requested it.
+    pub by: Name,
+    /// The latest end of the session.
+    pub until: Option<Timestamp>,
     /// The token it ends with.
     pub made_with: Option<Name>,
 }
@@ -146,6 +227,7 @@ pub(crate) struct Access {
     issuer: String,
     /// Held while the list of people is computed and written.
     pub(super) counting: Mutex<()>,
+    pub(super) known_people: KnownPeople,
 }
 
 impl std::fmt::Debug for Access {
@@ -158,7 +240,13 @@ impl Access {
     pub fn new(runtime: Arc<Runtime>, issuer: &str) -> Self {
         let cache = Arc::<TokenCache>::default();
         runtime.observe(cache.clone());
-        Self { runtime, cache, issuer: issuer.to_owned(), counting: Mutex::default() }
+        Self {
+            runtime,
+            cache,
+            issuer: issuer.to_owned(),
+            counting: Mutex::default(),
+            known_people: KnownPeople::default(),
+        }
     }
 
     /// Whether this may be a token that has to be looked up in the store.
@@ -179,29 +267,42 @@ impl Access {
 
     fn look_up(&self, id: &str, hash: &str) -> Result<Option<Arc<Identity>>, Failure> {
         let changes = self.cache.changes();
-        let key = EntityKey::new(TOKEN, id);
-        let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
-        let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
-        if entity.fields.text("hash") != Some(hash) || !self.is_backed(&entity)? {
+        let Some(entity) = self.token(&Name::new(id))?.filter(|it| self.is_open(it)) else { return Ok(None) };
+        if entity.fields.text("hash") != Some(hash) {
             return Ok(None);
         }
-        let identity = Identity::of(&entity).map(Arc::new);
+        let identity = self.identify(&entity)?.map(Arc::new);
         if let Some(identity) = &identity {
             self.cache.insert(hash, identity.clone(), changes);
         }
         Ok(identity)
     }
 
-    /// The identity of a token by its id, for work that continues without a request, such as streams and webhooks.
-    pub fn speaker(&self, id: &Name, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
+    /// The record of a token.
+    pub fn token(&self, id: &Name) -> Result<Option<Arc<Entity>>, Failure> {
         let key = EntityKey { lifecycle: Name::new(TOKEN), id: id.clone() };
-        let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
-        let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
-        if !self.is_backed(&entity)? {
-            return Ok(None);
+        self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))
+    }
+
+    /// The identity of an open token; none if a token that it was made with has ended.
+    fn identify(&self, entity: &Entity) -> Result<Option<Identity>, Failure> {
+        let Some(makers) = self.makers(entity)? else { return Ok(None) };
+        Ok(Identity::of(entity, roles::stored(&self.runtime, entity)?, makers))
+    }
+
+    /// The identity of a token by its id, for work that continues without a request, such as streams and webhooks. A
+    /// replaced token is followed to the one that replaces it.
+    pub fn speaker(&self, id: &Name, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
+        let mut id = id.clone();
+        for _ in 0..LONGEST_SUCCESSION {
+            let Some(entity) = self.token(&id)? else { return Ok(None) };
+            if self.is_open(&entity) && expiry(&entity).is_none_or(|at| now < at) {
+                return Ok(self.identify(&entity)?.map(Arc::new));
+            }
+            let Some(successor) = entity.fields.text("successor") else { return Ok(None) };
+            id = Name::new(successor);
         }
-        let identity = Identity::of(&entity);
-        Ok(identity.filter(|it| it.expires.is_none_or(|at| now < at)).map(Arc::new))
+        Ok(None)
     }
 
     /// Whether an entity is not in a final state.
@@ -209,14 +310,6 @@ impl Access {
         let law = self.runtime.law();
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)
-    }
-
-    /// Whether the token it was made with, if any, is still valid.
-    fn is_backed(&self, entity: &Entity) -> Result<bool, Failure> {
-        let Some(maker) = entity.fields.text("madeWith") else { return Ok(true) };
-        let maker = self.runtime.entity(&EntityKey::new(TOKEN, maker));
-        let maker = maker.map_err(|it| Failure::Unavailable(it.to_string()))?;
-        Ok(maker.is_some_and(|it| self.is_open(&it)))
     }
 
     /// The number of token changes since the start. An earlier lookup must be repeated when this has grown.
@@ -241,6 +334,9 @@ impl Access {
             ("hash", Value::text(&secret.hash)),
             ("mintedBy", Value::from(&spec.by)),
         ];
+        if let Some((kind, token)) = &spec.minter {
+            fields.extend([("minterKind", Value::text(kind.as_str())), ("mintedWith", Value::from(token))]);
+        }
         if let Some(token) = &spec.made_with {
             fields.push(("madeWith", Value::from(token)));
         }
@@ -258,15 +354,13 @@ impl Access {
         Ok((secret, entity))
     }
 
-    /// Creates a sign-in link, which works once. The session ends at `until` at the latest.
+    /// Creates a sign-in link, which works once.
     pub async fn link(
         &self,
-        holder: Name,
-        roles: &[Name],
-        by: Name,
-        until: Option<Timestamp>,
+        spec: LinkSpec,
         used: Option<&KeyUse>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
+        let LinkSpec { holder, roles, by, until, made_with } = spec;
         let secret = Secret::new(None).ok_or(AccessError::NoRandomness)?;
         let mut fields = vec![
             ("holder", Value::from(&holder)),
@@ -276,6 +370,9 @@ impl Access {
         ];
         if let Some(until) = until {
             fields.push(("until", Value::Time(until)));
+        }
+        if let Some(token) = &made_with {
+            fields.push(("madeWith", Value::from(token)));
         }
         let entity = self.create(EntityKey::new(LINK, secret.id.as_str()), fields, by, used).await?;
         Ok((secret, entity))
@@ -287,7 +384,7 @@ impl Access {
         let key = EntityKey::new(LINK, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
         let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
-        if entity.fields.text("hash") != Some(&hash_of(text)) {
+        if entity.fields.text("hash") != Some(&hash_of(text)) || self.makers(&entity)?.is_none() {
             return Ok(None);
         }
         let mut follow = Command::fire(Actor::engine(), key, "follow", Default::default());
@@ -296,9 +393,15 @@ impl Access {
             CommandAnswer::Accepted(_) => {}
             CommandAnswer::Refused(_) | CommandAnswer::Replayed { .. } => return Ok(None),
         }
-        let roles = entity.fields.texts("roles").map(Name::new).collect();
+        let roles = roles::stored(&self.runtime, &entity)?;
         let until = entity.fields.get("until").and_then(Value::as_time);
-        Ok(entity.fields.text("holder").map(|it| LinkGrant { holder: Name::new(it), roles, until }))
+        let made_with = entity.fields.text("madeWith").map(Name::new);
+        Ok(entity.fields.text("holder").map(|it| LinkGrant {
+            holder: Name::new(it),
+            roles,
+            until,
+            made_with,
+        }))
     }
 
     /// Revokes a token, if it is valid.
@@ -308,6 +411,28 @@ impl Access {
         revoke.request_id = request_id();
         self.runtime.gateway()?.submit(revoke)?.await?;
         Ok(())
+    }
+
+    /// Lets a token end after a while, because another one replaces it. What was made with it continues.
+    pub async fn replace(
+        &self,
+        old: &Entity,
+        successor: &Name,
+        overlap: Span,
+    ) -> Result<Arc<Entity>, AccessError> {
+        let ends = self.runtime.reads()?.now().plus(overlap);
+        let ends = expiry(old).map_or(ends, |it| it.min(ends));
+        let fields = [("successor", Value::from(successor)), ("expires", Value::Time(ends))];
+        let mut replace =
+            Command::fire(Actor::engine(), old.key.clone(), "replace", fields.into_iter().collect());
+        replace.request_id = request_id();
+        match self.runtime.gateway()?.submit(replace)?.await? {
+            CommandAnswer::Accepted(accepted) => {
+                accepted.entity.ok_or_else(|| AccessError::Refused("nothing was replaced".to_owned()))
+            }
+            CommandAnswer::Refused(refusal) => Err(AccessError::Refused(refusal.detail.clone())),
+            CommandAnswer::Replayed { .. } => Err(AccessError::Refused("nothing was replaced".to_owned())),
+        }
     }
 
     async fn create(

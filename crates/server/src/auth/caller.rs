@@ -4,21 +4,27 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{Method, header};
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
 use trackside_protocol::ProblemCode;
 use trackside_runtime::Requester;
 
 use super::Identity;
+use super::access::{PROXY, TokenSpec};
+use super::cookies::{SecureTransport, cookie};
+use super::failed_sign_ins::FailedCredential;
+use super::roles::resolve;
 use crate::app::App;
 use crate::connections::Peer;
 use crate::problem::Refused;
+use crate::sign_on::Forwarded;
 use crate::telemetry::request_id;
 
-/// The cookie that a signed-in browser sends.
-pub(crate) const COOKIE: &str = "trackside_session";
+/// The lifetime of the session of a person whom the reverse proxy authenticated.
+const PROXY_SESSION_LASTS: Span = Span(12 * 60 * 60 * 1_000);
 
 /// The sender of a request.
 #[derive(Clone, Debug)]
@@ -68,20 +74,22 @@ impl FromRequestParts<App> for Caller {
         if let Some(known) = parts.extensions.get::<Self>() {
             return Ok(known.clone());
         }
-        let (text, by_cookie) = token_of(&parts.headers)?;
-        if by_cookie {
+        let (now, Ok(peer)) = (app.reads.now(), Peer::from_request_parts(parts, app).await);
+        let (text, credential) = token_of(parts, app, peer).await?;
+        if credential != FailedCredential::Token {
             must_be_own_page(parts)?;
         }
-        let (now, Ok(peer)) = (app.reads.now(), Peer::from_request_parts(parts, app).await);
+        let failed = || app.failed_sign_ins.note(peer, credential, now);
         let is_stranger = app.access.is_uncached(&text);
         if is_stranger {
-            check_unknown_token_rate(app, peer)?;
+            check_unknown_token_rate(app, peer).inspect_err(|_| failed())?;
         }
         let identity = app.access.identity(&text, now)?;
         if is_stranger && identity.is_some() {
             app.unknown_tokens.refund(peer.0, app.limits().strangers);
         }
         let Some(identity) = identity else {
+            failed();
             return Err(Refused::unauthorized(
                 "Unknown token: it was revoked, has expired, or belongs to another server. Ask an admin for a new one (`trackside token create`)",
             ));
@@ -99,17 +107,23 @@ impl FromRequestParts<App> for Caller {
             None => None,
             Some(id) => {
                 let id = id.to_str().unwrap_or_default();
-                if !is_valid_id(id) {
+                if !is_valid_id(id) || id.contains(':') {
                     return Err(Refused::parameter(
                         "Trackside-For",
-                        "Trackside-For must be the id of an agent",
+                        "Trackside-For must be the id of an actor: 1 to 128 letters, digits and `._@-`",
                     ));
                 }
-                if *identity.actor.id != *id && !identity.may_act_for(id) {
-                    let detail = format!("This token may not act for {id}");
+                let id = Name::new(id);
+                if identity.actor.id != id && !app.access.may_act_for(&identity, &id)? {
+                    let detail = match identity.matches(&id) {
+                        true => format!(
+                            "This token may not act for {id}: {id} is a person, and a pattern matches only agents and systems. A token made with --for {id} may"
+                        ),
+                        false => format!("This token may not act for {id}"),
+                    };
                     return Err(Refused::forbidden(detail, "a token made with --for"));
                 }
-                Some(Name::new(id))
+                Some(id)
             }
         };
         Ok(Self::new(identity, on_behalf_of))
@@ -128,27 +142,59 @@ pub(crate) fn check_unknown_token_rate(app: &App, peer: Peer) -> Result<(), Refu
     Err(Refused::new(ProblemCode::RateLimited, detail))
 }
 
-/// The token that was sent, and whether it came in the cookie.
-fn token_of(headers: &HeaderMap) -> Result<(String, bool), Refused> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
+/// The token that was sent, and what it came in.
+async fn token_of(parts: &Parts, app: &App, peer: Peer) -> Result<(String, FailedCredential), Refused> {
+    if let Some(value) = parts.headers.get(header::AUTHORIZATION) {
         let value = value.to_str().unwrap_or_default();
         let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
         if !scheme.eq_ignore_ascii_case("bearer") || token.trim().is_empty() {
             return Err(Refused::unauthorized("Send the token as `Authorization: Bearer TOKEN`"));
         }
-        return Ok((token.trim().to_owned(), false));
+        return Ok((token.trim().to_owned(), FailedCredential::Token));
     }
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok());
-    let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
-    match pairs.find(|(name, _)| *name == COOKIE) {
-        Some((_, value)) => Ok((value.to_owned(), true)),
+    if let Some(user) = parts.extensions.get::<Forwarded>().and_then(|it| it.user.as_deref()) {
+        return Ok((proxy_session(app, peer, user).await?, FailedCredential::Proxy));
+    }
+    match cookie(&parts.headers, &SecureTransport::of(parts, app).session_name(app)) {
+        Some(value) => Ok((value.to_owned(), FailedCredential::Session)),
         None => Err(Refused::unauthorized(
             "A token is required: send `Authorization: Bearer TOKEN`. The owner creates tokens with `trackside token create`",
         )),
     }
 }
 
-/// Browsers send the cookie from any page, so changes by cookie are accepted only from our own pages.
+/// The session of a person whom the reverse proxy authenticated; a new one if there is none.
+async fn proxy_session(app: &App, peer: Peer, user: &str) -> Result<String, Refused> {
+    let (mut sessions, now) = (app.proxy_sessions.0.lock().await, app.reads.now());
+    if let Some(text) = sessions.get(user)
+        && app.access.identity(text, now)?.is_some()
+    {
+        return Ok(text.clone());
+    }
+    let person = app.options.proxy.people.by_name(user).map_err(|why| {
+        app.failed_sign_ins.note(peer, FailedCredential::Proxy, now);
+        Refused::unauthorized(&why)
+    })?;
+    let spec = TokenSpec {
+        holder: person.id.clone(),
+        kind: ActorKind::Human,
+        roles: resolve(&app.runtime.law(), &person.roles)?,
+        on_behalf: Vec::new(),
+        purpose: PROXY,
+        note: None,
+        expires: Some(now.plus(PROXY_SESSION_LASTS)),
+        by: person.id.clone(),
+        minter: None,
+        made_with: None,
+    };
+    let made = app.access.mint(spec, None).await;
+    let (secret, _) = made.map_err(|it| Refused::broken(it))?;
+    sessions.insert(user.to_owned(), secret.text.clone());
+    Ok(secret.text)
+}
+
+/// Browsers send the cookie, and proxies the person, from any page, so such changes are accepted only from our own
+/// pages.
 fn must_be_own_page(parts: &Parts) -> Result<(), Refused> {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(());

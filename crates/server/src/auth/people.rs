@@ -1,8 +1,10 @@
 //! The list of people that rules count: the holders of valid tokens of kind human.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
@@ -12,14 +14,52 @@ use trackside_lifecycle::name::Name;
 use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{CommandAnswer, Failure, ReadError, Runtime};
 
-use super::access::{Access, AccessError, Identity, TOKEN};
+use super::access::{Access, AccessError, Identity, TOKEN, expiry};
 use crate::app::App;
 use crate::telemetry::request_id;
 
 /// The wait after a failure.
 const BREATH: Duration = Duration::from_secs(2);
 
+/// Which ids belong or belonged to people, as of a count of token changes.
+#[derive(Debug, Default)]
+pub(super) struct KnownPeople(std::sync::Mutex<(u64, HashMap<Name, bool, RandomState>)>);
+
 impl Access {
+    /// Whether a token may act for this id. A pattern matches agents and systems; a person must be named.
+    pub fn may_act_for(&self, identity: &Identity, id: &Name) -> Result<bool, Failure> {
+        Ok(identity.names(id) || (identity.matches(id) && !self.is_person(id)?))
+    }
+
+    /// Whether a person has or had a token with this id.
+    pub fn is_person(&self, id: &Name) -> Result<bool, Failure> {
+        let changes = self.token_changes();
+        {
+            let mut known = self.known_people.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.0 != changes || known.1.len() >= MOST {
+                *known = (changes, HashMap::default());
+            }
+            if let Some(is_person) = known.1.get(id) {
+                return Ok(*is_person);
+            }
+        }
+        let is_person = self.look_up_person(id).map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let mut known = self.known_people.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 == changes {
+            known.1.insert(id.clone(), is_person);
+        }
+        Ok(is_person)
+    }
+
+    fn look_up_person(&self, id: &Name) -> Result<bool, ReadError> {
+        let reads = self.runtime.reads()?;
+        let mut query = ListQuery::of(TOKEN, Actor::engine());
+        let condition = format!("holder == \"{id}\" && kind == \"{}\"", ActorKind::Human.as_str());
+        query.filter = Some(reads.condition(&query.lifecycle, &condition)?);
+        query.limit = 1;
+        Ok(!reads.list(&query)?.items.is_empty())
+    }
+
     /// Adds the holder of a new token to the list.
     pub(super) async fn count_person(&self, person: &Name) -> Result<(), AccessError> {
         let _counting = self.counting.lock().await;
@@ -84,8 +124,9 @@ fn people(runtime: &Arc<Runtime>) -> Result<Vec<Name>, ReadError> {
     let (mut people, now) = (Vec::new(), reads.now());
     loop {
         let listed = reads.list(&query)?;
-        let known = listed.items.iter().filter(|it| is_of_person(it)).filter_map(|it| Identity::of(it));
-        people.extend(known.filter(|it| it.expires.is_none_or(|at| now < at)).map(|it| it.actor.id));
+        let known = listed.items.iter().filter(|it| is_of_person(it));
+        let known = known.filter(|it| expiry(it).is_none_or(|at| now < at));
+        people.extend(known.filter_map(|it| it.fields.text("holder").map(Name::new)));
         query.cursor = listed.next_cursor;
         if query.cursor.is_none() {
             people.sort();

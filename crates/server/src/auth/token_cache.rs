@@ -13,8 +13,7 @@ use super::access::{Identity, TOKEN};
 /// Most identities that are cached; at this size the cache starts over.
 const MOST: usize = 20_000;
 
-/// Identities of valid tokens. As an observer of commits it drops a token that changed, and the run tokens made with
-/// it, before the caller who changed it is answered.
+/// Identities of valid tokens. As an observer of commits it drops a token that changed, and what was made with it, before the caller who changed it is answered.
 #[derive(Default)]
 pub(super) struct TokenCache(RwLock<Cached>);
 
@@ -58,9 +57,7 @@ impl CommitObserver for TokenCache {
         // The others stay, with how much of their rate they have used.
         let mut cached = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let is_changed = |it: &Name| changed.contains(&it);
-        cached
-            .by_hash
-            .retain(|_, it| !is_changed(&it.token) && !it.made_with.as_ref().is_some_and(is_changed));
+        cached.by_hash.retain(|_, it| !is_changed(&it.token) && !it.makers.iter().any(is_changed));
         cached.changes += 1;
     }
 }

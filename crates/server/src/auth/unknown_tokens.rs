@@ -38,7 +38,7 @@ impl UnknownTokenLimiter {
 }
 
 /// The IPv6 network of an address: a client usually has all of it.
-fn network(peer: IpAddr) -> IpAddr {
+pub(super) fn network(peer: IpAddr) -> IpAddr {
     match peer {
         IpAddr::V6(it) if it.to_ipv4_mapped().is_none() => {
             IpAddr::V6(Ipv6Addr::from_bits(it.to_bits() & !u128::from(u64::MAX)))

@@ -1,6 +1,6 @@
 //! The outermost layer, around every request.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +17,15 @@ use crate::connections::Timely;
 use crate::problem::Refused;
 use crate::request_id;
 use crate::routes::{RouteTraits, matched};
+use crate::sign_on::apply_proxy;
 
 /// Wraps every request: checks its host, limits its time, logs and traces it, and sets the headers of its answer.
 pub(crate) async fn guard(
     State((app, routes)): State<(App, Arc<RouteTraits>)>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
+    apply_proxy(&app.options.proxy, &mut request);
     let id = request_id::of(&request);
     let watched = app.telemetry.begin(&request, id.as_ref());
     let mut answer = watched.during(run_guarded(&app, &routes, request, next)).await;
@@ -79,13 +81,28 @@ fn is_ours(app: &App, request: &Request) -> bool {
     is_our_name(app, host)
 }
 
+/// The name or address in a `Host`, in lower case and without the port; none if it is not well-formed.
+fn host_name(host: &str) -> Option<String> {
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let (address, port) = rest.split_once(']')?;
+            address.parse::<Ipv6Addr>().ok()?;
+            (address, port)
+        }
+        None => {
+            let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
+            let is_of_name = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b'_');
+            (name, Some(port).filter(|_| !name.is_empty() && name.bytes().all(is_of_name))?)
+        }
+    };
+    let is_port = |it: &str| it.parse::<u16>().is_ok() && it.bytes().all(|it| it.is_ascii_digit());
+    let is_good = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+    is_good.then(|| name.to_ascii_lowercase())
+}
+
 /// Whether a host, with or without a port, is ours.
 pub(crate) fn is_our_name(app: &App, host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    let name = name.to_ascii_lowercase();
+    let Some(name) = host_name(host) else { return false };
     // A foreign page cannot make an IP address resolve to this server.
     let is_where_we_listen = || {
         let ip = name.parse::<IpAddr>().ok();

@@ -1,10 +1,12 @@
 //! The home page: who is signed in, and links.
 
+use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use trackside_lifecycle::name::Name;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::page::{PAGE, escaped};
 use crate::problem::Refused;
@@ -31,9 +33,12 @@ const ROUTES: &[(&str, &str)] = &[
 ];
 
 /// Without a session it explains how to sign in.
-pub(crate) async fn home(caller: Result<Caller, Refused>) -> Response {
+pub(crate) async fn home(State(app): State<App>, caller: Result<Caller, Refused>) -> Response {
     let who = match &caller {
         Ok(caller) => signed_in(caller),
+        Err(_) if app.oidc.is_some() => {
+            "<p>You are not signed in. <a href=\"/sign-in/oidc\">Sign in</a>.</p>".to_owned()
+        }
         Err(_) => {
             "<p>You are not signed in. <code>trackside sign-in</code> prints a link that works once.</p>"
                 .to_owned()

@@ -10,7 +10,6 @@ use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_engine::refusal::{Code, Refusal};
-use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value as Sent;
@@ -24,7 +23,7 @@ use utoipa::IntoParams;
 use super::commands::{command, submit};
 use super::{Body, CommandHeaders, Cursors, Paging, Parameters, run_tokens};
 use crate::app::App;
-use crate::auth::{AccessError, Caller, TokenSpec};
+use crate::auth::{AccessError, Caller, TokenSpec, end_derived, resolve_roles};
 use crate::connections::CalledAddress;
 use crate::problem::Refused;
 
@@ -98,7 +97,7 @@ pub(crate) async fn list(
     Ok(Json(page.await?))
 }
 
-fn token(entity: &Entity) -> Token {
+pub(super) fn token(entity: &Entity) -> Token {
     let text = |name: &str| entity.fields.text(name).map(str::to_owned);
     let list = |name: &str| entity.fields.texts(name).map(str::to_owned).collect();
     Token {
@@ -112,6 +111,8 @@ fn token(entity: &Entity) -> Token {
         created_at: entity.created_at.to_string(),
         expires_at: entity.fields.get("expires").and_then(Sent::as_time).map(|it| it.to_string()),
         minted_by: text("mintedBy"),
+        minted_with: text("mintedWith"),
+        made_with: text("madeWith"),
         note: text("note"),
     }
 }
@@ -139,7 +140,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response())
 }
 
-fn made_before(id: &str) -> String {
+pub(super) fn made_before(id: &str) -> String {
     format!(
         "This request created the token {id} before, and its text is shown only once. If you lost it, revoke {id} (`trackside token revoke {id}`) and create another with a new key"
     )
@@ -157,7 +158,7 @@ fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<
         };
         return Err(Refused::shape(detail));
     }
-    known_roles(app, &body.roles)?;
+    let roles = resolve_roles(&app.runtime.law(), &body.roles)?;
     let lifetime = match &body.lifetime {
         Some(text) => Some(Span::parse(text).filter(|it| it.0 > 0).ok_or_else(|| {
             Refused::shape("lifetime must be a duration such as `90s`, `15m`, `24h` or `7d`")
@@ -168,19 +169,20 @@ fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<
     let mut spec = TokenSpec {
         holder: Name::new(&body.actor),
         kind,
-        roles: names(&body.roles),
+        roles,
         on_behalf: names(&body.on_behalf),
         purpose: "token",
         note: body.note.clone(),
         expires: lifetime.map(|it| app.reads.now().plus(it)),
         by: caller.actor().id.clone(),
+        minter: Some((caller.actor().kind, caller.identity.token.clone())),
         made_with: None,
     };
     if caller.identity.is_admin() {
         return Ok(spec);
     }
     // A supervisor creates short-lived tokens for its agents, with no more roles than it has.
-    let unmet = run_tokens::too_much(caller, kind, body, of_person);
+    let unmet = run_tokens::too_much(caller, kind, body, &spec.roles, of_person);
     if unmet.is_empty() {
         spec.expires = Some(run_tokens::ends(caller, lifetime, app.reads.now()));
         spec.purpose = run_tokens::PURPOSE;
@@ -198,41 +200,7 @@ fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<
     Err(refused)
 }
 
-/// Checks that packs declare these roles. The name of the pack may be omitted if the role is unique.
-pub(super) fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
-    let law = app.runtime.law();
-    for role in roles.iter().filter(|it| *it != "admin") {
-        let declared: Vec<String> = law
-            .packs()
-            .flat_map(|pack| pack.roles.keys().map(|name| (pack.name.clone(), name.clone())))
-            .filter(|(pack, name)| **name == **role || format!("{pack}:{name}") == *role)
-            .map(|(pack, name)| format!("{pack}:{name}"))
-            .collect();
-        match (declared.len(), role.contains(':')) {
-            (0, _) => {
-                let known = law.packs().flat_map(|pack| {
-                    let names = pack.roles.keys();
-                    names.flat_map(|name| [format!("{}:{name}", pack.name), name.to_string()])
-                });
-                let known: Vec<String> = known.collect();
-                let near = nearest(role, known.iter().map(String::as_str));
-                let hint = near.map(|it| format!(" Did you mean {it}?")).unwrap_or_default();
-                let detail = format!(
-                    "No pack has a role {role}.{hint} Write it as pack:role; `trackside pack list` shows them"
-                );
-                return Err(Refused::new(ProblemCode::UnknownRole, detail));
-            }
-            (2.., false) => {
-                let detail = format!("Several packs have a role {role}: write {}", declared.join(" or "));
-                return Err(Refused::new(ProblemCode::AmbiguousRole, detail));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Revokes a token, and the run tokens made with it.
+/// Revokes a token, and everything made with it: run tokens, browser sessions and sign-in links.
 #[utoipa::path(
     delete, path = "/v1/tokens/{id}", tag = "identity", operation_id = "revokeToken", params(("id" = String, Path)),
     responses((status = 204), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -250,7 +218,7 @@ pub(crate) async fn revoke(
         CommandAnswer::Refused(refusal) if refusal.code != Code::FinalState => Err((&*refusal).into()),
         answer => {
             ended(&app, &answer).await;
-            run_tokens::end(&app, &id).await?;
+            end_derived(&app, &id).await?;
             Ok(StatusCode::NO_CONTENT)
         }
     }

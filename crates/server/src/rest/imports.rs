@@ -8,16 +8,15 @@ use axum::extract::State;
 use trackside_engine::command::ImportedEntity;
 use trackside_engine::import_origin::ImportOrigin;
 use trackside_engine::key::EntityKey;
-use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Import, ImportEntity, ImportReply, Problem, UnmetBody};
+use trackside_protocol::{Import, ImportEntity, ImportReply, Problem};
 use trackside_runtime::Imported as Outcome;
 use trackside_store::Record;
 
 use super::body::fields;
 use super::{CommandHeaders, DryRun, Large, Parameters, journalled};
 use crate::app::App;
-use crate::auth::{Caller, PACK};
+use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::telemetry::request_id;
 
@@ -39,7 +38,6 @@ pub(crate) async fn import(
     if body.entities.len() > most {
         return Err(Refused::shape(format!("An import has at most {most} entities")));
     }
-    must_be_importable(&app, &body)?;
     let (actor, request) = (caller.actor().clone(), request_id());
     let entities = imported_entities(&body);
     let mut once = None;
@@ -78,27 +76,6 @@ async fn again(app: &App, first: u64, count: u32, body: &Import) -> Result<Impor
         dry_run: false,
         replayed: true,
     })
-}
-
-/// Tokens, links and webhooks cannot be imported.
-fn must_be_importable(app: &App, body: &Import) -> Result<(), Refused> {
-    let law = app.runtime.law();
-    let of_ours =
-        |it: &ImportEntity| law.newest(&Name::new(&it.lifecycle)).is_some_and(|it| it.pack == *PACK);
-    let ours = body.entities.iter().enumerate().filter(|(_, it)| of_ours(it));
-    let errors: Vec<UnmetBody> = ours
-        .map(|(place, it)| UnmetBody {
-            field: Some(format!("entities.{place}.lifecycle")),
-            message: format!("{} cannot be imported. Create tokens, links and webhooks here", it.lifecycle),
-            code: "not-permitted".to_owned(),
-            rule: None,
-            saw: std::collections::BTreeMap::new(),
-        })
-        .collect();
-    let Some(first) = errors.first() else { return Ok(()) };
-    let mut refused = Refused::new(Code::CannotImport, first.message.clone());
-    refused.0.errors = errors;
-    Err(refused)
 }
 
 /// The request as engine values.

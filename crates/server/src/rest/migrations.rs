@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use trackside_engine::Law;
+use trackside_engine::decide::{is_protected, protected};
 use trackside_engine::key::is_valid_id;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::did_you_mean;
@@ -51,6 +52,9 @@ pub(crate) async fn migrate(
 
 fn carry_out(app: &App, by: Requester, body: &MigrateBody, dry_run: bool) -> Result<Migrated, Refused> {
     let lifecycle = Name::new(&body.lifecycle);
+    if is_protected(&lifecycle) {
+        return Err((&protected(&lifecycle, "migrated")).into());
+    }
     check_version(&app.runtime.law(), &lifecycle, body.to)?;
     let mut told = Migrated {
         lifecycle: body.lifecycle.clone(),

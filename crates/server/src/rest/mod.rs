@@ -34,6 +34,7 @@ pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod migrations;
 pub(crate) mod notices;
+pub(crate) mod oidc_sign_in;
 mod open_requests;
 pub(crate) mod packs;
 pub(crate) mod policy;
@@ -44,6 +45,7 @@ mod run_tokens;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 pub(crate) mod stats;
+pub(crate) mod token_rotation;
 pub(crate) mod transitions;
 pub(crate) mod webhooks;
 

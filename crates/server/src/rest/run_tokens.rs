@@ -1,18 +1,15 @@
 //! Run tokens: short-lived tokens that a supervisor creates for its agents. They end with the token they were made
 //! with.
 
-use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::Command;
-use trackside_engine::key::{EntityKey, is_valid_id};
+use trackside_engine::actor::ActorKind;
+use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_protocol::{NewToken, UnmetBody};
-use trackside_runtime::read::ListQuery;
 
 use crate::app::App;
-use crate::auth::{Caller, TOKEN, TokenSpec};
+use crate::auth::{Caller, TokenSpec};
 use crate::problem::Refused;
-use crate::telemetry::request_id;
 
 /// The purpose of run tokens.
 pub(super) const PURPOSE: &str = "run";
@@ -46,18 +43,19 @@ pub(super) async fn is_of_person(app: &App, caller: &Caller, body: &NewToken) ->
     if caller.identity.is_admin() || !is_valid_id(&body.actor) {
         return Ok(false);
     }
-    let source = format!("holder == \"{}\" && kind == \"{}\"", body.actor, ActorKind::Human.as_str());
-    let found = app.read(move |reads| {
-        let mut query = ListQuery::of(TOKEN, Actor::engine());
-        query.filter = Some(reads.condition(&query.lifecycle, &source)?);
-        query.limit = 1;
-        Ok(!reads.list(&query)?.items.is_empty())
-    });
-    found.await
+    let actor = Name::new(&body.actor);
+    app.blocking(move |app| Ok(app.access.is_person(&actor)?)).await
 }
 
 /// Why a supervisor may not create this token: everything beyond a run token for one of its agents.
-pub(super) fn too_much(caller: &Caller, kind: ActorKind, body: &NewToken, of_person: bool) -> Vec<UnmetBody> {
+/// `roles` are those of the request, resolved.
+pub(super) fn too_much(
+    caller: &Caller,
+    kind: ActorKind,
+    body: &NewToken,
+    roles: &[Name],
+    of_person: bool,
+) -> Vec<UnmetBody> {
     let identity = &caller.identity;
     let unmet = |field: &str, message: String| UnmetBody {
         field: Some(field.to_owned()),
@@ -68,7 +66,7 @@ pub(super) fn too_much(caller: &Caller, kind: ActorKind, body: &NewToken, of_per
     };
     let joined = |all: &[Name]| all.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
     let mut all = Vec::new();
-    if !identity.may_act_for(&body.actor) {
+    if !identity.matches(&body.actor) {
         let own = joined(&identity.on_behalf);
         all.push(unmet(
             "actor",
@@ -81,15 +79,8 @@ pub(super) fn too_much(caller: &Caller, kind: ActorKind, body: &NewToken, of_per
     if kind != ActorKind::Agent {
         all.push(unmet("kind", format!("A run token is for an agent, not for a {}", body.kind)));
     }
-    // A role without a pack is that of the one pack which has it.
-    let bare = |role: &str| role.rsplit(':').next().unwrap_or_default().to_owned();
-    let is_own = |role: &&String| {
-        let same = |own: &&Name| {
-            *own == role.as_str() || ((!role.contains(':') || !own.contains(':')) && bare(own) == bare(role))
-        };
-        identity.actor.roles.iter().any(|it| same(&it))
-    };
-    let foreign: Vec<&str> = body.roles.iter().filter(|it| !is_own(it)).map(String::as_str).collect();
+    let foreign = roles.iter().filter(|it| !identity.actor.roles.contains(it));
+    let foreign: Vec<&str> = foreign.map(Name::as_str).collect();
     if !foreign.is_empty() {
         let own = match &*identity.actor.roles {
             [] => "none".to_owned(),
@@ -105,35 +96,4 @@ pub(super) fn too_much(caller: &Caller, kind: ActorKind, body: &NewToken, of_per
         all.push(unmet("for", "A run token acts only for its own agent: omit `for`".to_owned()));
     }
     all
-}
-
-/// Revokes the run tokens made with a revoked token. They are already invalid.
-pub(super) async fn end(app: &App, token: &str) -> Result<(), Refused> {
-    let source = format!("madeWith == \"{token}\"");
-    let law = app.runtime.law();
-    let life = law.newest(&Name::new(TOKEN));
-    let open: Vec<Name> =
-        life.into_iter().flat_map(|it| &it.states).filter(|it| !it.last).map(|it| it.name.clone()).collect();
-    let mut cursor = None;
-    loop {
-        let (source, states, after) = (source.clone(), open.clone(), cursor.take());
-        let found = app.read(move |reads| {
-            let mut query = ListQuery::of(TOKEN, Actor::engine());
-            query.filter = Some(reads.condition(&query.lifecycle, &source)?);
-            (query.states, query.cursor) = (states, after);
-            reads.list(&query)
-        });
-        let found = found.await?;
-        for run in &found.items {
-            let key = EntityKey::new(TOKEN, run.key.id.clone());
-            let mut revoke = Command::fire(Actor::engine(), key, "revoke", Default::default());
-            revoke.request_id = request_id();
-            // It may have ended meanwhile.
-            app.gateway.submit(revoke)?.await?;
-        }
-        cursor = found.next_cursor;
-        if cursor.is_none() {
-            return Ok(());
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use trackside_engine::actor::{ActorKind, ENGINE};
@@ -14,16 +14,20 @@ use trackside_protocol::{NewLink, Problem, SignInLink, Success};
 use utoipa::IntoParams;
 
 use super::commands::submit;
-use super::identity::{ended, known_roles, refused};
+use super::identity::{ended, refused};
+use super::oidc_sign_in::set_cookie;
 use super::{Body, CommandHeaders};
 use crate::app::App;
-use crate::auth::{AccessError, COOKIE, Caller, LinkGrant, TokenSpec, check_unknown_token_rate};
+use crate::auth::{
+    AccessError, Caller, FailedCredential, LinkGrant, LinkSpec, SESSION, SecureTransport, TokenSpec,
+    check_unknown_token_rate, end_derived, resolve_roles,
+};
 use crate::connections::Peer;
 use crate::page;
 use crate::problem::Refused;
 
 /// The lifetime of a session.
-const SESSION: Span = Span(7 * 24 * 60 * 60 * 1_000);
+const SESSION_LASTS: Span = Span(7 * 24 * 60 * 60 * 1_000);
 
 /// Creates a sign-in link that works once.
 #[utoipa::path(
@@ -35,12 +39,14 @@ pub(crate) async fn link(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
+    secure: SecureTransport,
     key: CommandHeaders,
     Body(body): Body<NewLink>,
 ) -> Result<Response, Refused> {
     let own = caller.actor();
+    let roles = resolve_roles(&app.runtime.law(), &body.roles)?;
     let holder = body.actor.clone().unwrap_or_else(|| own.id.to_string());
-    let for_itself = *own.id == *holder && body.roles.iter().all(|it| own.has_role(it));
+    let for_itself = *own.id == *holder && roles.iter().all(|it| own.roles.contains(it));
     let is_own = for_itself && own.kind == ActorKind::Human;
     if !is_own && !caller.identity.is_admin() {
         let detail = "Only a person with role admin may create links for others";
@@ -49,21 +55,26 @@ pub(crate) async fn link(
     if !is_valid_id(&holder) || holder == ENGINE {
         return Err(Refused::shape("actor must be 1 to 128 letters, digits and `._@-`"));
     }
-    known_roles(&app, &body.roles)?;
-    let roles: Vec<Name> = match (body.roles.is_empty(), *own.id == *holder) {
+    let roles = match (roles.is_empty(), *own.id == *holder) {
         (true, true) => own.roles.to_vec(),
-        _ => body.roles.iter().map(|it| Name::new(it)).collect(),
+        _ => roles,
     };
-    // A session must not outlast the caller's own token.
-    let until = caller.identity.expires.filter(|_| *own.id == *holder);
-    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, key.used.as_ref()).await;
+    let spec = LinkSpec {
+        holder: Name::new(&holder),
+        roles,
+        by: own.id.clone(),
+        // The link and its session end with the caller's token.
+        until: caller.identity.expires,
+        made_with: Some(caller.identity.token.clone()),
+    };
+    let made = app.access.link(spec, key.used.as_ref()).await;
     let (secret, entity) = match made {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
         made => made.map_err(refused)?,
     };
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok()).unwrap_or("127.0.0.1");
     let expires_at = entity.timers.iter().find_map(|(_, it)| it.ends_at()).map(|it| it.to_string());
-    let url = format!("{}://{host}/sign-in?link={}", app.options.scheme(), secret.text);
+    let url = format!("{}://{host}/sign-in?link={}", secure.scheme(), secret.text);
     let link = Json(SignInLink { url, expires_at });
     Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], link).into_response())
 }
@@ -91,10 +102,11 @@ pub(crate) struct SignInQuery {
 pub(crate) async fn sign_in(
     State(app): State<App>,
     peer: Peer,
+    secure: SecureTransport,
     headers: HeaderMap,
     Query(following): Query<SignInQuery>,
 ) -> Response {
-    let let_in = follow_link(&app, peer, &following).await;
+    let let_in = follow_link(&app, peer, secure, &following).await;
     let_in.unwrap_or_else(|it| page::refused(it, &headers, "You are not signed in", NEXT))
 }
 
@@ -102,37 +114,41 @@ pub(crate) async fn sign_in(
 const NEXT: &str = "<p>Run it where you have a token, or on the server's machine. An admin can create a link for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
     <p>A link works once, within 15 minutes. You may already be signed in: <a href=\"/\">check</a>.</p>";
 
-async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<Response, Refused> {
-    check_unknown_token_rate(app, peer)?;
+async fn follow_link(
+    app: &App,
+    peer: Peer,
+    secure: SecureTransport,
+    following: &SignInQuery,
+) -> Result<Response, Refused> {
     let now = app.reads.now();
+    let failed = || app.failed_sign_ins.note(peer, FailedCredential::Link, now);
+    check_unknown_token_rate(app, peer).inspect_err(|_| failed())?;
     let followed = app.access.follow(&following.link).await.map_err(refused)?;
-    let Some(LinkGrant { holder, roles, until }) = followed.filter(|it| it.until.is_none_or(|end| now < end))
+    let Some(LinkGrant { holder, roles, until, made_with }) =
+        followed.filter(|it| it.until.is_none_or(|end| now < end))
     else {
+        failed();
         return Err(Refused::unauthorized(
             "This link was used, has expired, or belongs to another server. Get a new one: `trackside sign-in`",
         ));
     };
-    let expires = until.map_or(now.plus(SESSION), |end| end.min(now.plus(SESSION)));
+    let expires = until.map_or(now.plus(SESSION_LASTS), |end| end.min(now.plus(SESSION_LASTS)));
     let spec = TokenSpec {
         holder: holder.clone(),
         kind: ActorKind::Human,
         roles,
         on_behalf: Vec::new(),
-        purpose: "session",
+        purpose: SESSION,
         note: None,
         expires: Some(expires),
         by: holder.clone(),
-        made_with: None,
+        minter: None,
+        made_with,
     };
     let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
-    let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
     let lasts = expires.since(now).0 / 1_000;
-    let cookie =
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", secret.text);
     let mut response = Redirect::to("/").into_response();
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
+    set_cookie(&mut response, &secure.set(&secure.session_name(app), &secret.text, "Strict", lasts));
     Ok(response)
 }
 
@@ -141,15 +157,17 @@ async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<R
     post, path = "/v1/sign-out", tag = "identity", operation_id = "signOut",
     responses((status = 200, body = Success), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn sign_out(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
+pub(crate) async fn sign_out(
+    State(app): State<App>,
+    caller: Caller,
+    secure: SecureTransport,
+) -> Result<Response, Refused> {
     let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
     let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
     let answer = submit(&app, fire).await?;
     ended(&app, &answer).await;
+    end_derived(&app, &caller.identity.token).await?;
     let mut response = Json(Success { success: true }).into_response();
-    let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    if let Ok(gone) = HeaderValue::from_str(&gone) {
-        response.headers_mut().insert(header::SET_COOKIE, gone);
-    }
+    set_cookie(&mut response, &secure.set(&secure.session_name(&app), "", "Strict", 0));
     Ok(response)
 }

@@ -183,6 +183,7 @@ fn wanted_fields(app: &App, caller: &Caller, body: &NewWebhook) -> Result<Fields
     let list = |all: &[String]| Value::list(all.iter().map(|it| Value::text(it)).collect());
     let mut fields = vec![
         ("holder", Value::from(&caller.actor().id)),
+        ("holderKind", Value::text(caller.actor().kind.as_str())),
         ("token", Value::from(&caller.identity.token)),
         ("url", Value::text(&body.url)),
         ("lifecycles", list(&body.lifecycles)),

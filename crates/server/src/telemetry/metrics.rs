@@ -11,7 +11,7 @@ use trackside_store::store::DwellTimes;
 use super::metrics_page::{Labels, MetricsFormat, MetricsPage, Unit};
 use super::process::{Disk, Process};
 use crate::app::App;
-use crate::auth::is_own;
+use crate::auth::{FailedCredential, is_own};
 use crate::rest::stats::is_guarded;
 use crate::webhooks::{DeliveryState, WEBHOOK};
 
@@ -30,6 +30,7 @@ pub(crate) fn write_metrics(app: &App, form: MetricsFormat, sees_all: bool) -> S
     told_outside(app, &mut page);
     upkeep(app, &mut page);
     requests(app, &mut page);
+    sign_ins(app, &mut page);
     machine(app, &mut page);
     page.finish()
 }
@@ -246,6 +247,12 @@ fn requests(app: &App, page: &mut MetricsPage) {
         let spans = spans.map(|(outcome, count)| labelled([("outcome", outcome)], count));
         page.counter("trackside_trace_spans", "Trace spans, by outcome.", spans);
     }
+}
+
+fn sign_ins(app: &App, page: &mut MetricsPage) {
+    let failed = FailedCredential::ALL
+        .map(|it| labelled([("credential", it.as_str())], app.failed_sign_ins.total(it)));
+    page.counter("trackside_sign_in_failures", "Sign-ins that failed, by credential.", failed);
 }
 
 fn machine(app: &App, page: &mut MetricsPage) {

@@ -36,8 +36,8 @@ use courier::{Courier, Wakeup};
 use ledger::DeliveryLedger;
 pub(crate) use ledger::{Delivery, DeliveryState};
 pub use options::WebhookOptions;
-pub(crate) use post::WebhookTarget;
-use post::{PostOutcome, WebhookSender};
+use post::PostOutcome;
+pub(crate) use post::{WebhookSender, WebhookTarget};
 use sign::SigningKey;
 pub(crate) use subscription::WEBHOOK;
 

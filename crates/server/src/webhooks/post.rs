@@ -126,6 +126,27 @@ impl WebhookSender {
         }
     }
 
+    /// Sends any request within the time limit, and returns the status and the body of the answer. Redirects are not
+    /// followed.
+    pub async fn exchange(
+        &self,
+        target: &WebhookTarget,
+        request: Request<Full<Bytes>>,
+        most: usize,
+    ) -> Result<(StatusCode, Bytes), String> {
+        let exchange = async {
+            let stream = self.connect(target).await?;
+            if !target.is_tls {
+                return exchanged(stream, request, most).await;
+            }
+            let name = ServerName::try_from(target.host.clone()).map_err(|it| it.to_string())?;
+            let stream = self.tls.connect(name, stream).await.map_err(|it| format!("TLS: {it}"))?;
+            exchanged(stream, request, most).await
+        };
+        let late = |_| format!("{} did not answer within {} s", target.host, self.patience.as_secs_f64());
+        tokio::time::timeout(self.patience, exchange).await.map_err(late)?
+    }
+
     async fn try_post(&self, target: &WebhookTarget, message: WebhookMessage) -> Result<PostOutcome, String> {
         let stream = self.connect(target).await?;
         if !target.is_tls {
@@ -181,6 +202,21 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             wait,
         }),
     })
+}
+
+async fn exchanged<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    request: Request<Full<Bytes>>,
+    most: usize,
+) -> Result<(StatusCode, Bytes), String> {
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|it| it.to_string())?;
+    let connection = Ending(tokio::spawn(connection));
+    let answer = sender.send_request(request).await.map_err(|it| it.to_string())?;
+    let status = answer.status();
+    let body = Limited::new(answer.into_body(), most).collect().await.map_err(|it| it.to_string())?;
+    drop(connection);
+    Ok((status, body.to_bytes()))
 }
 
 fn request(

@@ -146,7 +146,12 @@ fn scene(
         let whose = if row.subject == EntityOwner::Own { holder } else { "somebody" };
         // A token needs an actor.
         let actor = if whose.is_empty() { "somebody" } else { whose };
-        let made = owner.post("/v1/tokens", &json!({ "actor": actor, "kind": "human" })).unwrap().body;
+        let kind = match caller.name {
+            "agent" | "foreign" | "acting-for" | "not-for" => "agent",
+            "system" => "system",
+            _ => "human",
+        };
+        let made = owner.post("/v1/tokens", &json!({ "actor": actor, "kind": kind })).unwrap().body;
         words.insert("id", made["details"]["id"].as_str().unwrap().to_owned());
     } else if row.path.contains("/webhooks/") {
         // Events of this kind do not occur: nothing is ever sent.

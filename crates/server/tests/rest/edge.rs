@@ -45,9 +45,24 @@ fn a_request_for_another_host_is_rejected() {
         "GET /sign-in HTTP/1.1",
     ];
     let bearer = bearer(&ground);
-    for host in
-        ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "tracks.example.evil", ""]
-    {
+    for host in [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:80",
+        "tracks.example.evil",
+        "",
+        "[::1].evil.example",
+        "[::1]@evil.example",
+        "[::1]:80@evil.example",
+        "[::1]:x",
+        "[::1",
+        "localhost:1:2",
+        "localhost:",
+        "localhost:99999",
+        "localhost@evil.example",
+        "evil.example:80@localhost",
+        "localhost/",
+    ] {
         for head in heads {
             let answer = ground.raw_at(Some(host), &format!("{head}\r\n{bearer}"), b"");
             assert_eq!(answer.status, 421, "{host} {head}: {answer:?}");

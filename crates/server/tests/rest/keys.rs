@@ -40,7 +40,7 @@ transitions:
 const ENDS: &[&str] = &["/v1/sign-out", "/mcp"];
 
 /// Their answers contain secrets, which are stored in another way: see `again`.
-const SECRETS: &[&str] = &["/v1/webhooks", "/v1/tokens", "/v1/sign-in-links"];
+const SECRETS: &[&str] = &["/v1/webhooks", "/v1/tokens", "/v1/tokens/rotate", "/v1/sign-in-links"];
 
 fn ground() -> RestServer {
     let ground = RestServer::new();
@@ -178,6 +178,15 @@ fn route_request(ground: &RestServer, route: &str) -> (String, Json, Json) {
             let path = format!("/v1/webhooks/{}/replay", made["details"]["id"].as_str().unwrap());
             on(&path, json!({}), json!({ "seqs": [1] }))
         }
+        "/v1/tokens/{id}/replace" => {
+            let token = json!({ "actor": "owner", "kind": "human", "roles": ["admin"] });
+            let made = owner.post("/v1/tokens", &token).unwrap().body;
+            on(
+                &format!("/v1/tokens/{}/replace", made["details"]["id"].as_str().unwrap()),
+                json!({}),
+                Json::Null,
+            )
+        }
         "/v1/archive" => on("/v1/archive", json!({ "olderThan": "900d" }), json!({ "olderThan": "901d" })),
         "/v1/clock/advance" => on("/v1/clock/advance", json!({ "by": "1h" }), json!({ "by": "2h" })),
         other => panic!("POST {other} is new: say here how it is asked for with a key"),
@@ -254,6 +263,7 @@ fn secret(route: &str) -> Json {
     match route {
         "/v1/webhooks" => json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] }),
         "/v1/tokens" => json!({ "actor": "ada", "kind": "agent" }),
+        "/v1/tokens/rotate" => json!({}),
         "/v1/sign-in-links" => json!({ "actor": "pia" }),
         other => panic!("POST {other} is new: say here how it is asked for"),
     }

@@ -52,10 +52,9 @@ fn a_token_ends_with_the_commit_that_ends_it_by_every_path() {
     let run = token.post("/v1/tokens", &json!({ "actor": "coder-1", "kind": "agent" })).unwrap().body;
     let run = ground.client(run["token"].as_str().unwrap());
     run.get("/v1/whoami").unwrap();
-    let right = json!({ "to": "REVOKED", "reason": "lost" });
-    owner.post(&format!("{}/correct", of(&id)), &right).unwrap();
-    assert_ended(&token, "a correction");
-    assert_ended(&run, "a correction of the token it was made with");
+    owner.post(&format!("{}/transitions", of(&id)), &fire).unwrap();
+    assert_ended(&token, "a command");
+    assert_ended(&run, "a command about the token it was made with");
 
     let (token, _) = cached_client(&ground, Some("10s"));
     owner.post("/v1/clock/advance", &json!({ "by": "11s" })).unwrap();

@@ -23,6 +23,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
         let made = owner.post("/v1/sign-in-links", &json!({ "actor": "pia" })).unwrap().body;
         made["url"].as_str().unwrap().to_owned()
     }];
+    let mut cookie_name = String::new();
     for link in &links {
         let (_, rest) = link.split_once("link=").unwrap();
         secrets.push(rest.to_owned());
@@ -31,8 +32,9 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
         let followed = ground.raw(&format!("GET {path} HTTP/1.1"), b"");
         assert_eq!(followed.status, 303, "{followed:?}");
         let cookie = followed.header("set-cookie").unwrap();
-        let session = cookie.split_once('=').unwrap().1.split(';').next().unwrap();
-        secrets.push(session.to_owned());
+        let (name, session) = cookie.split_once('=').unwrap();
+        cookie_name = name.to_owned();
+        secrets.push(session.split(';').next().unwrap().to_owned());
     }
     assert_eq!(secrets.len(), 9);
     assert!(secrets.iter().all(|it| it.starts_with("ts_") && it.len() > 70), "{secrets:?}");
@@ -49,7 +51,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
             format!("GET /v1/entities/mission.nothing HTTP/1.1\r\n{bearer}"),
             format!("GET /v1/entities/mission.task?where=nothing HTTP/1.1\r\n{bearer}"),
             format!("GET /v1/whoami HTTP/1.1\r\nAuthorization: {secret}"),
-            format!("GET /v1/whoami HTTP/1.1\r\nCookie: trackside_session={secret}x"),
+            format!("GET /v1/whoami HTTP/1.1\r\nCookie: {cookie_name}={secret}x"),
             format!("POST /v1/tokens HTTP/1.1\r\n{bearer}\r\nContent-Type: application/json"),
             format!("GET /v1/whoami HTTP/1.1\r\n{bearer}"),
             format!("GET /v1/tokens HTTP/1.1\r\n{bearer}"),

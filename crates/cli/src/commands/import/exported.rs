@@ -6,6 +6,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
+use trackside_engine::decide::is_protected;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::{Law, View, apply};
@@ -69,6 +70,16 @@ pub(super) struct ExportSummary {
 impl ExportSummary {
     pub(super) fn entities(&self) -> u64 {
         self.view.len() as u64
+    }
+
+    /// Whether it has tokens, sign-in links or webhooks that have not ended.
+    pub(super) fn has_credentials(&self) -> bool {
+        let of_access = self.view.entities().into_iter().filter(|it| is_protected(&it.key.lifecycle));
+        let mut open = of_access.filter(|it| {
+            let life = self.law.definition(&it.key.lifecycle, it.definition);
+            life.and_then(|life| life.state(&it.state)).is_some_and(|state| !state.last)
+        });
+        open.next().is_some()
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
-use trackside_runtime::ProjectClock;
+use trackside_runtime::{Options, ProjectClock, Runtime};
+use trackside_server::revoke_credentials;
 use trackside_store::export_lines::{self, ExportLine};
 use trackside_store::{Artifacts, Batch, Record, Sqlite, Store, StoreError, rules};
 
@@ -20,14 +22,15 @@ const PIECE: usize = 10_000;
 pub(super) fn run(args: &ImportArgs, data: &DataArgs, looked: &ExportSummary) -> u8 {
     match restore(args, &data.data, looked) {
         Err(stopped) => stopped.report(),
-        Ok(()) => {
-            print_answer(args, &data.data, looked);
+        Ok(revoked) => {
+            print_answer(args, &data.data, looked, revoked);
             exit::DONE
         }
     }
 }
 
-fn restore(args: &ImportArgs, data: &Path, looked: &ExportSummary) -> Result<(), CliError> {
+/// Returns the number of revoked tokens and links.
+fn restore(args: &ImportArgs, data: &Path, looked: &ExportSummary) -> Result<u64, CliError> {
     folder::must_be_free(data)?;
     if !args.packs.is_empty() {
         return Err(CliError::usage(
@@ -35,20 +38,21 @@ fn restore(args: &ImportArgs, data: &Path, looked: &ExportSummary) -> Result<(),
         ));
     }
     if args.dry_run {
-        return Ok(());
+        return Ok(0);
     }
     // Written beside the target and renamed at the end, so that the folder is complete or absent.
     let beside = beside(data);
-    let written = write(args, looked, &beside).and_then(|()| {
-        let unmoved = |it: std::io::Error| CliError::unwritten(data, &it);
-        if data.is_dir() {
-            project_files::remove(data);
-            fs::remove_dir(data).map_err(unmoved)?;
-        }
-        fs::rename(&beside, data).map_err(unmoved)?;
-        project_files::write_or_warn(data);
-        Ok(())
-    });
+    let written =
+        write(args, looked, &beside).and_then(|()| revoke(args, looked, &beside)).and_then(|revoked| {
+            let unmoved = |it: std::io::Error| CliError::unwritten(data, &it);
+            if data.is_dir() {
+                project_files::remove(data);
+                fs::remove_dir(data).map_err(unmoved)?;
+            }
+            fs::rename(&beside, data).map_err(unmoved)?;
+            project_files::write_or_warn(data);
+            Ok(revoked)
+        });
     if written.is_err() {
         let _ = fs::remove_dir_all(&beside);
     }
@@ -116,14 +120,29 @@ fn write(args: &ImportArgs, looked: &ExportSummary, to: &Path) -> Result<(), Cli
     }
 }
 
-fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
+/// Revokes the tokens and sign-in links of the export, at the time of its last entry, so that no timer fires.
+fn revoke(args: &ImportArgs, looked: &ExportSummary, to: &Path) -> Result<u64, CliError> {
+    if args.keep_tokens || !looked.has_credentials() {
+        return Ok(0);
+    }
+    let store = Arc::new(Sqlite::open(to, folder::owned_by("import"))?);
+    let last = store.reader()?.head()?.at;
+    let now = looked.clock.or(last).unwrap_or_else(|| ProjectClock::System.now());
+    let options = Options { clock: ProjectClock::manual(now), ..Options::default() };
+    let runtime = Runtime::start(store, &[], options)?;
+    let revoked = revoke_credentials(&runtime)?;
+    runtime.stop();
+    Ok(revoked)
+}
+
+fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary, revoked: u64) {
     let packs: Vec<String> =
         looked.definitions.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
     if args.json {
         let json = json!({
             "success": true, "dryRun": args.dry_run, "data": data, "entries": looked.end.seq,
             "entities": looked.entities(), "packs": packs, "artifacts": looked.artifacts,
-            "end": end_of(looked),
+            "end": end_of(looked), "revoked": revoked,
         });
         print::json(&json);
         return;
@@ -141,4 +160,12 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
         print::line(&format!("with {}", count_with_noun(looked.artifacts, "artifact", "artifacts")));
     }
     print::line(&format!("verified: ends at {}", end_of(looked)));
+    if revoked > 0 {
+        let revoked = count_with_noun(revoked, "token or sign-in link", "tokens and sign-in links");
+        print::line(&format!("revoked: {revoked} of the export. To keep them, import it with --keep-tokens"));
+    } else if args.keep_tokens && looked.has_credentials() {
+        print::line("kept: its tokens and sign-in links are valid here");
+    } else if args.dry_run && looked.has_credentials() {
+        print::line("its tokens and sign-in links would be revoked; --keep-tokens keeps them");
+    }
 }
