@@ -1,7 +1,6 @@
 //! A project that is running.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use crate::memory::Limits;
 use crate::observers::CommitObserver;
 use crate::outbox::OutboxCourier;
 use crate::pipeline::{Threads, Wiring, Workers};
+use crate::queue::{LaneKey, WorkQueue};
 use crate::read::Reads;
 use crate::requester::Requester;
 use crate::shared::{ProblemSource, Shared};
@@ -32,7 +32,8 @@ use crate::work::Work;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub clock: ProjectClock,
-    /// Most commands that wait; beyond it callers are sent away.
+    /// Most commands of one actor that wait while no other waits; several actors share it. Beyond it the actor is sent
+    /// away.
     pub queue: usize,
     /// Most commands in one commit.
     pub batch: usize,
@@ -118,8 +119,8 @@ impl Runtime {
         let wiring = options.wiring();
         let workers = Workers::open(&shared, &wiring, told)?;
         shared.tally.begin_at(options.clock.now().max(shared.last_at()));
-        let (work, waiting) = sync_channel(options.queue.max(1));
-        let threads = Threads::start(&shared, &wiring, waiting, workers)?;
+        let work = WorkQueue::new(options.queue);
+        let threads = Threads::start(&shared, &wiring, work.clone(), workers)?;
         let gateway = Gateway::new(work, shared.clone(), options.most_behind);
         let catalog = Mutex::new(catalog);
         let runtime = Self {
@@ -197,7 +198,8 @@ impl Runtime {
         let mut with = catalog.clone();
         let new = with.take(packs)?;
         let (ticket, pending) = oneshot::channel();
-        self.gateway()?.enqueue(Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
+        self.gateway()?
+            .enqueue(LaneKey::system(), Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
         Pending(pending).wait()?;
         *catalog = with;
         Ok(new)

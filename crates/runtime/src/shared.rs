@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use foldhash::fast::FixedState;
@@ -47,6 +47,8 @@ pub(crate) struct Shared {
     written: AtomicU64,
     /// Whether the committer has nothing to do.
     idle: AtomicBool,
+    /// Callers whose requests are decided and not answered.
+    unanswered: AtomicUsize,
     /// A commit failed: later decisions are dropped.
     broken: AtomicBool,
     pub figures: Figures,
@@ -88,6 +90,7 @@ impl Shared {
             committed: AtomicU64::new(0),
             written: AtomicU64::new(0),
             idle: AtomicBool::new(false),
+            unanswered: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             figures: Figures::default(),
             tally: RunTotals::default(),
@@ -171,6 +174,21 @@ impl Shared {
 
     pub fn set_idle(&self, idle: bool) {
         self.idle.store(idle, Ordering::Release);
+    }
+
+    /// The number of callers whose requests are decided and not answered.
+    pub fn unanswered(&self) -> usize {
+        self.unanswered.load(Ordering::Acquire)
+    }
+
+    pub fn add_unanswered(&self, callers: usize) {
+        self.unanswered.fetch_add(callers, Ordering::AcqRel);
+    }
+
+    /// Callers are about to be answered.
+    pub fn remove_unanswered(&self, callers: usize) {
+        let less = |it: usize| Some(it.saturating_sub(callers));
+        self.unanswered.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
     }
 
     pub fn is_broken(&self) -> bool {

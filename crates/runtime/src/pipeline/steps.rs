@@ -61,15 +61,16 @@ impl Workers {
     }
 }
 
-/// Decides the waiting requests.
+/// Decides the waiting requests. `callers_wait` returns whether more of them wait: then background work stops early.
 pub(crate) fn decide(
     shared: &Shared,
     decider: &mut Decider,
     work: &mut dyn Iterator<Item = Work>,
+    callers_wait: &dyn Fn() -> bool,
 ) -> DecidedBatch {
     decider.flushed(shared.last_flushed());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
-    let batch = decider.step(&mut work, &|| shared.is_idle());
+    let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
     shared.set_problem(ProblemSource::Timers, decider.problem());
     shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
     let CacheSizes { entities, groups, values, keys, places } = decider.sizes();

@@ -95,6 +95,8 @@ pub struct SimulationTotals {
     pub recoveries: usize,
     pub faults: usize,
     pub flushes: usize,
+    /// Times that the decider waited for more requests.
+    pub waits: usize,
     /// Requested sweeps that were answered.
     pub sweeps: usize,
 }
@@ -109,6 +111,7 @@ impl SimulationTotals {
         self.timers += other.timers;
         self.crashes += other.crashes;
         self.recoveries += other.recoveries;
+        self.waits += other.waits;
         self.faults += other.faults;
         self.flushes += other.flushes;
         self.sweeps += other.sweeps;
