@@ -13,6 +13,7 @@ use crate::answer::{BatchAnswer, CommandAnswer, Failure, Pending};
 use crate::figures::Figures;
 use crate::pipeline::{Depth, SweepReport};
 use crate::queue::{LaneKey, Rejected, WorkQueue};
+use crate::runtime::Options;
 use crate::shared::Shared;
 use crate::stages::Stages;
 use crate::work::{ClockTarget, SubmitOptions, Work};
@@ -23,11 +24,13 @@ pub struct Gateway {
     work: WorkQueue,
     shared: Arc<Shared>,
     most_behind: u64,
+    most_behind_bytes: u64,
 }
 
 impl Gateway {
-    pub(crate) fn new(work: WorkQueue, shared: Arc<Shared>, most_behind: u64) -> Self {
-        Self { work, shared, most_behind }
+    pub(crate) fn new(work: WorkQueue, shared: Arc<Shared>, options: &Options) -> Self {
+        let (most_behind, most_behind_bytes) = (options.most_behind, options.most_behind_bytes);
+        Self { work, shared, most_behind, most_behind_bytes }
     }
 
     /// Submits a command. The answer arrives when its entries are on disk.
@@ -177,7 +180,7 @@ impl Gateway {
 
     fn enqueue_all(&self, key: LaneKey, work: Vec<Work>) -> Result<(), Failure> {
         let many = work.len();
-        if self.shared.lag() > self.most_behind {
+        if self.shared.lag() > self.most_behind || self.shared.lag_bytes() > self.most_behind_bytes {
             Figures::add(&self.shared.figures.overloaded, many);
             return Err(Failure::Overloaded("the projections are too far behind the journal"));
         }

@@ -41,6 +41,8 @@ pub struct Options {
     pub cached_entities: usize,
     /// Most groups in memory.
     pub cached_groups: usize,
+    /// Most bytes of entities and groups in memory, about, without unflushed ones.
+    pub cached_bytes: usize,
     /// Most timers in memory, those due next.
     pub cached_timers: usize,
     /// Most unique values in memory, without unflushed ones.
@@ -53,6 +55,8 @@ pub struct Options {
     pub behind_entries: usize,
     /// Entries that projections may be behind before callers are sent away, and timers and the sweep wait.
     pub most_behind: u64,
+    /// Bytes of entries that projections may be behind before callers are sent away.
+    pub most_behind_bytes: u64,
     /// The interval of the sweep; none for never.
     pub sweep_every: Option<Span>,
     /// The retention of idempotency keys.
@@ -67,12 +71,14 @@ impl Default for Options {
             batch: 1_024,
             cached_entities: 200_000,
             cached_groups: 50_000,
+            cached_bytes: 128 * 1024 * 1024,
             cached_timers: 100_000,
             cached_values: 50_000,
             cached_keys: 50_000,
             behind: Duration::from_millis(100),
             behind_entries: 15_000,
             most_behind: 600_000,
+            most_behind_bytes: 256 * 1024 * 1024,
             sweep_every: Some(Span::seconds(30)),
             keys_last: Span(25 * 60 * 60 * 1_000),
         }
@@ -121,7 +127,7 @@ impl Runtime {
         shared.tally.begin_at(options.clock.now().max(shared.last_at()));
         let work = WorkQueue::new(options.queue);
         let threads = Threads::start(&shared, &wiring, work.clone(), workers)?;
-        let gateway = Gateway::new(work, shared.clone(), options.most_behind);
+        let gateway = Gateway::new(work, shared.clone(), &options);
         let catalog = Mutex::new(catalog);
         let runtime = Self {
             gateway: Some(gateway),
@@ -279,6 +285,7 @@ impl Options {
             limits: Limits {
                 entities: self.cached_entities,
                 groups: self.cached_groups,
+                bytes: self.cached_bytes,
                 timers: self.cached_timers,
                 unique_values: self.cached_values,
                 keys: self.cached_keys,

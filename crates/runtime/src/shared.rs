@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     committed: AtomicU64,
     /// The last entry that is in the projections.
     written: AtomicU64,
+    /// Bytes of the entries that are not in the projections.
+    unwritten_bytes: AtomicU64,
     /// Whether the committer has nothing to do.
     idle: AtomicBool,
     /// Callers whose requests are decided and not answered.
@@ -89,6 +91,7 @@ impl Shared {
             fences: Fences::default(),
             committed: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            unwritten_bytes: AtomicU64::new(0),
             idle: AtomicBool::new(false),
             unanswered: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -134,6 +137,7 @@ impl Shared {
         if let Some(project) = &committed.content.project {
             self.set_project(project.clone());
         }
+        self.unwritten_bytes.fetch_add(bytes_of(committed), Ordering::AcqRel);
         self.unwritten.write().unwrap_or_else(PoisonError::into_inner).push_back(committed.clone());
     }
 
@@ -165,6 +169,11 @@ impl Shared {
     /// The number of entries by which the projections are behind.
     pub fn lag(&self) -> u64 {
         self.last_committed().saturating_sub(self.last_flushed())
+    }
+
+    /// The bytes of the entries by which the projections are behind.
+    pub fn lag_bytes(&self) -> u64 {
+        self.unwritten_bytes.load(Ordering::Acquire)
     }
 
     /// Whether the committer waits for a batch.
@@ -243,6 +252,7 @@ impl Shared {
         let known = unwritten.iter().take_while(|it| it.upto <= upto).count();
         let gone: Vec<_> = unwritten.drain(..known).collect();
         drop(unwritten);
+        self.unwritten_bytes.fetch_sub(gone.iter().map(bytes_of).sum(), Ordering::AcqRel);
         drop(gone);
         self.written.store(upto, Ordering::Release);
     }
@@ -300,6 +310,11 @@ impl Shared {
         }
         found
     }
+}
+
+/// The bytes of a commit in the journal.
+fn bytes_of(committed: &Arc<Committed>) -> u64 {
+    (committed.written.header_bytes + committed.written.payload_bytes) as u64
 }
 
 /// Fences of effects: each greater than all before it, including those of earlier starts.

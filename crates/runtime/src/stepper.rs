@@ -104,7 +104,7 @@ impl Stepper {
         let writing = Writing { shared: shared.clone(), committing, flusher, committed };
         let behind = WriteWorkers(Arc::new(Mutex::new(writing)));
         let waiting = WorkQueue::new(options.queue);
-        let gateway = Gateway::new(waiting.clone(), shared.clone(), options.most_behind);
+        let gateway = Gateway::new(waiting.clone(), shared.clone(), options);
         let interval = CommitInterval::default();
         Ok(Self { shared, wiring, gateway, waiting, interval, decider, committing: None, next: None, behind })
     }

@@ -73,7 +73,7 @@ pub(crate) fn decide(
     let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
     shared.set_problem(ProblemSource::Timers, decider.problem());
     shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
-    let CacheSizes { entities, groups, values, keys, places } = decider.sizes();
+    let CacheSizes { entities, groups, values, keys, places, bytes } = decider.sizes();
     let figures = &shared.figures;
     let sizes = [
         (&figures.cached, entities),
@@ -82,6 +82,7 @@ pub(crate) fn decide(
         (&figures.cached_groups, groups),
         (&figures.cached_timers, decider.near_timers()),
         (&figures.cached_places, places),
+        (&figures.cached_bytes, bytes),
     ];
     sizes.into_iter().for_each(|(figure, size)| figure.store(size as u64, Ordering::Relaxed));
     batch

@@ -205,6 +205,8 @@ impl<'a> SimulationRun<'a> {
             batch: 8,
             cached_entities: dice.below(8),
             cached_groups: dice.below(5),
+            cached_bytes: [usize::MAX, 20_000, 2_000][(seed % 3) as usize],
+            most_behind_bytes: u64::MAX,
             cached_timers: 2 + dice.below(25),
             cached_values: (seed % 3) as usize,
             cached_keys: (seed % 4) as usize,
