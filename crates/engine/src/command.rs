@@ -293,6 +293,37 @@ impl Command {
         })
     }
 
+    /// The number of entities that it works on: one, except for imports.
+    pub fn units(&self) -> usize {
+        match &self.ask {
+            Ask::Import(entities) => entities.len().max(1),
+            _ => 1,
+        }
+    }
+
+    /// The memory that its fields take, about.
+    pub fn bytes(&self) -> usize {
+        match &self.ask {
+            Ask::Create { fields, .. } | Ask::EffectResult { fields, .. } | Ask::Correct { fields, .. } => {
+                fields.bytes()
+            }
+            Ask::Fire(fire) => fire.fields.bytes(),
+            Ask::Claim(claim) => claim.fields.bytes(),
+            Ask::Seed(seed) => seed.fields.bytes(),
+            Ask::Import(entities) => entities.iter().map(|it| it.fields.bytes()).sum(),
+            Ask::Heartbeat { .. }
+            | Ask::Due { .. }
+            | Ask::Inspect { .. }
+            | Ask::Repair { .. }
+            | Ask::HandleAlert { .. }
+            | Ask::Migrate(_)
+            | Ask::UndoMigration { .. }
+            | Ask::Redact(_)
+            | Ask::Configure(_)
+            | Ask::Install(_) => 0,
+        }
+    }
+
     /// The lifecycle that the command is about, if there is one.
     pub fn lifecycle(&self) -> Option<&Name> {
         match &self.ask {

@@ -149,6 +149,26 @@ pub struct OpenAlert {
 }
 
 impl Entity {
+    /// The memory that it takes in a cache, about.
+    pub fn bytes(&self) -> usize {
+        let named = |many: usize, each: usize| many * (size_of::<Name>() + each);
+        let tallies = self.tallies.iter().flat_map(|it| &it.by_key);
+        let tallies: usize =
+            tallies.map(|(_, it)| named(1, size_of::<Tally>()) + it.marks.len() * 2 * size_of::<f64>()).sum();
+        // Its key is in two indexes, and in the entity.
+        3 * (self.key.lifecycle.bytes() + self.key.id.bytes())
+            + size_of::<Self>()
+            + self.fields.bytes()
+            + self.stays.len() * size_of::<Stay>()
+            + named(self.timers.len(), size_of::<TimerState>())
+            + tallies
+            + named(self.leases.len(), size_of::<Lease>())
+            + self.effects.len() * size_of::<OpenEffect>()
+            + named(self.broken.len(), 0)
+            + self.kept_of.len() * size_of::<KeptOf>()
+            + self.alerts.len() * size_of::<OpenAlert>()
+    }
+
     /// A new entity without fields.
     pub fn new(key: EntityKey, definition: u32, state: Name, at: Timestamp) -> Self {
         Self {

@@ -81,6 +81,11 @@ impl Fields {
         self.0.is_empty()
     }
 
+    /// The memory that they take, about.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.bytes() + value.bytes()).sum()
+    }
+
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|(it, _)| it.as_str().cmp(name))
     }

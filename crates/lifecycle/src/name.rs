@@ -24,6 +24,16 @@ impl Name {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes_beside()
+    }
+
+    /// The memory of a text that is too long to be stored inline.
+    pub(crate) fn bytes_beside(&self) -> usize {
+        if self.0.is_heap_allocated() { self.0.len() } else { 0 }
+    }
 }
 
 impl Deref for Name {

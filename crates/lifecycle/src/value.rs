@@ -93,6 +93,17 @@ impl Value {
         if let Self::Map(it) = self { Some(it) } else { None }
     }
 
+    /// The memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let beside = match self {
+            Self::Text(it) => it.bytes_beside(),
+            Self::List(it) => it.iter().map(Self::bytes).sum(),
+            Self::Map(it) => it.iter().map(|(name, value)| name.bytes() + value.bytes()).sum(),
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Time(_) | Self::Span(_) => 0,
+        };
+        size_of::<Self>() + beside
+    }
+
     /// The name of its type in messages to people.
     pub fn kind(&self) -> &'static str {
         match self {

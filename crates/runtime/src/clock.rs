@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use trackside_lifecycle::time::Timestamp;
 
@@ -38,6 +39,18 @@ impl ProjectClock {
             Self::Manual(now) => Timestamp(now.load(Ordering::Acquire)),
             #[cfg(feature = "simulation")]
             Self::Simulated(now) => Timestamp(now.load(Ordering::Acquire)),
+        }
+    }
+
+    /// A time that only measures intervals, for work that is spread over time. None for a manual clock: nothing waits
+    /// for one.
+    pub(crate) fn interval_time(&self) -> Option<Duration> {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match self {
+            Self::System => Some(START.elapsed()),
+            Self::Manual(_) => None,
+            #[cfg(feature = "simulation")]
+            Self::Simulated(_) => Some(Duration::from_millis(u64::try_from(self.now().0).unwrap_or(0))),
         }
     }
 

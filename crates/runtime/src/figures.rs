@@ -37,6 +37,8 @@ pub struct Figures {
     pub cached_timers: AtomicU64,
     /// Places in the orders that are in memory.
     pub cached_places: AtomicU64,
+    /// Bytes of entities and groups in memory, about.
+    pub cached_bytes: AtomicU64,
     /// 1 once the sweep has found a journal entry that was altered.
     pub forged: AtomicU64,
     pub overloaded: AtomicU64,
@@ -76,6 +78,7 @@ impl Default for Figures {
             cached_groups: zero(),
             cached_timers: zero(),
             cached_places: zero(),
+            cached_bytes: zero(),
             forged: zero(),
             overloaded: zero(),
             failed_commits: zero(),

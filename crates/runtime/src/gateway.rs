@@ -1,9 +1,9 @@
-//! The way in: a bounded queue, and a promise of an answer.
+//! The way in: a bounded queue with a lane per actor, and a promise of an answer.
 
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, TrySendError};
 
 use tokio::sync::oneshot;
+use trackside_engine::actor::Actor;
 use trackside_engine::command::Command;
 use trackside_engine::view::Needs;
 use trackside_engine::{Decision, Law, View, decide};
@@ -12,6 +12,8 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use crate::answer::{BatchAnswer, CommandAnswer, Failure, Pending};
 use crate::figures::Figures;
 use crate::pipeline::{Depth, SweepReport};
+use crate::queue::{LaneKey, Rejected, WorkQueue};
+use crate::runtime::Options;
 use crate::shared::Shared;
 use crate::stages::Stages;
 use crate::work::{ClockTarget, SubmitOptions, Work};
@@ -19,14 +21,16 @@ use crate::work::{ClockTarget, SubmitOptions, Work};
 /// Submits commands. Clone it for every caller.
 #[derive(Clone, Debug)]
 pub struct Gateway {
-    work: SyncSender<Work>,
+    work: WorkQueue,
     shared: Arc<Shared>,
     most_behind: u64,
+    most_behind_bytes: u64,
 }
 
 impl Gateway {
-    pub(crate) fn new(work: SyncSender<Work>, shared: Arc<Shared>, most_behind: u64) -> Self {
-        Self { work, shared, most_behind }
+    pub(crate) fn new(work: WorkQueue, shared: Arc<Shared>, options: &Options) -> Self {
+        let (most_behind, most_behind_bytes) = (options.most_behind, options.most_behind_bytes);
+        Self { work, shared, most_behind, most_behind_bytes }
     }
 
     /// Submits a command. The answer arrives when its entries are on disk.
@@ -35,14 +39,21 @@ impl Gateway {
     }
 
     pub fn submit_with(&self, command: Command, options: SubmitOptions) -> Result<Pending, Failure> {
-        let (responder, pending) = oneshot::channel();
-        let stages = options.stages.clone();
-        let reply = move |outcome| {
-            stages.inspect(|it| it.mark_answered());
-            responder.send(outcome).ok();
-        };
-        self.enqueue(Work::Command(Box::new(command), Box::new(reply), options))?;
-        Ok(Pending(pending))
+        let key = LaneKey::of_command(&command);
+        let (work, pending) = pending_command(command, options);
+        self.enqueue(key, work)?;
+        Ok(pending)
+    }
+
+    /// Submits commands of one actor, which are decided in order and committed each for itself: all of them, or none if
+    /// too many of this actor wait. Commands of other actors may be decided in between.
+    pub fn submit_all(&self, commands: Vec<(Command, SubmitOptions)>) -> Result<Vec<Pending>, Failure> {
+        let Some((first, _)) = commands.first() else { return Ok(Vec::new()) };
+        let key = LaneKey::of_command(first);
+        let (work, pending): (Vec<Work>, Vec<Pending>) =
+            commands.into_iter().map(|(command, options)| pending_command(command, options)).unzip();
+        self.enqueue_all(key, work)?;
+        Ok(pending)
     }
 
     /// Submits a command and calls `then` with the answer, on the thread that commits: be brief.
@@ -51,7 +62,8 @@ impl Gateway {
         command: Command,
         then: impl FnOnce(Result<CommandAnswer, Failure>) + Send + 'static,
     ) -> Result<(), Failure> {
-        self.enqueue(Work::Command(Box::new(command), Box::new(then), SubmitOptions::default()))
+        let key = LaneKey::of_command(&command);
+        self.enqueue(key, Work::Command(Box::new(command), Box::new(then), SubmitOptions::default()))
     }
 
     /// Submits a command and waits for the answer.
@@ -72,7 +84,8 @@ impl Gateway {
             watched.iter().for_each(|it| it.mark_answered());
             responder.send(outcome).ok();
         };
-        self.enqueue(Work::Atomic(commands, Box::new(reply), stages))?;
+        let key = commands.first().map_or_else(LaneKey::system, LaneKey::of_command);
+        self.enqueue(key, Work::Atomic(commands, Box::new(reply), stages))?;
         Ok(Pending(pending))
     }
 
@@ -82,13 +95,32 @@ impl Gateway {
         let reply = move |outcome: Result<Vec<Decision>, Failure>| {
             responder.send(outcome).ok();
         };
-        self.enqueue(Work::Trial(commands, Box::new(reply)))?;
+        let key = commands.first().map_or_else(LaneKey::system, LaneKey::of_command);
+        self.enqueue(key, Work::Trial(commands, Box::new(reply)))?;
         Ok(Pending(pending))
     }
 
-    /// Evaluates a question after all earlier requests. The data it reads is on disk when it is answered.
+    /// Evaluates a question of the server itself. The data it reads is on disk when it is answered.
     pub fn evaluate<T: Send + 'static>(
         &self,
+        question: impl FnMut(&Law, &View, Timestamp) -> Result<T, Needs> + Send + 'static,
+    ) -> Result<Pending<T>, Failure> {
+        self.evaluate_in(LaneKey::system(), question)
+    }
+
+    /// Evaluates a question of an actor after all earlier requests of that actor. The data it reads is on disk when it
+    /// is answered.
+    pub fn evaluate_for<T: Send + 'static>(
+        &self,
+        actor: &Actor,
+        question: impl FnMut(&Law, &View, Timestamp) -> Result<T, Needs> + Send + 'static,
+    ) -> Result<Pending<T>, Failure> {
+        self.evaluate_in(LaneKey::of_actor(actor), question)
+    }
+
+    fn evaluate_in<T: Send + 'static>(
+        &self,
+        key: LaneKey,
         mut question: impl FnMut(&Law, &View, Timestamp) -> Result<T, Needs> + Send + 'static,
     ) -> Result<Pending<T>, Failure> {
         let (responder, pending) = oneshot::channel();
@@ -103,13 +135,13 @@ impl Gateway {
             let found = told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             responder.send(outcome.and(found.ok_or(Failure::Stopped))).ok();
         };
-        self.enqueue(Work::Look(Box::new(put), Box::new(done)))?;
+        self.enqueue(key, Work::Look(Box::new(put), Box::new(done)))?;
         Ok(Pending(pending))
     }
 
-    /// Decides a command after all earlier ones and changes nothing.
+    /// Decides a command after all earlier ones of its actor and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Pending<Decision>, Failure> {
-        self.evaluate(move |law, view, now| {
+        self.evaluate_in(LaneKey::of_command(&command), move |law, view, now| {
             let mut decision = decide(law, view, &command, now)?;
             if let Decision::Refused(refusal) = &mut decision {
                 refusal.kept = None;
@@ -130,7 +162,7 @@ impl Gateway {
 
     fn move_clock(&self, target: ClockTarget) -> Result<Pending<Timestamp>, Failure> {
         let (responder, pending) = oneshot::channel();
-        self.enqueue(Work::Advance(target, responder))?;
+        self.enqueue(LaneKey::system(), Work::Advance(target, responder))?;
         Ok(Pending(pending))
     }
 
@@ -143,29 +175,48 @@ impl Gateway {
     /// Sweeps to the given depth.
     pub fn sweep_to(&self, depth: Depth) -> Result<Pending<SweepReport>, Failure> {
         let (responder, pending) = oneshot::channel();
-        self.enqueue(Work::Sweep(responder, depth))?;
+        self.enqueue(LaneKey::system(), Work::Sweep(responder, depth))?;
         Ok(Pending(pending))
     }
 
-    /// Signals the end of the work; waits for room in the queue if necessary.
+    /// Signals the end of the work: later requests are rejected.
     pub(crate) fn stop(self) {
         Figures::add(&self.shared.figures.handed_in, 1);
-        self.work.send(Work::Stop).ok();
+        self.work.stop();
     }
 
-    pub(crate) fn enqueue(&self, work: Work) -> Result<(), Failure> {
-        if self.shared.lag() > self.most_behind {
-            Figures::add(&self.shared.figures.overloaded, 1);
+    pub(crate) fn enqueue(&self, key: LaneKey, work: Work) -> Result<(), Failure> {
+        self.enqueue_all(key, vec![work])
+    }
+
+    fn enqueue_all(&self, key: LaneKey, work: Vec<Work>) -> Result<(), Failure> {
+        let many = work.len();
+        if self.shared.lag() > self.most_behind || self.shared.lag_bytes() > self.most_behind_bytes {
+            Figures::add(&self.shared.figures.overloaded, many);
             return Err(Failure::Overloaded("the projections are too far behind the journal"));
         }
-        self.work.try_send(work).map_err(|error| match error {
-            TrySendError::Full(_) => {
-                Figures::add(&self.shared.figures.overloaded, 1);
-                Failure::Overloaded("too many commands wait")
+        // First, so that the work never counts as taken before it counts as handed in.
+        Figures::add(&self.shared.figures.handed_in, many);
+        self.work.push(key, work).map_err(|rejected| {
+            Figures::add(&self.shared.figures.taken, many);
+            match rejected {
+                Rejected::LaneFull => {
+                    Figures::add(&self.shared.figures.overloaded, many);
+                    Failure::Overloaded("too many commands of this actor wait")
+                }
+                Rejected::Stopped => Failure::Stopped,
             }
-            TrySendError::Disconnected(_) => Failure::Stopped,
-        })?;
-        Figures::add(&self.shared.figures.handed_in, 1);
-        Ok(())
+        })
     }
+}
+
+/// A command as work, and its answer.
+fn pending_command(command: Command, options: SubmitOptions) -> (Work, Pending) {
+    let (responder, pending) = oneshot::channel();
+    let stages = options.stages.clone();
+    let reply = move |outcome| {
+        stages.inspect(|it| it.mark_answered());
+        responder.send(outcome).ok();
+    };
+    (Work::Command(Box::new(command), Box::new(reply), options), Pending(pending))
 }

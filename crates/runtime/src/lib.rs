@@ -17,6 +17,7 @@ mod migration;
 mod observers;
 mod outbox;
 mod pipeline;
+mod queue;
 pub mod read;
 mod redaction;
 mod requester;

@@ -1,7 +1,6 @@
 //! A project that is running.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +23,7 @@ use crate::memory::Limits;
 use crate::observers::CommitObserver;
 use crate::outbox::OutboxCourier;
 use crate::pipeline::{Threads, Wiring, Workers};
+use crate::queue::{LaneKey, WorkQueue};
 use crate::read::Reads;
 use crate::requester::Requester;
 use crate::shared::{ProblemSource, Shared};
@@ -34,7 +34,8 @@ use crate::work::Work;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub clock: ProjectClock,
-    /// Most commands that wait; beyond it callers are sent away.
+    /// Most commands of one actor that wait while no other waits; several actors share it. Beyond it the actor is sent
+    /// away.
     pub queue: usize,
     /// Most commands in one commit.
     pub batch: usize,
@@ -42,6 +43,8 @@ pub struct Options {
     pub cached_entities: usize,
     /// Most groups in memory.
     pub cached_groups: usize,
+    /// Most bytes of entities and groups in memory, about, without unflushed ones.
+    pub cached_bytes: usize,
     /// Most timers in memory, those due next.
     pub cached_timers: usize,
     /// Most unique values in memory, without unflushed ones.
@@ -54,6 +57,8 @@ pub struct Options {
     pub behind_entries: usize,
     /// Entries that projections may be behind before callers are sent away, and timers and the sweep wait.
     pub most_behind: u64,
+    /// Bytes of entries that projections may be behind before callers are sent away.
+    pub most_behind_bytes: u64,
     /// The interval of the sweep; none for never.
     pub sweep_every: Option<Span>,
     /// The retention of idempotency keys.
@@ -68,12 +73,14 @@ impl Default for Options {
             batch: 1_024,
             cached_entities: 200_000,
             cached_groups: 50_000,
+            cached_bytes: 128 * 1024 * 1024,
             cached_timers: 100_000,
             cached_values: 50_000,
             cached_keys: 50_000,
             behind: Duration::from_millis(100),
             behind_entries: 15_000,
             most_behind: 600_000,
+            most_behind_bytes: 256 * 1024 * 1024,
             sweep_every: Some(Span::seconds(30)),
             keys_last: Span(25 * 60 * 60 * 1_000),
         }
@@ -120,9 +127,9 @@ impl Runtime {
         let wiring = options.wiring();
         let workers = Workers::open(&shared, &wiring, told)?;
         shared.tally.begin_at(options.clock.now().max(shared.last_at()));
-        let (work, waiting) = sync_channel(options.queue.max(1));
-        let threads = Threads::start(&shared, &wiring, waiting, workers)?;
-        let gateway = Gateway::new(work, shared.clone(), options.most_behind);
+        let work = WorkQueue::new(options.queue);
+        let threads = Threads::start(&shared, &wiring, work.clone(), workers)?;
+        let gateway = Gateway::new(work, shared.clone(), &options);
         let catalog = Mutex::new(catalog);
         let runtime = Self {
             gateway: Some(gateway),
@@ -199,7 +206,8 @@ impl Runtime {
         let mut with = catalog.clone();
         let new = with.take(packs)?;
         let (ticket, pending) = oneshot::channel();
-        self.gateway()?.enqueue(Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
+        self.gateway()?
+            .enqueue(LaneKey::system(), Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
         Pending(pending).wait()?;
         *catalog = with;
         Ok(new)
@@ -294,6 +302,7 @@ impl Options {
             limits: Limits {
                 entities: self.cached_entities,
                 groups: self.cached_groups,
+                bytes: self.cached_bytes,
                 timers: self.cached_timers,
                 unique_values: self.cached_values,
                 keys: self.cached_keys,

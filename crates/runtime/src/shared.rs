@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use foldhash::fast::FixedState;
@@ -45,8 +45,12 @@ pub(crate) struct Shared {
     committed: AtomicU64,
     /// The last entry that is in the projections.
     written: AtomicU64,
+    /// Bytes of the entries that are not in the projections.
+    unwritten_bytes: AtomicU64,
     /// Whether the committer has nothing to do.
     idle: AtomicBool,
+    /// Callers whose requests are decided and not answered.
+    unanswered: AtomicUsize,
     /// A commit failed: later decisions are dropped.
     broken: AtomicBool,
     pub figures: Figures,
@@ -87,7 +91,9 @@ impl Shared {
             fences: Fences::default(),
             committed: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            unwritten_bytes: AtomicU64::new(0),
             idle: AtomicBool::new(false),
+            unanswered: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             figures: Figures::default(),
             tally: RunTotals::default(),
@@ -131,6 +137,7 @@ impl Shared {
         if let Some(project) = &committed.content.project {
             self.set_project(project.clone());
         }
+        self.unwritten_bytes.fetch_add(bytes_of(committed), Ordering::AcqRel);
         self.unwritten.write().unwrap_or_else(PoisonError::into_inner).push_back(committed.clone());
     }
 
@@ -164,6 +171,11 @@ impl Shared {
         self.last_committed().saturating_sub(self.last_flushed())
     }
 
+    /// The bytes of the entries by which the projections are behind.
+    pub fn lag_bytes(&self) -> u64 {
+        self.unwritten_bytes.load(Ordering::Acquire)
+    }
+
     /// Whether the committer waits for a batch.
     pub fn is_idle(&self) -> bool {
         self.idle.load(Ordering::Acquire)
@@ -171,6 +183,21 @@ impl Shared {
 
     pub fn set_idle(&self, idle: bool) {
         self.idle.store(idle, Ordering::Release);
+    }
+
+    /// The number of callers whose requests are decided and not answered.
+    pub fn unanswered(&self) -> usize {
+        self.unanswered.load(Ordering::Acquire)
+    }
+
+    pub fn add_unanswered(&self, callers: usize) {
+        self.unanswered.fetch_add(callers, Ordering::AcqRel);
+    }
+
+    /// Callers are about to be answered.
+    pub fn remove_unanswered(&self, callers: usize) {
+        let less = |it: usize| Some(it.saturating_sub(callers));
+        self.unanswered.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
     }
 
     pub fn is_broken(&self) -> bool {
@@ -225,6 +252,7 @@ impl Shared {
         let known = unwritten.iter().take_while(|it| it.upto <= upto).count();
         let gone: Vec<_> = unwritten.drain(..known).collect();
         drop(unwritten);
+        self.unwritten_bytes.fetch_sub(gone.iter().map(bytes_of).sum(), Ordering::AcqRel);
         drop(gone);
         self.written.store(upto, Ordering::Release);
     }
@@ -282,6 +310,11 @@ impl Shared {
         }
         found
     }
+}
+
+/// The bytes of a commit in the journal.
+fn bytes_of(committed: &Arc<Committed>) -> u64 {
+    (committed.written.header_bytes + committed.written.payload_bytes) as u64
 }
 
 /// Fences of effects: each greater than all before it, including those of earlier starts.

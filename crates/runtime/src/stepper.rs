@@ -3,8 +3,7 @@
 //! The steps are those of the threads. Between them the store may fail, the clock may jump and the process
 //! may die.
 
-use std::cell::Cell;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
@@ -21,7 +20,10 @@ use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
 use crate::memory::CacheSizes;
 use crate::outbox::OutboxCourier;
-use crate::pipeline::{Committed, Committing, DecidedBatch, Decider, Flusher, Wiring, Workers, steps};
+use crate::pipeline::{
+    CommitInterval, Committed, Committing, DecidedBatch, Decider, Flusher, Wiring, Workers, steps,
+};
+use crate::queue::{LaneKey, WorkQueue};
 use crate::read::Reads;
 use crate::requester::Requester;
 use crate::runtime::{Options, StartError};
@@ -34,7 +36,8 @@ pub struct Stepper {
     shared: Arc<Shared>,
     wiring: Wiring,
     gateway: Gateway,
-    waiting: Receiver<Work>,
+    waiting: WorkQueue,
+    interval: CommitInterval,
     decider: Decider,
     /// Handed to the committer.
     committing: Option<DecidedBatch>,
@@ -65,10 +68,10 @@ impl Packs {
 }
 
 /// The result of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepResult {
-    /// The number of queued requests that were taken.
-    pub taken: usize,
+    /// The numbers of the queued requests that were taken, in the order in which they were decided.
+    pub taken: Vec<u64>,
     /// The number of entries that were decided.
     pub entries: usize,
     /// Whether there is something to commit.
@@ -100,9 +103,10 @@ impl Stepper {
         let committed = committing.publish(unpublished).into_iter().collect();
         let writing = Writing { shared: shared.clone(), committing, flusher, committed };
         let behind = WriteWorkers(Arc::new(Mutex::new(writing)));
-        let (work, waiting) = sync_channel(options.queue.max(1));
-        let gateway = Gateway::new(work, shared.clone(), options.most_behind);
-        Ok(Self { shared, wiring, gateway, waiting, decider, committing: None, next: None, behind })
+        let waiting = WorkQueue::new(options.queue);
+        let gateway = Gateway::new(waiting.clone(), shared.clone(), options);
+        let interval = CommitInterval::default();
+        Ok(Self { shared, wiring, gateway, waiting, interval, decider, committing: None, next: None, behind })
     }
 
     /// The way in, as everywhere.
@@ -114,7 +118,8 @@ impl Stepper {
     pub fn install(&self, packs: &Packs) -> Result<Pending<()>, Failure> {
         let (responder, pending) = oneshot::channel();
         let (law, definitions) = (Arc::new(packs.0.law()), packs.0.definitions());
-        self.gateway.enqueue(Work::Law(law, definitions, Requester::engine(), responder))?;
+        self.gateway
+            .enqueue(LaneKey::system(), Work::Law(law, definitions, Requester::engine(), responder))?;
         Ok(Pending(pending))
     }
 
@@ -128,20 +133,44 @@ impl Stepper {
         self.decider.is_sweeping()
     }
 
+    /// Whether it waits for more requests before the next step, until time has passed.
+    pub fn waits_for_more(&self) -> bool {
+        let now = self.wiring.clock.interval_time();
+        self.next.is_none() && self.interval.left(now, self.waiting.waiting()).is_some()
+    }
+
+    /// The number of requests that were accepted so far. The next one has this number.
+    pub fn accepted(&self) -> u64 {
+        self.waiting.accepted()
+    }
+
     /// Decides at most `most` of the waiting requests. None if the previous batch has not been taken yet,
-    /// or a commit failed.
+    /// a commit failed, or it waits for more requests.
     pub fn step(&mut self, most: usize) -> Option<StepResult> {
-        if self.next.is_some() || self.shared.is_broken() {
+        if self.next.is_some() || self.shared.is_broken() || self.waits_for_more() {
             return None;
         }
-        let taken = Cell::new(0);
-        let mut work = self.waiting.try_iter().inspect(|_| taken.set(taken.get() + 1)).take(most);
-        let batch = steps::decide(&self.shared, &mut self.decider, &mut work);
+        let taken = RefCell::new(Vec::new());
+        let next = || {
+            let ticket = self.waiting.take()?;
+            taken.borrow_mut().push(ticket.number);
+            Some(ticket.work)
+        };
+        let mut work = std::iter::from_fn(next).take(most);
+        let callers_wait = || self.waiting.waiting() > 0;
+        let unanswered = self.shared.unanswered();
+        let batch = steps::decide(&self.shared, &mut self.decider, &mut work, &callers_wait);
         let entries = batch.content.entries.iter().map(|it| it.len()).sum();
         let to_commit = !batch.is_empty();
+        let callers = batch.replies.len();
+        if to_commit {
+            self.shared.add_unanswered(callers);
+            let callers = unanswered + callers + self.waiting.waiting();
+            self.interval.hand_over(self.wiring.clock.interval_time(), callers);
+        }
         drop(work);
         self.hand_over(batch);
-        Some(StepResult { taken: taken.get(), entries, to_commit })
+        Some(StepResult { taken: taken.into_inner(), entries, to_commit })
     }
 
     fn hand_over(&mut self, mut batch: DecidedBatch) {
@@ -203,7 +232,7 @@ impl Stepper {
                 Ok(())
             }
             Err(error) => {
-                for work in self.waiting.try_iter() {
+                for work in self.waiting.drain() {
                     steps::turn_away(&self.shared, work, &Failure::Unavailable(error.to_string()));
                 }
                 Err(error)

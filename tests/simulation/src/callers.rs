@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use trackside_engine::actor::ActorKind;
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::ranking::{RankingIndex, RankingKey};
 use trackside_engine::view::{Group, Lookup};
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::{Packs, Stepper};
 use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Pending, SweepReport};
@@ -75,6 +77,16 @@ impl CallerRequest {
     /// Whether it may take many steps before there is an answer.
     pub fn takes_long(&self) -> bool {
         matches!(self, Self::Advance(_) | Self::Sweep)
+    }
+
+    /// The actor whose requests it is decided in order with; none for the server's own.
+    pub fn sender(&self) -> Option<(ActorKind, Name)> {
+        let of = |it: &Command| (it.actor.kind, it.actor.id.clone());
+        match self {
+            Self::Command(command) => Some(of(command)),
+            Self::All(commands) => commands.first().map(of),
+            Self::Look(_) | Self::Install(_) | Self::Advance(_) | Self::Sweep => None,
+        }
     }
 
     pub fn describe(&self) -> String {
@@ -149,6 +161,8 @@ impl PendingResponse {
 pub(crate) struct Attempt {
     /// The index of the request.
     pub request: usize,
+    /// Its number in the queue.
+    pub ticket: u64,
     pub promise: PendingResponse,
     /// Whether the caller will not receive the answer.
     pub deaf: bool,

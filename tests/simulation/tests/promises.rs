@@ -49,6 +49,7 @@ fn pack(name: &str) {
             all.crashes > 5 && all.recoveries > 2 && all.timers > 5,
             "{name}: nothing went wrong, {all:?}"
         );
+        assert!(all.waits > 2, "{name}: the decider never waited for more requests, {all:?}");
         assert!(all.sweeps > 2, "{name}: no caller requested a sweep, {all:?}");
     }
 }

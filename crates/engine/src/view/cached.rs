@@ -12,11 +12,13 @@ pub(crate) struct Cached<T> {
     pub whole: bool,
     /// Of a group: a question needed its list of members.
     pub asked: bool,
+    /// The memory that it takes, about; 0 in a whole view.
+    pub bytes: usize,
 }
 
 impl<T> Cached<T> {
     pub fn new(value: T) -> Self {
-        Self { value, idle: false, whole: false, asked: false }
+        Self { value, idle: false, whole: false, asked: false, bytes: 0 }
     }
 
     /// The value, unless it is idle.

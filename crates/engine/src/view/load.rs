@@ -22,15 +22,51 @@ impl View {
     }
 
     pub fn load(&mut self, entity: Arc<Entity>) {
-        self.entities.insert(entity.key.clone(), Cached::new(entity));
+        self.keep_entity(Cached::new(entity));
+    }
+
+    /// Puts an entity in the place of an earlier version of it.
+    pub(super) fn keep_entity(&mut self, mut cached: Cached<Arc<Entity>>) {
+        let key = cached.key.clone();
+        if !self.partial {
+            self.entities.insert(key, cached);
+            return;
+        }
+        let bytes = cached.value.bytes();
+        self.entity_bytes.replace(&mut cached.bytes, bytes);
+        match self.entities.insert(key.clone(), cached) {
+            Some(earlier) => self.entity_bytes.remove(earlier.bytes),
+            None => self.entity_ring.push(key),
+        }
+    }
+
+    fn keep_group(&mut self, key: GroupKey, mut cached: Cached<Group>) {
+        if !self.partial {
+            self.groups.insert(key, cached);
+            return;
+        }
+        let bytes = cached.value.bytes();
+        self.group_bytes.replace(&mut cached.bytes, bytes);
+        match self.groups.insert(key.clone(), cached) {
+            Some(earlier) => self.group_bytes.remove(earlier.bytes),
+            None => self.group_ring.push(key),
+        }
+    }
+
+    /// Measures an entity again, after it was changed in place.
+    pub fn measure(&mut self, key: &EntityKey) {
+        if let Some(cached) = self.entities.get_mut(key) {
+            let bytes = cached.value.bytes();
+            self.entity_bytes.replace(&mut cached.bytes, bytes);
+        }
     }
 
     /// Loads an entity with all of its groups that are not empty.
     pub fn load_whole(&mut self, entity: Arc<Entity>, groups: impl IntoIterator<Item = (Name, Group)>) {
         for (name, group) in groups {
-            self.groups.insert(GroupKey { of: entity.key.clone(), name }, Cached::new(group));
+            self.keep_group(GroupKey { of: entity.key.clone(), name }, Cached::new(group));
         }
-        self.entities.insert(entity.key.clone(), Cached { whole: true, ..Cached::new(entity) });
+        self.keep_entity(Cached { whole: true, ..Cached::new(entity) });
     }
 
     /// Notes that groups of an entity which are not here are empty.
@@ -47,7 +83,7 @@ impl View {
 
     pub fn load_counts(&mut self, key: GroupKey, counts: BTreeMap<Name, u64>, moved_at: Option<Timestamp>) {
         let group = Group { counts, moved_at, listed: false, members: BTreeMap::new() };
-        self.groups.insert(key, Cached::new(group));
+        self.keep_group(key, Cached::new(group));
     }
 
     /// Loads the members of a group, by state.
@@ -59,12 +95,14 @@ impl View {
     ) {
         let counts = members.iter().map(|(state, there)| (state.clone(), there.len() as u64)).collect();
         let group = Group { counts, moved_at, listed: true, members };
-        self.groups.insert(key, Cached { asked: true, ..Cached::new(group) });
+        self.keep_group(key, Cached { asked: true, ..Cached::new(group) });
     }
 
     /// Drops a group that must be loaded again.
     pub fn forget_group(&mut self, key: &GroupKey) {
-        self.groups.remove(key);
+        if let Some(gone) = self.groups.remove(key) {
+            self.group_bytes.remove(gone.bytes);
+        }
         if let Some(held) = self.entities.get_mut(&key.of) {
             held.whole = false;
         }
@@ -216,53 +254,54 @@ impl View {
         (self.unique_values.len(), self.keys.len())
     }
 
-    /// Evicts entities that have not changed since the entry `written` if there are more than `most`, with their
-    /// groups: first those not used since the last eviction, then others. Later entities are not flushed and must
-    /// stay. It scans all of them, so it evicts an eighth more than it must.
-    pub fn evict(&mut self, most: usize, written: u64) {
-        if self.entities.len() <= most {
-            return;
-        }
-        let mut over = self.entities.len().saturating_sub(most - most / 8);
-        for idle in [true, false] {
-            self.entities.retain(|_, it| {
-                let stays = over == 0 || it.seq > written || (idle && it.retire());
-                over -= usize::from(!stays);
-                stays
-            });
-            if self.entities.len() <= most {
-                break;
+    /// Evicts entities above the limits, of those that have not changed since the entry `written`: later ones are not
+    /// flushed and must stay. Each is marked as idle first and evicted if it is still idle when its turn comes again.
+    /// Visits at most `visits` entities, so that no caller waits long. Groups of an evicted entity stay up to date and
+    /// are evicted for themselves.
+    pub fn evict(&mut self, most: CacheLimit, written: u64, mut visits: usize) -> EvictionProgress {
+        let mut progress = EvictionProgress::Done;
+        while most.is_exceeded(self.entities.len(), self.entity_bytes.0) {
+            if visits == 0 {
+                return progress;
+            }
+            visits -= 1;
+            let Some(key) = self.entity_ring.next() else { return progress };
+            let Some(cached) = self.entities.get_mut(&key) else { continue };
+            if cached.seq > written {
+                progress = progress.max(EvictionProgress::Stuck);
+                self.entity_ring.push(key);
+                continue;
+            }
+            progress = EvictionProgress::UnderWay;
+            if cached.retire() {
+                self.entity_ring.push(key);
+            } else if let Some(gone) = self.entities.remove(&key) {
+                self.entity_bytes.remove(gone.bytes);
             }
         }
-        let entities = &self.entities;
-        self.groups.retain(|key, _| entities.get(&key.of).is_some());
+        EvictionProgress::Done
     }
 
-    /// Evicts groups if there are more than `most`: first those not used since the last eviction. A group that is
-    /// loaded again is brought up to date, so unflushed ones may go, too.
-    pub fn evict_groups(&mut self, most: usize) {
-        if self.groups.len() <= most {
-            return;
-        }
-        let mut over = self.groups.len().saturating_sub(most - most / 8);
-        let mut owners = Vec::new();
-        for idle in [true, false] {
-            self.groups.retain(|key, it| {
-                let stays = over == 0 || (idle && it.retire());
-                if !stays {
-                    over -= 1;
-                    owners.push(key.of.clone());
-                }
-                stays
-            });
-            if self.groups.len() <= most {
-                break;
+    /// Evicts groups above the limits in the same way. A group that is loaded again is brought up to date, so unflushed
+    /// ones may go, too.
+    pub fn evict_groups(&mut self, most: CacheLimit, mut visits: usize) {
+        while most.is_exceeded(self.groups.len(), self.group_bytes.0) {
+            if visits == 0 {
+                return;
             }
-        }
-        // From now on, an absent group of these owners counts as not loaded.
-        for owner in owners {
-            if let Some(held) = self.entities.get_mut(&owner) {
-                held.whole = false;
+            visits -= 1;
+            let Some(key) = self.group_ring.next() else { return };
+            let Some(cached) = self.groups.get_mut(&key) else { continue };
+            if cached.retire() {
+                self.group_ring.push(key);
+                continue;
+            }
+            // From now on, an absent group of this owner counts as not loaded.
+            if let Some(owner) = self.entities.get_mut(&key.of) {
+                owner.whole = false;
+            }
+            if let Some(gone) = self.groups.remove(&key) {
+                self.group_bytes.remove(gone.bytes);
             }
         }
     }
@@ -279,6 +318,30 @@ impl View {
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
+}
+
+/// Limits of a cache.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheLimit {
+    pub items: usize,
+    pub bytes: usize,
+}
+
+impl CacheLimit {
+    fn is_exceeded(self, items: usize, bytes: usize) -> bool {
+        items > self.items || bytes > self.bytes
+    }
+}
+
+/// How far an eviction came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EvictionProgress {
+    /// The cache is within its limits, or nothing was visited.
+    Done,
+    /// Every visited entity must stay until it is flushed.
+    Stuck,
+    /// More is left for the next time.
+    UnderWay,
 }
 
 fn wake<T>(cached: &mut Cached<T>) -> bool {

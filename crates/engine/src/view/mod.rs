@@ -8,6 +8,7 @@ pub(crate) mod cached;
 mod load;
 mod lookup;
 mod need;
+mod ring;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,8 +23,10 @@ use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
 use crate::ranking::{RankingIndex, RankingKey, Rankings};
 use cached::Cached;
+pub use load::{CacheLimit, EvictionProgress};
 pub use lookup::Lookup;
 pub use need::{Need, Needs};
+use ring::EvictionRing;
 
 /// The longest list of members that a partial view keeps up to date after a question needed it.
 const LONGEST: u64 = 4_096;
@@ -83,6 +86,33 @@ pub struct View {
     absent: Index<EntityKey, ()>,
     /// If partial: idempotency keys that were never used.
     unused: Index<(Name, Name), ()>,
+    /// If partial: the memory that entities and groups take, and the order in which they are evicted.
+    entity_bytes: CachedBytes,
+    group_bytes: CachedBytes,
+    entity_ring: EvictionRing<EntityKey>,
+    group_ring: EvictionRing<GroupKey>,
+}
+
+/// Memory that cached items take, about. It does not count when views are compared.
+#[derive(Clone, Copy, Debug, Default)]
+struct CachedBytes(usize);
+
+impl CachedBytes {
+    /// An item that took `before` takes `after` now.
+    fn replace(&mut self, before: &mut usize, after: usize) {
+        self.0 = (self.0 + after).saturating_sub(*before);
+        *before = after;
+    }
+
+    fn remove(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_sub(bytes);
+    }
+}
+
+impl PartialEq for CachedBytes {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Settings, time zone and people of the project.
@@ -112,6 +142,15 @@ impl Group {
     /// Whether `members` is the whole group.
     fn lists_all(&self) -> bool {
         self.listed || self.counts.is_empty()
+    }
+
+    /// The memory that it takes, about.
+    fn bytes(&self) -> usize {
+        /// Of a member: its key in a tree.
+        const MEMBER: usize = 2 * size_of::<EntityKey>();
+        let states = self.counts.len() + self.members.len();
+        let members: usize = self.members.values().map(BTreeSet::len).sum();
+        size_of::<Self>() + 2 * size_of::<GroupKey>() + states * 3 * size_of::<Name>() + members * MEMBER
     }
 
     /// A member joins, leaves or changes its state.
@@ -232,6 +271,11 @@ impl View {
         self.entities.is_empty()
     }
 
+    /// The memory that cached entities and groups take, about.
+    pub fn bytes(&self) -> usize {
+        self.entity_bytes.0 + self.group_bytes.0
+    }
+
     pub(crate) fn remember(&mut self, seq: u64, record: &KeyRecord) {
         self.keys.insert((record.by.clone(), record.key.clone()), (seq, record.clone()));
     }
@@ -257,7 +301,7 @@ impl Ledger for View {
     }
 
     fn put(&mut self, entity: Entity) {
-        self.entities.insert(entity.key.clone(), Cached::new(Arc::new(entity)));
+        self.keep_entity(Cached::new(Arc::new(entity)));
     }
 
     fn set_unique(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
@@ -285,6 +329,9 @@ impl Ledger for View {
             Some(group) => group,
             None if self.partial && !self.entities.get(&shift.group.of).is_some_and(|it| it.whole) => return,
             None => {
+                if self.partial {
+                    self.group_ring.push(shift.group.clone());
+                }
                 let group = self.groups.entry(shift.group.clone());
                 // The group was empty, so the list is complete from its first member on.
                 group.listed = self.partial;
@@ -297,6 +344,10 @@ impl Ledger for View {
         if self.partial && group.listed && group.counts.values().sum::<u64>() > most {
             group.listed = false;
             group.members = BTreeMap::new();
+        }
+        if self.partial {
+            let bytes = group.value.bytes();
+            self.group_bytes.replace(&mut group.bytes, bytes);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trackside_engine::command::Command;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::view::Need;
+use trackside_engine::view::{CacheLimit, EvictionProgress, Need};
 use trackside_engine::{Law, View, apply};
 use trackside_lifecycle::name::Name;
 use trackside_store::{Reader, StoreError};
@@ -13,11 +13,16 @@ use trackside_store::{Reader, StoreError};
 use super::{LoadSource, Memory, Overlay as _, UnflushedEntries};
 use crate::failpoints::{Failpoint, is_enabled};
 
+/// Cached items that eviction visits in one step, at least. More if more were loaded, or the cache would grow.
+const VISITS: usize = 256;
+
 /// The limits of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub entities: usize,
     pub groups: usize,
+    /// The memory of entities and groups, about.
+    pub bytes: usize,
     pub timers: usize,
     /// Unique values.
     pub unique_values: usize,
@@ -38,6 +43,10 @@ pub(crate) struct DeciderSource {
     pub flushed: u64,
     /// The sizes after the last eviction.
     left: CacheSizes,
+    /// The number of entities and groups at the last step.
+    before: usize,
+    /// The flushed entry at which nothing could be evicted.
+    stuck: Option<u64>,
     /// Groups with wrong stored counts: loaded again once an entry is flushed.
     pub stale: Vec<(u64, GroupKey)>,
 }
@@ -53,6 +62,8 @@ pub struct CacheSizes {
     pub keys: usize,
     /// Places in rankings.
     pub places: usize,
+    /// The memory of entities and groups, about.
+    pub bytes: usize,
 }
 
 impl std::fmt::Debug for DeciderSource {
@@ -81,6 +92,8 @@ impl DeciderMemory {
             limits,
             flushed: view.seq,
             left: CacheSizes::default(),
+            before: 0,
+            stuck: None,
             stale: Vec::new(),
         };
         Self { law, view, source }
@@ -117,6 +130,7 @@ impl DeciderMemory {
         let is_new = before.is_none();
         if !is_enabled(Failpoint::MigrationUnseen) || !matches!(entry.event, Event::Migrated { .. }) {
             apply(&mut self.view, entry);
+            self.view.measure(&entry.entity);
         } else {
             self.view.seq = entry.seq;
         }
@@ -154,8 +168,9 @@ impl DeciderMemory {
         }
         let has_advanced = upto > *flushed;
         *flushed = upto.max(*flushed);
+        self.evict_slice();
         if has_advanced || self.has_grown() {
-            self.evict();
+            self.evict_others();
             self.source.left = self.sizes();
         }
     }
@@ -163,32 +178,48 @@ impl DeciderMemory {
     pub fn sizes(&self) -> CacheSizes {
         let (values, keys) = self.view.cached_value_counts();
         let (entities, groups) = (self.view.len(), self.view.groups());
-        CacheSizes { entities, groups, values, keys, places: self.view.rankings.places() }
+        let (places, bytes) = (self.view.rankings.places(), self.view.bytes());
+        CacheSizes { entities, groups, values, keys, places, bytes }
     }
 
-    /// Whether reads and refused commands loaded more than may stay, though nothing was flushed. Items that
+    /// Whether reads and refused commands loaded more values, keys and rankings than may stay, though nothing was flushed. Items that
     /// could not be evicted the last time are not tried again until there are more of them.
     fn has_grown(&self) -> bool {
-        let Limits { entities, groups, unique_values, keys, .. } = self.source.limits;
+        let Limits { entities, unique_values, keys, .. } = self.source.limits;
         let (now, left) = (self.sizes(), self.source.left);
         let is_more = |now: usize, left: usize, most: usize| {
             now > most && (left <= most || now >= left + (most / 8).max(1))
         };
-        is_more(now.entities, left.entities, entities)
-            || is_more(now.groups, left.groups, groups)
-            || is_more(now.values, left.values, unique_values)
+        is_more(now.values, left.values, unique_values)
             || is_more(now.keys, left.keys, keys)
             || is_more(now.places, left.places, entities)
     }
 
-    fn evict(&mut self) {
+    /// Evicts entities and groups above the limits: some in every step, because callers wait meanwhile.
+    fn evict_slice(&mut self) {
+        if is_enabled(Failpoint::CacheUnbounded) {
+            return;
+        }
+        let cached = self.view.len() + self.view.groups();
+        let visits = VISITS + 4 * cached.saturating_sub(self.source.before);
+        let DeciderSource { limits, flushed, stuck, .. } = &mut self.source;
+        let clean = if is_enabled(Failpoint::UnwrittenEvicted) { u64::MAX } else { *flushed };
+        if *stuck != Some(clean) {
+            let most = CacheLimit { items: limits.entities, bytes: limits.bytes / 4 * 3 };
+            let progress = self.view.evict(most, clean, visits);
+            *stuck = (progress == EvictionProgress::Stuck).then_some(clean);
+        }
+        let most = CacheLimit { items: limits.groups, bytes: limits.bytes / 4 };
+        self.view.evict_groups(most, visits);
+        self.source.before = self.view.len() + self.view.groups();
+    }
+
+    /// Evicts rankings, unique values and keys above the limits.
+    fn evict_others(&mut self) {
         if is_enabled(Failpoint::CacheUnbounded) {
             return;
         }
         let DeciderSource { limits, unflushed, flushed, .. } = &self.source;
-        let clean = if is_enabled(Failpoint::UnwrittenEvicted) { u64::MAX } else { *flushed };
-        self.view.evict(limits.entities, clean);
-        self.view.evict_groups(limits.groups);
         self.view.evict_rankings(limits.entities);
         let unflushed = unflushed.unique_values();
         let forgotten = is_enabled(Failpoint::ValueForgotten);

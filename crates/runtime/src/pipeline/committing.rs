@@ -34,7 +34,7 @@ impl Committing {
         if self.shared.is_broken() {
             Figures::add(&self.shared.figures.failed, asked);
             let why = self.shared.problem_of(&[ProblemSource::Journal]).unwrap_or_default();
-            turn_down(batch.replies, &why);
+            turn_down(&self.shared, batch.replies, &why);
             return None;
         }
         let committer = self.committer.as_mut()?;
@@ -54,7 +54,7 @@ impl Committing {
                 self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
                 self.shared.set_broken(true);
                 Figures::add(&self.shared.figures.failed_commits, 1);
-                turn_down(replies, &why);
+                turn_down(&self.shared, replies, &why);
                 None
             }
         }
@@ -95,7 +95,8 @@ impl Committing {
     }
 }
 
-fn turn_down(replies: Vec<CommitReply>, why: &str) {
+fn turn_down(shared: &Shared, replies: Vec<CommitReply>, why: &str) {
+    shared.remove_unanswered(replies.len());
     for say in replies {
         say(Err(Failure::Unavailable(why.to_owned())));
     }
@@ -106,6 +107,8 @@ fn turn_down(replies: Vec<CommitReply>, why: &str) {
 fn publish(shared: &Shared, committed: Committed, replies: Vec<CommitReply>) -> Option<Arc<Committed>> {
     let committed = show(shared, committed);
     shared.observers.notify(&committed.content.entries);
+    // First: a caller that was answered is no longer waited for, however soon it sends its next command.
+    shared.remove_unanswered(replies.len());
     for reply in replies {
         reply(Ok(()));
     }

@@ -160,11 +160,13 @@ impl Decider {
     }
 
     /// Fires due timers, then decides commands. `work` is only taken while the clock is not being moved. It ends
-    /// early when there is enough for a commit and `is_awaited` says that the committer has nothing to do.
+    /// early when there is enough for a commit and `is_awaited` says that the committer has nothing to do. The sweep ends
+    /// early when `callers_wait`.
     pub fn step(
         &mut self,
         work: &mut dyn Iterator<Item = Work>,
         is_awaited: &dyn Fn() -> bool,
+        callers_wait: &dyn Fn() -> bool,
     ) -> DecidedBatch {
         // Nothing is evicted during a batch, so one snapshot of the store serves all of it.
         self.memory.reader().begin_snapshot();
@@ -186,7 +188,7 @@ impl Decider {
         }
         if !self.memory.is_behind() {
             self.sweep.begin(self.time.now());
-            self.sweep_on();
+            self.sweep_on(callers_wait);
         }
         self.memory.reader().end_snapshot();
         self.finish()

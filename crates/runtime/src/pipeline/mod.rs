@@ -4,6 +4,7 @@
 //! drives them by hand.
 
 mod batch;
+mod commit_interval;
 mod committer;
 mod committing;
 mod decided_batch;
@@ -18,7 +19,8 @@ mod timers;
 
 #[cfg(feature = "simulation")]
 pub(crate) use self::{
-    committing::Committing, decided_batch::DecidedBatch, decider::Decider, flusher::Flusher,
+    commit_interval::CommitInterval, committing::Committing, decided_batch::DecidedBatch, decider::Decider,
+    flusher::Flusher,
 };
 pub(crate) use committer::{CommitSize, Committed};
 pub(crate) use decided_batch::{Outcomes, PriorState};

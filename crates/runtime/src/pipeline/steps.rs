@@ -61,18 +61,19 @@ impl Workers {
     }
 }
 
-/// Decides the waiting requests.
+/// Decides the waiting requests. `callers_wait` returns whether more of them wait: then background work stops early.
 pub(crate) fn decide(
     shared: &Shared,
     decider: &mut Decider,
     work: &mut dyn Iterator<Item = Work>,
+    callers_wait: &dyn Fn() -> bool,
 ) -> DecidedBatch {
     decider.flushed(shared.last_flushed());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
-    let batch = decider.step(&mut work, &|| shared.is_idle());
+    let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
     shared.set_problem(ProblemSource::Timers, decider.problem());
     shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
-    let CacheSizes { entities, groups, values, keys, places } = decider.sizes();
+    let CacheSizes { entities, groups, values, keys, places, bytes } = decider.sizes();
     let figures = &shared.figures;
     let sizes = [
         (&figures.cached, entities),
@@ -81,6 +82,7 @@ pub(crate) fn decide(
         (&figures.cached_groups, groups),
         (&figures.cached_timers, decider.near_timers()),
         (&figures.cached_places, places),
+        (&figures.cached_bytes, bytes),
     ];
     sizes.into_iter().for_each(|(figure, size)| figure.store(size as u64, Ordering::Relaxed));
     batch

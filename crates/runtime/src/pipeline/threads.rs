@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use trackside_lifecycle::time::Span;
 use trackside_store::{Chain, StoreError};
 
+use super::commit_interval::CommitInterval;
 use super::committer::Committed;
 use super::committing::Committing;
 use super::decided_batch::DecidedBatch;
@@ -19,8 +20,8 @@ use crate::answer::Failure;
 use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::memory::Limits;
+use crate::queue::WorkQueue;
 use crate::shared::{ProblemSource, Shared};
-use crate::work::Work;
 
 /// The longest a worker sleeps.
 const TICK: Duration = Duration::from_secs(1);
@@ -74,7 +75,7 @@ impl Threads {
     pub fn start(
         shared: &Arc<Shared>,
         wiring: &Wiring,
-        work: Receiver<Work>,
+        work: WorkQueue,
         workers: Workers,
     ) -> Result<Self, StoreError> {
         let Workers { decider, unpublished, committer, flusher } = workers;
@@ -97,7 +98,7 @@ impl Threads {
             spawn(
                 "decider",
                 Box::new(move || {
-                    Deciding { shared: one, wiring: for_decider, to_committer }.run(decider, &work)
+                    Deciding { shared: one, wiring: for_decider, to_committer, work }.run(decider)
                 }),
             )?,
             spawn("committer", Box::new(move || commit(committing, unpublished, &from_decider, committed)))?,
@@ -115,7 +116,7 @@ impl Threads {
         have_done(&self.committer, doing, move |it| it.journal(doing)?.cut(upto, &staying))
     }
 
-    /// Waits for all threads; they end when no gateway is left.
+    /// Waits for all threads; they end after the queue was stopped.
     pub fn join(self) {
         drop(self.committer);
         for thread in self.threads {
@@ -128,42 +129,53 @@ struct Deciding {
     shared: Arc<Shared>,
     wiring: Wiring,
     to_committer: SyncSender<ToCommitter>,
+    work: WorkQueue,
 }
 
 impl Deciding {
-    fn run(self, decider: Decider, work: &Receiver<Work>) {
-        self.decide(decider, work);
+    fn run(self, decider: Decider) {
+        self.decide(decider);
+        self.work.close();
         self.to_committer.send(ToCommitter::Stop).ok();
     }
 
-    fn decide(&self, mut decider: Decider, work: &Receiver<Work>) {
-        let mut open = true;
-        while (open && !decider.is_stopped()) || decider.is_advancing() {
-            let mut first = None;
+    fn decide(&self, mut decider: Decider) {
+        let mut interval = CommitInterval::default();
+        while !decider.is_stopped() || decider.is_advancing() {
             if !decider.is_advancing() {
-                match work.recv_timeout(self.sleep(&decider)) {
-                    Ok(it) => first = Some(it),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => open = false,
+                self.work.wait(1, self.sleep(&decider));
+                while let Some(left) = interval.left(self.wiring.clock.interval_time(), self.work.waiting()) {
+                    self.work.wait(interval.wanted(), left);
+                    if self.work.is_stopping() {
+                        break;
+                    }
                 }
             } else if decider.is_waiting() {
                 std::thread::sleep(REST);
             }
             if self.shared.is_broken() {
-                match self.reload_after_failure(&mut decider, first.take(), work) {
+                match self.reload_after_failure(&mut decider) {
                     Some(again) => decider = again,
                     None => return,
                 }
                 continue;
             }
-            let mut batch = first.into_iter().chain(work.try_iter()).take(self.wiring.batch);
-            let mut batch = decide(&self.shared, &mut decider, &mut batch);
+            let unanswered = self.shared.unanswered();
+            let mut work = self.work.drain().take(self.wiring.batch);
+            let mut batch = decide(&self.shared, &mut decider, &mut work, &|| self.work.waiting() > 0);
             if is_enabled(Failpoint::AnsweredEarly) {
                 batch.replies.drain(..).for_each(|say| say(Ok(())));
             }
-            if !batch.is_empty() && self.to_committer.send(ToCommitter::Commit(batch)).is_err() {
+            if batch.is_empty() {
+                continue;
+            }
+            let callers = batch.replies.len();
+            self.shared.add_unanswered(callers);
+            if self.to_committer.send(ToCommitter::Commit(batch)).is_err() {
                 return;
             }
+            let waiting = self.work.waiting();
+            interval.hand_over(self.wiring.clock.interval_time(), unanswered + callers + waiting);
         }
     }
 
@@ -180,36 +192,26 @@ impl Deciding {
     }
 
     /// A commit failed: memory is dropped and read again. Callers are sent away until that works.
-    fn reload_after_failure(
-        &self,
-        failed: &mut Decider,
-        first: Option<Work>,
-        work: &Receiver<Work>,
-    ) -> Option<Decider> {
+    fn reload_after_failure(&self, failed: &mut Decider) -> Option<Decider> {
         let mut patience = Duration::from_millis(50);
-        let mut waiting: Vec<Work> = first.into_iter().collect();
         loop {
             match self.reload(failed) {
                 Ok((decider, batch)) => {
                     self.shared.set_broken(false);
                     self.shared.set_problem(ProblemSource::Journal, None);
                     self.to_committer.send(ToCommitter::Publish(batch)).ok()?;
-                    let mut decider = decider;
-                    let batch = decide(&self.shared, &mut decider, &mut waiting.into_iter());
-                    self.to_committer.send(ToCommitter::Commit(batch)).ok()?;
                     return Some(decider);
                 }
                 Err(error) => {
                     let why = error.to_string();
                     self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
-                    for work in waiting.drain(..).chain(work.try_iter()) {
+                    for work in self.work.drain() {
                         turn_away(&self.shared, work, &Failure::Unavailable(why.clone()));
                     }
-                    match work.recv_timeout(patience) {
-                        Ok(it) => waiting.push(it),
-                        Err(RecvTimeoutError::Timeout) => {}
-                        Err(RecvTimeoutError::Disconnected) => return None,
+                    if self.work.is_stopping() {
+                        return None;
                     }
+                    self.work.wait(1, patience);
                     patience = (patience * 2).min(PATIENCE);
                 }
             }

@@ -48,7 +48,7 @@ pub enum Trial {
 }
 
 impl Reads {
-    /// Decides a command after all earlier requests, and changes nothing.
+    /// Decides a command after all earlier requests of its actor, and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Decision, ReadError> {
         Ok(self.gateway.dry_run(command)?.wait()?)
     }
@@ -56,8 +56,10 @@ impl Reads {
     /// Explains why an entity is not moving, as far as the actor may see it.
     pub fn explain(&self, key: &EntityKey, actor: &Actor) -> Result<Explanation, ReadError> {
         let (wanted, actor) = (key.clone(), actor.clone());
-        let explained =
-            self.gateway.evaluate(move |law, view, now| explain_entity(law, view, &wanted, &actor, now))?;
+        let sender = actor.clone();
+        let explained = self
+            .gateway
+            .evaluate_for(&sender, move |law, view, now| explain_entity(law, view, &wanted, &actor, now))?;
         explained.wait()?.ok_or_else(|| self.unknown(key))
     }
 
@@ -71,7 +73,8 @@ impl Reads {
             return Ok(Vec::new());
         }
         let (key, slot, actor) = (key.clone(), slot.clone(), actor.clone());
-        let stops = self.gateway.evaluate(move |law, view, now| {
+        let sender = actor.clone();
+        let stops = self.gateway.evaluate_for(&sender, move |law, view, now| {
             view.read(|it| it.entity(&key))?;
             let Some(entity) = view.image(&key) else { return Ok(Vec::new()) };
             QueryReader { law, view, actor: &actor, shown: true, now }.stops(&entity, &slot)

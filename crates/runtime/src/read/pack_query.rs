@@ -99,7 +99,7 @@ impl Reads {
         match &plan.kind {
             QueryKind::Ranked { ranking, caller } => {
                 let mut found = Vec::new();
-                let ids = self.open_in(ranking.clone(), caller.clone())?;
+                let ids = self.open_in(ranking.clone(), caller.clone(), actor)?;
                 for ids in ids.chunks(CHUNK) {
                     let keys = ids
                         .iter()
@@ -144,9 +144,14 @@ impl Reads {
     }
 
     /// The ids that a ranking hands out, first to last.
-    fn open_in(&self, ranking: RankingKey, caller: Option<Name>) -> Result<Vec<Name>, ReadError> {
+    fn open_in(
+        &self,
+        ranking: RankingKey,
+        caller: Option<Name>,
+        actor: &Actor,
+    ) -> Result<Vec<Name>, ReadError> {
         let most = self.budget;
-        let ids = self.gateway.evaluate(move |_, view, _| {
+        let ids = self.gateway.evaluate_for(actor, move |_, view, _| {
             let open =
                 |it: &RankingIndex| it.open(caller.as_ref()).take(most + 1).cloned().collect::<Vec<Name>>();
             view.read(|it| it.ranking(&ranking).here().map(open).unwrap_or_default())

@@ -6,6 +6,7 @@ mod cold;
 mod commands;
 mod erasing;
 mod failures;
+mod fairness;
 mod ground;
 mod restarts;
 mod together;

@@ -14,14 +14,16 @@ use trackside_protocol::{
 use trackside_runtime::{BatchAnswer, BatchVerdict};
 
 use super::body::fields;
-use super::commands::{CommandSpan, Done, command, hand_in, hand_in_batch, to_outcome, tried_outcome};
+use super::commands::{CommandSpan, Done, command, hand_in_all, hand_in_batch, to_outcome, tried_outcome};
 use super::entities::made_up;
 use super::transitions::what;
 use super::{Body, CommandHeaders, DryRun, Parameters, under};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::telemetry::{current, during};
+
+/// Commands of a batch whose answers are written before other requests get a turn.
+const PAUSE: usize = 16;
 
 /// Runs several commands in order. Each has its own outcome unless `atomic` is true. With `dryRun`,
 /// each is decided on top of those before it, and nothing changes.
@@ -54,27 +56,28 @@ pub(crate) async fn batch(
         let commands = commands.collect::<Result<Vec<Command>, _>>()?;
         return all_or_none(&app, &caller, commands).await;
     }
-    // Submitted in order, so that they are decided in order; awaited together.
-    let mut tasks = Vec::new();
+    // Submitted together, so that they are decided in order: all that are well formed, or none.
+    let (mut valid, mut places) = (Vec::new(), Vec::new());
     for command in commands {
-        let (app, caller) = (app.clone(), caller.clone());
-        tasks.push(match command {
-            Ok(command) => {
-                let hand_in = hand_in(&app, command);
-                Ok(tokio::spawn(during(current(), async move {
-                    let (pending, noting) = hand_in?;
-                    let answer = pending.await;
-                    noting.end();
-                    to_outcome(&app, &caller, answer?).await
-                })))
-            }
-            Err(refused) => Err(refused),
-        });
+        places.push(command.map(|it| valid.push(it)));
     }
+    let mut handed_in = hand_in_all(&app, valid)?.into_iter();
     let mut results = Vec::new();
-    for task in tasks {
-        let done = match task {
-            Ok(task) => task.await.unwrap_or_else(|it| Err(Refused::broken(it))),
+    for (place, command) in places.into_iter().enumerate() {
+        // A large batch gives way to other requests.
+        if place % PAUSE == PAUSE - 1 {
+            tokio::task::yield_now().await;
+        }
+        let done = match command.map(|()| handed_in.next()) {
+            Ok(Some((pending, noting))) => {
+                let answer = pending.await;
+                noting.end();
+                match answer {
+                    Ok(answer) => to_outcome(&app, &caller, answer).await,
+                    Err(failure) => Err(failure.into()),
+                }
+            }
+            Ok(None) => Err(Refused::broken("a command of a batch was not submitted")),
             Err(refused) => Err(refused),
         };
         results.push(match done {

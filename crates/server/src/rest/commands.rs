@@ -104,13 +104,21 @@ pub(crate) async fn submit(app: &App, mut command: Command) -> Result<CommandAns
 }
 
 /// Submits a command. Its stages are recorded if the request is traced.
-pub(crate) fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Failure> {
+fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Failure> {
     let noting = CommandSpan::of(&command);
     Ok((
         app.gateway
             .submit_with(command, SubmitOptions { stages: noting.stages(), with_entity_view: true })?,
         noting,
     ))
+}
+
+/// Submits several commands of one caller, each for itself: all of them, or none if too many wait.
+pub(crate) fn hand_in_all(app: &App, commands: Vec<Command>) -> Result<Vec<(Pending, CommandSpan)>, Failure> {
+    let noting: Vec<CommandSpan> = commands.iter().map(CommandSpan::of).collect();
+    let options = |it: &CommandSpan| SubmitOptions { stages: it.stages(), with_entity_view: true };
+    let commands = commands.into_iter().zip(noting.iter().map(options)).collect();
+    Ok(app.gateway.submit_all(commands)?.into_iter().zip(noting).collect())
 }
 
 /// Submits several commands that succeed or fail together.

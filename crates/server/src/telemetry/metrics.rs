@@ -113,6 +113,8 @@ fn commits(app: &App, page: &mut MetricsPage) {
         [("entities", &figures.cached), ("values", &figures.cached_values), ("keys", &figures.cached_keys)];
     let cached = cached.map(|(what, count)| labelled([("what", what)], Figures::get(count)));
     page.gauge("trackside_cached", "Entries of the in-memory caches, by kind.", cached);
+    let bytes = unlabelled(Figures::get(&figures.cached_bytes));
+    page.gauge("trackside_cached_bytes", "Memory of cached entities and groups, about.", bytes);
 }
 
 fn project_metrics(survey: &ProjectOverview, page: &mut MetricsPage, is_told: &dyn Fn(&Name) -> bool) {

@@ -124,7 +124,8 @@ impl SimulationRun<'_> {
         let bounded = held.entities <= most.cached_entities
             && held.groups <= most.cached_groups
             && held.values <= most.cached_values
-            && held.keys <= most.cached_keys;
+            && held.keys <= most.cached_keys
+            && held.bytes <= most.cached_bytes;
         match bounded {
             true => Ok(()),
             false => {

@@ -95,6 +95,8 @@ pub struct SimulationTotals {
     pub recoveries: usize,
     pub faults: usize,
     pub flushes: usize,
+    /// Times that the decider waited for more requests.
+    pub waits: usize,
     /// Requested sweeps that were answered.
     pub sweeps: usize,
 }
@@ -109,6 +111,7 @@ impl SimulationTotals {
         self.timers += other.timers;
         self.crashes += other.crashes;
         self.recoveries += other.recoveries;
+        self.waits += other.waits;
         self.faults += other.faults;
         self.flushes += other.flushes;
         self.sweeps += other.sweeps;
@@ -202,6 +205,8 @@ impl<'a> SimulationRun<'a> {
             batch: 8,
             cached_entities: dice.below(8),
             cached_groups: dice.below(5),
+            cached_bytes: [usize::MAX, 20_000, 2_000][(seed % 3) as usize],
+            most_behind_bytes: u64::MAX,
             cached_timers: 2 + dice.below(25),
             cached_values: (seed % 3) as usize,
             cached_keys: (seed % 4) as usize,

@@ -167,7 +167,8 @@ impl SimulationRun<'_> {
             match self.requests[number].content.submit(stepper) {
                 Ok(promise) => {
                     let deaf = self.requests[number].content.can_be_repeated() && self.dice.percent(6);
-                    self.waiting.push_back(Attempt { request: number, promise, deaf, known: 0 });
+                    let ticket = stepper.accepted() - 1;
+                    self.waiting.push_back(Attempt { request: number, ticket, promise, deaf, known: 0 });
                 }
                 Err(why) => {
                     self.log.add(format!("  request {number} is sent away: {why}"));

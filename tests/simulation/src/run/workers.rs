@@ -9,12 +9,18 @@ impl SimulationRun<'_> {
         self.disk.read_failed();
         let many = 1 + self.dice.below(8);
         let clock = Timestamp(self.clock.load(Ordering::Acquire));
+        if stepper.waits_for_more() {
+            self.figures.waits += 1;
+            self.clock.fetch_add(1, Ordering::AcqRel);
+            return Ok(());
+        }
         let Some(result) = stepper.step(many) else { return Ok(()) };
         if !self.options.clock.is_manual() && clock.since(self.looked) > GAP {
             self.resumed_at = Some(clock);
         }
         self.looked = clock;
-        let mut attempts: Vec<Attempt> = self.waiting.drain(..result.taken).collect();
+        let mut attempts = self.take_waiting(&result.taken)?;
+        let Some(stepper) = &self.stepper else { return Ok(()) };
         for attempt in &mut attempts {
             if attempt.promise.take().is_some() {
                 let what = format!("request {} was answered", attempt.request);
@@ -36,7 +42,7 @@ impl SimulationRun<'_> {
                     .iter()
                     .any(|it| matches!(*self.requests[it.request].content, CallerRequest::Sweep)),
         };
-        if result.taken + result.entries > 0 {
+        if result.taken.len() + result.entries > 0 {
             let numbers: Vec<usize> = attempts.iter().map(|it| it.request).collect();
             self.log.add(format!(
                 "a step at {clock}: {numbers:?}, {} entries{}",
@@ -47,6 +53,27 @@ impl SimulationRun<'_> {
         let weighs = result.to_commit;
         self.decided.push_back(DecidedStep { decider_step, attempts, weighs });
         self.pass_weightless()
+    }
+
+    /// The callers whose requests were taken, in the order in which they were decided.
+    fn take_waiting(&mut self, tickets: &[u64]) -> Result<Vec<Attempt>, BrokenPromise> {
+        let mut attempts = Vec::new();
+        for ticket in tickets {
+            let place = self.waiting.iter().position(|it| it.ticket == *ticket);
+            let Some(attempt) = place.and_then(|it| self.waiting.remove(it)) else {
+                let what = format!("request with number {ticket} does not wait");
+                return Err(BrokenPromise::new("every request is taken once", what));
+            };
+            let sender = self.requests[attempt.request].content.sender();
+            let earlier =
+                |it: &&Attempt| it.ticket < *ticket && self.requests[it.request].content.sender() == sender;
+            if let Some(passed) = self.waiting.iter().find(earlier) {
+                let what = format!("request {} was taken before {}", attempt.request, passed.request);
+                return Err(BrokenPromise::new("requests of one actor are decided in order", what));
+            }
+            attempts.push(attempt);
+        }
+        Ok(attempts)
     }
 
     /// Turns without entries need no commit.

@@ -40,7 +40,7 @@ pub(super) struct SweepBudget {
     pub records: usize,
 }
 
-/// While no caller waits.
+/// While no caller waits; it ends as soon as one does.
 const SLICE: SweepBudget = SweepBudget { entities: 128, records: 256 };
 /// While callers wait.
 const GLANCE: SweepBudget = SweepBudget { entities: 2, records: 16 };
@@ -220,7 +220,7 @@ impl Sweep {
 
 impl Decider {
     /// Continues the pass that is under way.
-    pub(super) fn sweep_on(&mut self) {
+    pub(super) fn sweep_on(&mut self, callers_wait: &dyn Fn() -> bool) {
         let Some(mut pass) = self.sweep.pass.take() else { return };
         let busy = !self.batch.replies.is_empty();
         let mut left = if busy { GLANCE } else { SLICE };
@@ -229,6 +229,9 @@ impl Decider {
                 Ok(true) => {}
                 Ok(false) => return self.end_of(*pass),
                 Err(error) => return self.give_up(*pass, &unavailable(error)),
+            }
+            if !busy && callers_wait() {
+                break;
             }
         }
         self.sweep.pass = Some(pass);

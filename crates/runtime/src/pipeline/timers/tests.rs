@@ -131,8 +131,15 @@ fn cost(pending: i64) -> (usize, usize, usize, usize) {
     let inner = MemoryStore::new().reader().unwrap();
     let (asked, rows) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let reader = Box::new(Waiting { inner, pending, asked: asked.clone(), rows: rows.clone() });
-    let limits =
-        Limits { entities: 100, groups: 100, timers: 100, unique_values: 100, keys: 100, behind: 100 };
+    let limits = Limits {
+        entities: 100,
+        groups: 100,
+        bytes: usize::MAX,
+        timers: 100,
+        unique_values: 100,
+        keys: 100,
+        behind: 100,
+    };
     let mut memory = DeciderMemory::new(Arc::default(), View::partial(0), reader, limits);
     let mut timers = Timers::new(100);
     let (mut most, mut struck) = (0, 0);
