@@ -6,6 +6,7 @@
 mod batch;
 mod committer;
 mod committing;
+mod correction;
 mod decided_batch;
 mod decider;
 mod flusher;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     committing::Committing, decided_batch::DecidedBatch, decider::Decider, flusher::Flusher,
 };
 pub(crate) use committer::{CommitSize, Committed};
+pub use correction::ClockCorrection;
 pub(crate) use decided_batch::{Outcomes, PriorState};
 pub(crate) use steps::Workers;
 pub use sweep::{Depth, SweepReport};
