@@ -3,6 +3,7 @@
 Nothing here asserts how long something takes. It compares project time with elapsed time, states and answers.
 """
 
+import atexit
 import json
 import os
 import pathlib
@@ -30,6 +31,7 @@ class Server:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="check-clock-"))
         self.monotonic, self.shifted = monotonic, self.folder / "shift"
         self.process = None
+        atexit.register(self.close)
         self.shift(shift)
         self.start()
 
@@ -52,7 +54,7 @@ class Server:
         log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen(
             [program, "up", "--data", str(data), "--listen", "127.0.0.1:0", "--token-file", str(data / "token"),
-             "--pack", pack],
+             "--packs", pack],
             env=environment, stderr=log, stdout=log,
         )
         self.wait("the server starts", lambda: (data / "address").exists() and (data / "address").read_text().strip())
@@ -60,12 +62,14 @@ class Server:
         self.token = (data / "token").read_text().strip()
 
     def kill(self):
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
 
     def close(self):
         self.kill()
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        atexit.unregister(self.close)
 
     def wait(self, what, condition, seconds=60):
         end = time.monotonic() + seconds
@@ -96,6 +100,8 @@ class Server:
 
     def now(self):
         """Project time in seconds."""
+        if self.monotonic:
+            self.create(f"P-{time.monotonic_ns()}")
         return parsed(self.done("GET", "/v1/clock")["now"])
 
     def create(self, name):
@@ -108,9 +114,14 @@ class Server:
         return self.done("GET", f"/v1/entities/timed.job/{name}")
 
     def state(self, name):
+        if self.monotonic:
+            # libfaketime does not fake timed waits of the kernel, so a sleeping loop needs a request to wake it.
+            self.create(f"P-{time.monotonic_ns()}")
         return self.job(name)["state"]
 
     def ready(self):
+        if self.monotonic:
+            self.create(f"P-{time.monotonic_ns()}")
         return self.ask("GET", "/readyz")
 
     def alerts(self, every=False):
@@ -151,23 +162,13 @@ def say(what):
     print(f"ok   {what}", flush=True)
 
 
-def jumps_while_running(monotonic):
-    """The machine's clock jumps and comes back; only a clock that elapsed time confirms is followed."""
-    server = Server(monotonic)
+def jumps_while_running():
+    """The machine's clock jumps and comes back. Project time does not follow."""
+    server = Server()
     server.is_right("at the start")
-    jumps = [HOUR, -HOUR, DAY, -DAY, year(2248) - int(time.time()), -int(time.time())]
-    for jump in jumps:
-        what = f"a jump by {jump} s, monotonic clock {'faked' if monotonic else 'real'}"
-        before = server.now()
+    for jump in [HOUR, -HOUR, DAY, -DAY, year(2248) - int(time.time()), -int(time.time())]:
+        what, before = f"a jump by {jump} s", server.now()
         server.shift(jump)
-        if monotonic and jump > 0:
-            # Both clocks say that the time has passed, as after a suspension.
-            server.wait(f"{what}: followed", lambda: server.now() - before > jump * 0.99)
-            server.keeps_time(what)
-            server.close()
-            server = Server(monotonic)
-            say(f"{what}: both clocks agree, followed")
-            continue
         server.is_alarmed(what)
         server.keeps_time(what)
         assert abs(server.now() - before) < 60, f"{what}: project time jumped by {server.now() - before} s"
@@ -176,6 +177,21 @@ def jumps_while_running(monotonic):
         server.keeps_time(f"after {what}")
         say(what)
     server.close()
+
+
+def suspensions():
+    """The monotonic clock jumps with the time of day, as after a suspension: the time has passed."""
+    for jump in [HOUR, DAY]:
+        server = Server(monotonic=True)
+        what, before = f"a suspension of {jump} s", server.now()
+        server.create("long")
+        server.shift(jump)
+        server.wait(f"{what}: followed", lambda: server.now() - before > jump * 0.99)
+        server.wait(f"{what}: timers fire", lambda: server.state("long") == "OVER")
+        server.keeps_time(what)
+        assert server.ready()[0] == 200, what
+        server.close()
+        say(what)
 
 
 def small_difference():
@@ -191,23 +207,27 @@ def small_difference():
     say("a difference of 20 s is steered away")
 
 
-def starts():
+def starts(monotonic):
     """A start with a wrong clock."""
     for shift in [-HOUR, -DAY, -int(time.time()), year(2248) - int(time.time())]:
-        server = Server()
+        server = Server(monotonic)
         before = server.now()
         server.kill()
         server.shift(shift)
         server.start()
-        what = f"a start with the clock at {shift:+d} s"
+        what = f"a start with the clock at {shift:+d} s, monotonic clock {'faked' if monotonic else 'real'}"
         server.is_alarmed(what)
         server.keeps_time(what)
         assert abs(server.now() - before) < 120, what
-        # The clock is set right: that is believed without a person.
-        server.shift(0)
-        server.is_right(f"{what}, then set right")
+        if not monotonic:
+            # The clock is set right: that is believed without a person.
+            server.shift(0)
+            server.is_right(f"{what}, then set right")
         server.close()
         say(what)
+
+
+def further_starts():
     server = Server()
     server.create("long")
     server.fire("long", "extend")
@@ -264,7 +284,7 @@ def ways_out():
     server.fire("long", "extend")
     server.create("held")
     server.fire("held", "take")
-    held = server.done("POST", "/v1/tokens", {"actor": "ada", "kind": "agent", "expires": "1h"})
+    held = server.done("POST", "/v1/tokens", {"actor": "ada", "kind": "agent", "lifetime": "1h"})
     server.kill()
     server.shift(0)
     server.start()
@@ -276,10 +296,10 @@ def ways_out():
     server.is_right("back from 2248")
     assert "moved with it" in done.stdout, done.stdout
     server.keeps_time("back from 2248")
-    for timer in server.job("long").get("timers", {}).values():
-        assert parsed(timer["dueAt"]) < time.time() + 21 * DAY, timer
+    timers = server.job("long")["timers"]
+    assert timers and all(parsed(it["dueAt"]) < time.time() + 21 * DAY for it in timers), timers
     tokens = [it for it in server.done("GET", "/v1/tokens?limit=200")["items"] if it.get("actor") == "ada"]
-    assert tokens and all(parsed(it["expires"]) < time.time() + 2 * HOUR for it in tokens), (held, tokens)
+    assert tokens and all(parsed(it["expiresAt"]) < time.time() + 2 * HOUR for it in tokens), (held, tokens)
     assert server.done("GET", "/v1/audit/verify")["intact"] is True
     server.kill()
     server.start()
@@ -315,8 +335,8 @@ def stops(lengths):
         server.done("POST", path, {"slot": "work", "fence": fence})
         server.wait("the timer fires late", lambda: server.state("timed") == "OVER")
         fired = [it for it in server.done("GET", "/v1/entities/timed.job/timed/history?limit=200")["items"]
-                 if it["kind"] == "TIMER_FIRED"]
-        assert len(fired) <= 1, fired
+                 if it["event"] == "TIMER_FIRED"]
+        assert len(fired) == 1, fired
         server.wait("without heartbeats the lease is lost", lambda: server.state("held") == "LOST")
         assert server.ready()[0] == 200, "a pause is no jump"
         server.close()
@@ -330,7 +350,9 @@ def lease_of(server):
 
 stops([2, 7] if length == "short" else [2, 7, 30])
 small_difference()
-jumps_while_running(False)
-jumps_while_running(True)
-starts()
+jumps_while_running()
+suspensions()
+starts(False)
+starts(True)
+further_starts()
 ways_out()

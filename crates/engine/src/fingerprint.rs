@@ -234,6 +234,8 @@ mod tests {
         ("Redact", "1ce05c535b6a9b3b80bf45289499af5e"),
         ("Configure", "d6e320754be00a4c01eae27bf249e80c"),
         ("Install", "f8f173c608bef20056e8abbbf4a4c0f8"),
+        ("Clock", "fc800ebfd66d8e97f6c86264a3d0fc51"),
+        ("Rebase", "32a6fb512f3a86137cbcbe0ada3e36bd"),
     ];
 
     fn of(ask: Ask) -> String {

@@ -10,7 +10,7 @@ use std::time::Instant;
 use trackside_lifecycle::time::Timestamp;
 
 use crate::failpoints::{Failpoint, is_enabled};
-use crate::steering::{ClockAlarm, ClockDirection, Steering};
+use crate::steering::{ClockAlarm, ClockDirection, LONGEST_ABSENCE, Steering};
 
 /// The file in a project's folder that records a manual clock and its time.
 const NOTE: &str = "clock";
@@ -165,6 +165,16 @@ impl ProjectClock {
             Self::Manual(_) | Self::Steered(_) => return self.clone(),
         };
         Self::Steered(Arc::new(SteeredClock::begin(machine, last)))
+    }
+
+    /// Whether a start does not believe a machine's clock that is this far ahead of the last entry.
+    pub fn is_too_far_ahead(machine: Timestamp, last: Timestamp) -> bool {
+        machine.since(last) > LONGEST_ABSENCE
+    }
+
+    /// Why a start after this last entry would not follow the machine's clock, if it would not.
+    pub fn alarm_at_start(last: Option<Timestamp>) -> Option<ClockAlarm> {
+        Steering::begin(last, 0, time_of_day()).alarm()
     }
 
     /// Compares with the machine's clock and returns the time.

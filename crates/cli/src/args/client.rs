@@ -662,16 +662,19 @@ pub(crate) struct ClockArgs {
 pub(crate) enum ClockCommand {
     /// Advance the manual clock; timers that become due fire in order
     Advance(ClockAdvanceArgs),
-    /// Move project time forward to the machine's clock, after the machine's clock jumped ahead
+    /// Move project time forward to the machine's clock, after a jump; timers that become due fire
+    #[command(
+        after_help = "Example:\n  trackside clock accept --reason \"The machine was paused\"\n\nFirst check that the machine's clock is right: `trackside clock` shows both times. Needs the role admin."
+    )]
     Accept(ClockCorrectArgs),
-    /// Move project time back to the machine's clock, after project time got too far ahead
+    /// Move project time back to the machine's clock; timers of the wrong time move with it
+    #[command(
+        after_help = "Example:\n  trackside clock reset --reason \"The clock was in 2248\"\n\nFirst check that the machine's clock is right: `trackside clock` shows both times. Needs the role admin."
+    )]
     Reset(ClockCorrectArgs),
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  trackside clock accept --reason \"The VM was paused\"\n  trackside clock reset --reason \"The clock was in 2248\"\n\nNeeds the role admin. First check that the machine's clock is right: trackside clock shows both times.\n`accept` fires all timers that become due. `reset` moves timers that were started in the wrong time back with it."
-)]
 pub(crate) struct ClockCorrectArgs {
     /// Reason, recorded in the journal
     #[arg(long, value_name = "TEXT")]

@@ -258,6 +258,12 @@ fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) ->
              until you run `trackside clock reset` or the system clock is set"
         );
     }
+    if ProjectClock::is_too_far_ahead(now, journal_ends) {
+        return format!(
+            "The system clock is far ahead, at {now}: project time would continue from {journal_ends} with an alarm, \
+             until you run `trackside clock accept`"
+        );
+    }
     if now < stands {
         return format!(
             "The system clock is behind, at {now}: project time would go back to it, \

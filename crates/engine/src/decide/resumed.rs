@@ -20,6 +20,8 @@ use crate::key::EntityKey;
 pub(super) struct ExtendedLease {
     pub until: Timestamp,
     why: String,
+    /// How long the holder may take to be heard again.
+    allows: String,
 }
 
 impl DecisionBuilder<'_> {
@@ -36,12 +38,13 @@ impl DecisionBuilder<'_> {
         let heard = entity.timer(&lease_timer(slot))?.started_at;
         if let Some(since) = base.resumed_at.filter(|it| heard < *it) {
             let until = since.plus(lasts).plus(base.pauses.since(since));
-            return Some(ExtendedLease { until, why: format!("The server was away until {since}") });
+            let why = format!("The server was away until {since}");
+            return Some(ExtendedLease { until, why, allows: "one full period".to_owned() });
         }
         let paused = base.pauses.since(heard);
         let until = lease.expires_at.plus(paused);
         let why = format!("The server's loop stood still for {paused}, which does not count");
-        (paused.0 > 0).then_some(ExtendedLease { until, why })
+        (paused.0 > 0).then_some(ExtendedLease { until, why, allows: format!("{paused} more") })
     }
 
     /// Renews a lease that would be lost for no other reason than that the server's loop did not run.
@@ -55,7 +58,7 @@ impl DecisionBuilder<'_> {
     ) -> Result<bool, Stop> {
         let (lasts, grace) = self.lease_spans(key, request, slot)?;
         let extended = self.extended_lease(self.existing_entity(key)?.1, slot, lease, lasts);
-        let (Some(ExtendedLease { until, why }), Some(holder)) = (extended, &lease.holder) else {
+        let (Some(ExtendedLease { until, why, allows }), Some(holder)) = (extended, &lease.holder) else {
             return Ok(false);
         };
         if self.now >= until.plus(grace) {
@@ -64,7 +67,7 @@ impl DecisionBuilder<'_> {
         let lease = Lease { expires_at: until, ..lease.clone() };
         let mut request = request.clone();
         request.condition = Some(Name::new("resumed"));
-        request.reason = Some(Arc::from(format!("{why}: {holder} has until {until} to be heard again")));
+        request.reason = Some(Arc::from(format!("{why}: {holder} has {allows} to be heard again")));
         let until = life.slot(slot).and_then(|it| it.until.clone());
         self.renew(key, slot, until, lease, grace, &request, &lease_timer(slot));
         Ok(true)
