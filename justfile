@@ -38,6 +38,10 @@ mutants *args="--package trackside-engine":
 sim which="":
     scripts/simulate {{ which }}
 
+# Clock jumps and stops of 2, 7 and 30 s on a real server.
+clock:
+    scripts/check-clock long
+
 # Kill a server under load 300 times and verify the data: `just crash kills=50 seed=7`.
 crash *which:
     scripts/crash {{ which }}

@@ -397,9 +397,29 @@ class ClaimOption(TypedDict):
 class Clock(TypedDict):
     """The time of the server."""
 
-    # `system` (the clock of the machine) or `manual`.
+    # Why project time does not follow the machine's clock, if it does not.
+    alarm: NotRequired[str | None]
+    # `system` (elapsed time, steered towards the clock of the machine) or `manual`.
     clock: str
+    # The time of the machine's clock, unless the clock is manual.
+    machine: NotRequired[str | None]
     now: str
+
+
+# The correction of project time.
+ClockCorrected = TypedDict(
+    "ClockCorrected",
+    {
+        # Project time before.
+        "from": "str",
+        # The number of entities whose timers or leases were moved back with it.
+        "moved": "int",
+        # Project time after, which is the time of the machine's clock.
+        "to": "str",
+        # Entities whose timers could not be moved because their records cannot be read.
+        "unmoved": "int",
+    },
+)
 
 
 class Correct(TypedDict):
@@ -413,6 +433,18 @@ class Correct(TypedDict):
     reason: NotRequired[str | None]
     # The new state; unchanged by default.
     to: NotRequired[str | None]
+
+
+class CorrectClock(TypedDict):
+    """A request to move project time to the machine's clock."""
+
+    direction: CorrectionDirection
+    # The reason, recorded in the journal.
+    reason: NotRequired[str | None]
+
+
+class CorrectionDirection(TypedDict):
+    """The direction in which project time moves."""
 
 
 class Create(TypedDict):
@@ -1794,6 +1826,24 @@ class Routes(Transport):
         )
         return response
 
+    def correct_clock(
+        self,
+        *,
+        direction: CorrectionDirection,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ClockCorrected:
+        """Moves project time to the machine's clock after a jump. Forward: timers that become due fire. Back:
+        timers that were started after the new time are moved back by the same span.
+        """
+        response: ClockCorrected = self._json(
+            "POST",
+            "/v1/clock/correct",
+            json=given({"direction": direction, "reason": reason}),
+            key=self._key(idempotency_key),
+        )
+        return response
+
     def list_lifecycles(self, *, limit: int | None = None, cursor: str | None = None) -> Page[LifecycleSummary]:
         """Lists the lifecycles in force."""
         response: Page[LifecycleSummary] = self._json(
@@ -2128,7 +2178,9 @@ class Routes(Transport):
         return self._text("GET", "/metrics")
 
     def readyz(self) -> Ready:
-        """The server can take commands: the store works and projections keep up."""
+        """The server can take commands: the store works, projections keep up, and the machine's clock can be
+        followed.
+        """
         response: Ready = self._json("GET", "/readyz")
         return response
 

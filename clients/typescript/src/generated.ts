@@ -354,9 +354,25 @@ export interface ClaimOption {
 
 /** The time of the server. */
 export interface Clock {
-  /** `system` (the clock of the machine) or `manual`. */
+  /** Why project time does not follow the machine's clock, if it does not. */
+  alarm?: string | null;
+  /** `system` (elapsed time, steered towards the clock of the machine) or `manual`. */
   clock: string;
+  /** The time of the machine's clock, unless the clock is manual. */
+  machine?: string | null;
   now: string;
+}
+
+/** The correction of project time. */
+export interface ClockCorrected {
+  /** Project time before. */
+  from: string;
+  /** The number of entities whose timers or leases were moved back with it. */
+  moved: number;
+  /** Project time after, which is the time of the machine's clock. */
+  to: string;
+  /** Entities whose timers could not be moved because their records cannot be read. */
+  unmoved: number;
 }
 
 /**
@@ -370,6 +386,17 @@ export interface Correct {
   reason?: string | null;
   /** The new state; unchanged by default. */
   to?: string | null;
+}
+
+/** A request to move project time to the machine's clock. */
+export interface CorrectClock {
+  direction: CorrectionDirection;
+  /** The reason, recorded in the journal. */
+  reason?: string | null;
+}
+
+/** The direction in which project time moves. */
+export interface CorrectionDirection {
 }
 
 /** An entity to create. */
@@ -1664,6 +1691,22 @@ export class Routes extends Transport {
     });
   }
 
+  /**
+   * Moves project time to the machine's clock after a jump. Forward: timers that become due fire. Back: timers
+   * that were started after the new time are moved back by the same span.
+   */
+  correctClock(body: CorrectClock, options: CallOptions = {}): Promise<ClockCorrected> {
+    return this.forJson<ClockCorrected>({
+      method: 'POST',
+      path: `/v1/clock/correct`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
   /** Lists the lifecycles in force. */
   listLifecycles(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<LifecycleSummary>> {
     return this.forJson<Page<LifecycleSummary>>({
@@ -2040,7 +2083,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** The server can take commands: the store works and projections keep up. */
+  /** The server can take commands: the store works, projections keep up, and the machine's clock can be followed. */
   readyz(options: CallOptions = {}): Promise<Ready> {
     return this.forJson<Ready>({
       method: 'GET',

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
 
 use crate::actor::Actor;
 use crate::event::Entry;
@@ -123,6 +124,24 @@ pub enum Ask {
     Configure(ProjectChange),
     /// Puts a version of a pack in force.
     Install(Install),
+    /// News of the project's clock.
+    Clock(ClockNews),
+    /// Project time went back by this span: moves the timers of an entity with it.
+    Rebase {
+        entity: EntityKey,
+        by: Span,
+    },
+}
+
+/// News of the project's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockNews {
+    /// The machine's clock jumped, and project time does not follow.
+    Alarm { machine: Timestamp },
+    /// The machine's clock agrees again. `alert` is the entry that raised the alarm.
+    Agrees { alert: u64 },
+    /// A person moved project time to the machine's clock. `from` is the time before.
+    Moved { from: Timestamp, alert: Option<u64> },
 }
 
 /// The action of a person on an alert.
@@ -276,7 +295,9 @@ impl Command {
     /// The entity that the command is about. None if the engine selects it, if there are several, or if it is the project.
     pub fn entity(&self) -> Option<&EntityKey> {
         Some(match &self.ask {
-            Ask::Claim(_) | Ask::Import(_) | Ask::Configure(_) | Ask::Install(_) => return None,
+            Ask::Claim(_) | Ask::Import(_) | Ask::Configure(_) | Ask::Install(_) | Ask::Clock(_) => {
+                return None;
+            }
             Ask::Create { entity, .. }
             | Ask::Heartbeat { entity, .. }
             | Ask::Due { entity, .. }
@@ -285,7 +306,8 @@ impl Command {
             | Ask::Inspect { entity }
             | Ask::Repair { entity, .. }
             | Ask::HandleAlert { entity, .. }
-            | Ask::UndoMigration { entity, .. } => entity,
+            | Ask::UndoMigration { entity, .. }
+            | Ask::Rebase { entity, .. } => entity,
             Ask::Migrate(migrate) => &migrate.entity,
             Ask::Redact(redact) => &redact.entity,
             Ask::Seed(seed) => &seed.entity,

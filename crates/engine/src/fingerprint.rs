@@ -8,8 +8,8 @@ use trackside_lifecycle::hex;
 
 use crate::actor::Actor;
 use crate::command::{
-    Ask, Claim, Command, Fire, ImportedEntity, Install, Migrate, PLACE, Redact, RequestDigest, Seed,
-    TransitionRef,
+    Ask, Claim, ClockNews, Command, Fire, ImportedEntity, Install, Migrate, PLACE, Redact, RequestDigest,
+    Seed, TransitionRef,
 };
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
@@ -108,6 +108,12 @@ impl Digest {
             Ask::Install(Install { pack, version, digest }) => {
                 self.text("install").text(pack).text(&format!("{version} {digest}"))
             }
+            Ask::Clock(news) => match news {
+                ClockNews::Alarm { machine } => self.text(&format!("clock alarm {}", machine.0)),
+                ClockNews::Agrees { alert } => self.text(&format!("clock agrees {alert}")),
+                ClockNews::Moved { from, alert } => self.text(&format!("clock moved {} {alert:?}", from.0)),
+            },
+            Ask::Rebase { entity: _, by } => self.text(&format!("rebase {}", by.0)),
         }
     }
 
@@ -151,7 +157,7 @@ mod tests {
     use trackside_lifecycle::model::Pack;
     use trackside_lifecycle::name::Name;
     use trackside_lifecycle::source::Sources;
-    use trackside_lifecycle::time::Timestamp;
+    use trackside_lifecycle::time::{Span, Timestamp};
     use trackside_lifecycle::value::Value;
 
     use super::*;
@@ -228,6 +234,8 @@ mod tests {
         ("Redact", "1ce05c535b6a9b3b80bf45289499af5e"),
         ("Configure", "d6e320754be00a4c01eae27bf249e80c"),
         ("Install", "f8f173c608bef20056e8abbbf4a4c0f8"),
+        ("Clock", "fc800ebfd66d8e97f6c86264a3d0fc51"),
+        ("Rebase", "32a6fb512f3a86137cbcbe0ada3e36bd"),
     ];
 
     fn of(ask: Ask) -> String {
@@ -311,7 +319,9 @@ mod tests {
             Ask::Configure(_) => {
                 Ask::Install(Install { pack: name("t"), version: 2, digest: Arc::from("abc") })
             }
-            Ask::Install(_) => return None,
+            Ask::Install(_) => Ask::Clock(ClockNews::Moved { from: Timestamp(5), alert: Some(3) }),
+            Ask::Clock(_) => Ask::Rebase { entity: key(), by: Span(7) },
+            Ask::Rebase { .. } => return None,
         })
     }
 
@@ -335,6 +345,8 @@ mod tests {
             Ask::Redact(_) => "Redact",
             Ask::Configure(_) => "Configure",
             Ask::Install(_) => "Install",
+            Ask::Clock(_) => "Clock",
+            Ask::Rebase { .. } => "Rebase",
         }
     }
 
@@ -413,6 +425,8 @@ mod tests {
                 set("version", version, 3),
                 set("digest", digest, Arc::from("other")),
             ],
+            Ask::Clock(news) => vec![set("news", news, ClockNews::Agrees { alert: 3 })],
+            Ask::Rebase { entity, by } => vec![other_entity(entity), set("by", by, Span(8))],
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Seed};
+use trackside_engine::command::{AlertAction, Ask, ClockNews, Command, Seed};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
@@ -133,4 +133,112 @@ fn a_second_gap_spares_again_until_a_heartbeat() {
     assert!(holder(&world, &key, &slot).is_some());
     world.advance(Span(1));
     assert!(holder(&world, &key, &slot).is_none());
+}
+
+#[test]
+fn a_pause_of_the_loop_is_not_counted_and_no_more_than_that() {
+    let law = law("coding");
+    let (key, slot) = (EntityKey::new("coding.task", "x"), Name::new("work"));
+    for paused in [Span(1_001), Span(7_000), Span(9_999)] {
+        let mut world = held(&law, &key, &Name::new("IN_PROGRESS"), &slot);
+        let due = world.view.get(&key).unwrap().timer("lease.work").unwrap().due.unwrap();
+        // Half of the lease has passed when the loop stands still.
+        world.advance(Span(due.0 / 2));
+        world.now = world.now.plus(paused);
+        world.view.pauses.add(world.now, paused);
+        world.advance(Span(due.0 - due.0 / 2 - 1));
+        assert_eq!(lost(&world.journal, &key), None, "{paused}");
+        world.advance(Span(1));
+        assert!(lost(&world.journal, &key).is_some(), "{paused}: a dead holder is noticed");
+        let renewed = world.journal.iter().find(|it| it.condition.as_deref() == Some("resumed")).unwrap();
+        assert!(renewed.reason.as_ref().unwrap().contains("does not count"), "{renewed:?}");
+    }
+}
+
+#[test]
+fn pauses_before_a_heartbeat_do_not_extend_the_lease() {
+    let law = law("coding");
+    let (key, slot) = (EntityKey::new("coding.task", "x"), Name::new("work"));
+    let mut world = held(&law, &key, &Name::new("IN_PROGRESS"), &slot);
+    world.now = world.now.plus(Span(5_000));
+    world.view.pauses.add(world.now, Span(5_000));
+    let fence = Some(world.view.get(&key).unwrap().lease(&slot).unwrap().fence);
+    let beat = Ask::Heartbeat { entity: key.clone(), slot: slot.clone(), fence };
+    let outcome = world.submit(&Command::new(Actor::new("ada", ActorKind::Agent), beat));
+    assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
+    let due = world.view.get(&key).unwrap().timer("lease.work").unwrap().due.unwrap();
+    world.advance(Span(due.0 - world.now.0));
+    assert!(lost(&world.journal, &key).is_some());
+}
+
+/// Project time goes back by a century: timers keep their remaining time, leases get a full period.
+#[test]
+fn timers_of_a_wrong_time_are_moved_back_with_it() {
+    let century = Span(100 * 365 * 86_400_000);
+    let (mut timers, mut leases) = (0, 0);
+    for name in PACKS {
+        let law = law(name);
+        for lifecycle in law.lifecycle_names() {
+            let life = law.newest(lifecycle).unwrap().clone();
+            let key = EntityKey { lifecycle: life.name.clone(), id: Name::new("x") };
+            for state in &life.states {
+                let mut world = World::new(law.clone(), Project::default(), Timestamp(century.0 + 1));
+                let held = life.slots.iter().map(|it| (it.name.clone(), Name::new("ada"))).collect();
+                let seed = Seed { state: Some(state.name.clone()), leases: held, ..Seed::new(key.clone()) };
+                let given = Actor::new("given", ActorKind::System);
+                if !matches!(world.submit(&Command::new(given, Ask::Seed(seed))), Outcome::Accepted { .. }) {
+                    continue;
+                }
+                let before = world.view.get(&key).unwrap().timers.clone();
+                world.now = Timestamp(1);
+                let rebase = Ask::Rebase { entity: key.clone(), by: century };
+                world.submit(&Command::new(Actor::engine(), rebase.clone()));
+                let entity = world.view.get(&key).unwrap();
+                for (name, was) in before.iter().filter(|(_, it)| it.due.is_some()) {
+                    let (is, what) = (entity.timer(name).unwrap(), format!("{key} {} {name}", state.name));
+                    let left = is.due.unwrap().since(world.now);
+                    assert!(
+                        left.0 <= was.due.unwrap().0 - century.0 - 1 + 86_400_000,
+                        "{what}: {left} is left"
+                    );
+                    assert!(is.started_at <= world.now, "{what}");
+                    match name.starts_with("lease.") {
+                        true => leases += 1,
+                        false => timers += 1,
+                    }
+                }
+                // A second time moves nothing.
+                let written = world.journal.len();
+                world.submit(&Command::new(Actor::engine(), rebase));
+                assert_eq!(world.journal.len(), written, "{key} {}", state.name);
+            }
+        }
+    }
+    assert!(timers > 20 && leases > 20, "{timers} timers, {leases} leases");
+}
+
+#[test]
+fn only_an_admin_corrects_the_clock_and_nobody_else_raises_its_alert() {
+    let law = law("coding");
+    let mut world = World::new(law, Project::default(), Timestamp(5_000));
+    let moved = ClockNews::Moved { from: Timestamp(9_000_000), alert: None };
+    let alarm = ClockNews::Alarm { machine: Timestamp(9_000_000) };
+    let ann = Actor::new("ann", ActorKind::Human);
+    for (actor, news) in
+        [(ann.clone(), moved), (ann.clone().with_roles(["admin"]), alarm), (Actor::engine(), moved)]
+    {
+        let outcome = world.submit(&Command::new(actor, Ask::Clock(news)));
+        assert!(matches!(outcome, Outcome::Refused(_)), "{news:?}: {outcome:?}");
+    }
+    let first = world.journal.len();
+    let admin = Command::new(ann.with_roles(["admin"]), Ask::Clock(moved)).with_reason("It was in 1999");
+    assert!(matches!(world.submit(&admin), Outcome::Accepted { .. }));
+    let [raised, resolved] = &world.journal[first..] else { panic!("{:?}", &world.journal[first..]) };
+    assert!(matches!(raised.event, Event::AlertRaised { .. }));
+    assert!(matches!(resolved.event, Event::AlertResolved { alert } if alert == raised.seq));
+    assert!(resolved.reason.as_ref().unwrap().contains("It was in 1999"));
+    let alert = AlertAction::Resolve;
+    let by_hand = Ask::HandleAlert { entity: raised.entity.clone(), alert: raised.seq, action: alert };
+    let outcome = world.submit(&Command::new(Actor::new("ann", ActorKind::Human), by_hand));
+    assert!(format!("{outcome:?}").contains("clock accept"), "{outcome:?}");
 }

@@ -148,8 +148,31 @@ pub struct ArtifactKept {
 pub struct Clock {
     #[schema(format = DateTime)]
     pub now: String,
-    /// `system` (the clock of the machine) or `manual`.
+    /// `system` (elapsed time, steered towards the clock of the machine) or `manual`.
     pub clock: String,
+    /// The time of the machine's clock, unless the clock is manual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub machine: Option<String>,
+    /// Why project time does not follow the machine's clock, if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alarm: Option<String>,
+}
+
+/// The correction of project time.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockCorrected {
+    /// Project time before.
+    #[schema(format = DateTime)]
+    pub from: String,
+    /// Project time after, which is the time of the machine's clock.
+    #[schema(format = DateTime)]
+    pub to: String,
+    /// The number of entities whose timers or leases were moved back with it.
+    pub moved: usize,
+    /// Entities whose timers could not be moved because their records cannot be read.
+    pub unmoved: usize,
 }
 
 /// The recorded result of an effect.

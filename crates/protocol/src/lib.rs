@@ -27,8 +27,7 @@ mod upkeep;
 mod webhook;
 
 pub use answers::{
-    ActionAnswer, ActionApproval, ArtifactKept, Clock, EffectBody, EffectSettled, EffectTaken,
-    HeartbeatReply, Message, Page, PolicyJudgement, Stop, Success,
+    ActionAnswer, ActionApproval, ArtifactKept, Clock, ClockCorrected, EffectBody, EffectSettled, EffectTaken, HeartbeatReply, Message, Page, PolicyJudgement, Stop, Success,
 };
 pub use batch::{BatchRefusal, BatchReply, BatchResult};
 #[cfg(feature = "client")]
@@ -60,8 +59,7 @@ pub use reports::{
     NotificationBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody, ViolationBody,
 };
 pub use requests::{
-    Advance, BatchBody, BatchCommand, ClaimBody, Correct, CreateBody, Decide, EffectResult, Evaluate,
-    HeartbeatBody, RequestAction, TakeEffects, TransitionBody,
+    Advance, BatchBody, BatchCommand, ClaimBody, Correct, CorrectClock, CorrectionDirection, CreateBody, Decide, EffectResult, Evaluate, HeartbeatBody, RequestAction, TakeEffects, TransitionBody,
 };
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use tools::{ClaimReply, ClaimableEntity, EntityBrief, WaitReply, WorkSummary, WorkerIdentity};

@@ -38,6 +38,7 @@ problem_codes! {
     ArchiveMissing = "archive-missing", 409, [];
     BatchRefused = "batch-refused", 422, [];
     BeyondTheEnd = "beyond-the-end", 422, [];
+    ClockNotCorrected = "clock-not-corrected", 409, [];
     ClockNotManual = "clock-not-manual", 409, [];
     ForeignHost = "foreign-host", 421, [];
     HashMismatch = "hash-mismatch", 422, [];

@@ -143,6 +143,27 @@ pub struct Advance {
     pub to: Option<String>,
 }
 
+/// A request to move project time to the machine's clock.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CorrectClock {
+    pub direction: CorrectionDirection,
+    /// The reason, recorded in the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2000)]
+    pub reason: Option<String>,
+}
+
+/// The direction in which project time moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CorrectionDirection {
+    /// The machine's clock is ahead.
+    Forward,
+    /// The machine's clock is behind.
+    Back,
+}
+
 /// A request to take effects.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! The project's clock. The only module that reads the machine's clock.
+//! The project's clock. The only module that reads the machine's clocks.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -8,6 +8,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use trackside_lifecycle::time::Timestamp;
+
+use crate::failpoints::{Failpoint, is_enabled};
+use crate::steering::{ClockAlarm, ClockDirection, LONGEST_ABSENCE, Steering};
 
 /// The file in a project's folder that records a manual clock and its time.
 const NOTE: &str = "clock";
@@ -19,13 +22,119 @@ static NOTING: Mutex<()> = Mutex::new(());
 /// The project's clock: the machine's, or a manual one.
 #[derive(Clone, Debug)]
 pub enum ProjectClock {
-    /// The machine's.
+    /// The machine's. A running project uses it through [`SteeredClock`].
     System,
     /// Stands still until it is moved.
     Manual(Arc<AtomicI64>),
-    /// The machine's clock, which can be set back.
+    /// The clock of a running project: elapsed time, steered towards the machine's clock.
+    Steered(Arc<SteeredClock>),
+    /// The clock of a simulated machine.
     #[cfg(feature = "simulation")]
-    Simulated(Arc<AtomicI64>),
+    Simulated(Arc<SimulatedMachine>),
+}
+
+/// Project time of a running project, for all its threads.
+#[derive(Debug)]
+pub struct SteeredClock {
+    machine: Machine,
+    steering: Mutex<Steering>,
+}
+
+/// The clocks of a machine that a simulation moves.
+#[cfg(feature = "simulation")]
+#[derive(Debug, Default)]
+pub struct SimulatedMachine {
+    /// The time of day, in milliseconds. It may jump, stand still or go back.
+    pub wall: AtomicI64,
+    /// Elapsed time, in milliseconds. It only grows.
+    pub monotonic: AtomicI64,
+}
+
+#[derive(Debug)]
+enum Machine {
+    Real(Stopwatch),
+    #[cfg(feature = "simulation")]
+    Simulated(Arc<SimulatedMachine>),
+}
+
+/// Elapsed time, including the time for which the machine was suspended.
+#[derive(Debug)]
+struct Stopwatch {
+    began: Instant,
+    /// The time since the boot then, in microseconds; none where the system has no such clock.
+    booted: Option<i64>,
+}
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self { began: Instant::now(), booted: since_boot() }
+    }
+
+    /// In microseconds.
+    fn elapsed(&self) -> i64 {
+        let ran = i64::try_from(self.began.elapsed().as_micros()).unwrap_or(i64::MAX);
+        let passed = since_boot().zip(self.booted).map_or(0, |(now, then)| now.saturating_sub(then));
+        ran.max(passed)
+    }
+}
+
+/// The time since the boot, suspension included, in microseconds.
+fn since_boot() -> Option<i64> {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::Boottime;
+    #[cfg(target_vendor = "apple")]
+    let clock = rustix::time::ClockId::Monotonic;
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        let it = rustix::time::clock_gettime(clock);
+        Some(it.tv_sec.saturating_mul(1_000_000).saturating_add(it.tv_nsec / 1_000))
+    }
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    None
+}
+
+/// The time of day of the machine.
+fn time_of_day() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_millisecond())
+}
+
+impl Machine {
+    /// Elapsed microseconds and the time of day.
+    fn read(&self) -> (i64, Timestamp) {
+        match self {
+            Self::Real(stopwatch) => (stopwatch.elapsed(), time_of_day()),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(it) => (
+                it.monotonic.load(Ordering::Acquire).saturating_mul(1_000),
+                Timestamp(it.wall.load(Ordering::Acquire)),
+            ),
+        }
+    }
+
+    fn elapsed(&self) -> i64 {
+        match self {
+            Self::Real(stopwatch) => stopwatch.elapsed(),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(_) => self.read().0,
+        }
+    }
+}
+
+impl SteeredClock {
+    fn begin(machine: Machine, last: Option<Timestamp>) -> Self {
+        let (monotonic, day) = machine.read();
+        let steering = Mutex::new(Steering::begin(last, monotonic, day));
+        Self { machine, steering }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Steering) -> T) -> T {
+        work(&mut self.steering.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn now(&self) -> Timestamp {
+        let monotonic = self.machine.elapsed();
+        self.with(|it| it.at(monotonic))
+    }
 }
 
 impl ProjectClock {
@@ -35,10 +144,11 @@ impl ProjectClock {
 
     pub fn now(&self) -> Timestamp {
         match self {
-            Self::System => Timestamp(jiff::Timestamp::now().as_millisecond()),
+            Self::System => time_of_day(),
             Self::Manual(now) => Timestamp(now.load(Ordering::Acquire)),
+            Self::Steered(clock) => clock.now(),
             #[cfg(feature = "simulation")]
-            Self::Simulated(now) => Timestamp(now.load(Ordering::Acquire)),
+            Self::Simulated(machine) => Timestamp(machine.wall.load(Ordering::Acquire)),
         }
     }
 
@@ -49,13 +159,98 @@ impl ProjectClock {
         match self {
             Self::System => Some(START.elapsed()),
             Self::Manual(_) => None,
+            Self::Steered(clock) => {
+                Some(Duration::from_micros(u64::try_from(clock.machine.elapsed()).unwrap_or(0)))
+            }
             #[cfg(feature = "simulation")]
-            Self::Simulated(_) => Some(Duration::from_millis(u64::try_from(self.now().0).unwrap_or(0))),
+            Self::Simulated(machine) => {
+                let elapsed = machine.monotonic.load(Ordering::Acquire);
+                Some(Duration::from_millis(u64::try_from(elapsed).unwrap_or(0)))
+            }
         }
     }
 
     pub fn is_manual(&self) -> bool {
         matches!(self, Self::Manual(_))
+    }
+
+    /// The clock of a project that starts now; `last` is the time of its last entry.
+    pub(crate) fn begin(&self, last: Option<Timestamp>) -> Self {
+        let machine = match self {
+            Self::System => Machine::Real(Stopwatch::start()),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(machine) => Machine::Simulated(machine.clone()),
+            Self::Manual(_) | Self::Steered(_) => return self.clone(),
+        };
+        Self::Steered(Arc::new(SteeredClock::begin(machine, last)))
+    }
+
+    /// Whether a start does not believe a machine's clock that is this far ahead of the last entry.
+    pub fn is_too_far_ahead(machine: Timestamp, last: Timestamp) -> bool {
+        machine.since(last) > LONGEST_ABSENCE
+    }
+
+    /// Why a start after this last entry would not follow the machine's clock, if it would not.
+    pub fn alarm_at_start(last: Option<Timestamp>) -> Option<ClockAlarm> {
+        Steering::begin(last, 0, time_of_day()).alarm()
+    }
+
+    /// Compares with the machine's clock and returns the time.
+    pub(crate) fn tick(&self) -> Timestamp {
+        let Self::Steered(clock) = self else { return self.now() };
+        let (monotonic, day) = clock.machine.read();
+        clock.with(|it| {
+            it.tick(monotonic, day);
+            if is_enabled(Failpoint::JumpFollowed) && it.at(monotonic) < day {
+                it.move_to(day);
+            }
+            it.at(monotonic)
+        })
+    }
+
+    /// Why the time does not follow the machine's clock, if it does not.
+    pub fn alarm(&self) -> Option<ClockAlarm> {
+        match self {
+            Self::Steered(clock) => clock.with(|it| it.alarm()),
+            _ => None,
+        }
+    }
+
+    /// The time of the machine's clock, unless the clock is manual.
+    pub fn machine_time(&self) -> Option<Timestamp> {
+        match self {
+            Self::Manual(_) => None,
+            Self::Steered(clock) => Some(clock.machine.read().1),
+            _ => Some(self.now()),
+        }
+    }
+
+    /// The time to which project time can be moved, or why it cannot.
+    pub(crate) fn correction(&self, direction: ClockDirection) -> Result<Timestamp, String> {
+        let Self::Steered(clock) = self else {
+            return Err("This server uses a manual clock. Move it with: trackside clock advance".to_owned());
+        };
+        let (monotonic, day) = clock.machine.read();
+        clock.with(|it| it.refuses(direction, monotonic, day)).map(|()| day)
+    }
+
+    /// Moves project time to a time that [`Self::correction`] returned.
+    pub(crate) fn move_to(&self, time: Timestamp) {
+        if let Self::Steered(clock) = self {
+            let (monotonic, day) = clock.machine.read();
+            clock.with(|it| {
+                it.tick(monotonic, day);
+                it.move_to(time);
+            });
+        }
+    }
+
+    /// Project time is not before the last entry: for a correction that was not committed.
+    pub(crate) fn hold(&self, last: Timestamp) {
+        if let Self::Steered(clock) = self {
+            let monotonic = clock.machine.elapsed();
+            clock.with(|it| it.hold(last, monotonic));
+        }
     }
 
     /// Moves a manual clock, never backwards.

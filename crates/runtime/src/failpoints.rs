@@ -28,8 +28,12 @@ pub enum Failpoint {
     TimersUnordered,
     /// The time goes back with the machine's clock.
     TimeGoesBack,
+    /// Project time follows a jump of the machine's clock.
+    JumpFollowed,
     /// Leases get no grace period after a gap.
     NoGrace,
+    /// Leases count pauses of the server's loop.
+    PauseCounted,
     /// Records do not lead to the one before them.
     PreviousRecordMissing,
     /// A follower misses a commit and does not notice.

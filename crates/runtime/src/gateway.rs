@@ -11,11 +11,13 @@ use trackside_lifecycle::time::{Span, Timestamp};
 
 use crate::answer::{BatchAnswer, CommandAnswer, Failure, Pending};
 use crate::figures::Figures;
-use crate::pipeline::{Depth, SweepReport};
+use crate::pipeline::{ClockCorrection, Depth, SweepReport};
 use crate::queue::{LaneKey, Rejected, WorkQueue};
+use crate::requester::Requester;
 use crate::runtime::Options;
 use crate::shared::Shared;
 use crate::stages::Stages;
+use crate::steering::ClockDirection;
 use crate::work::{ClockTarget, SubmitOptions, Work};
 
 /// Submits commands. Clone it for every caller.
@@ -163,6 +165,18 @@ impl Gateway {
     fn move_clock(&self, target: ClockTarget) -> Result<Pending<Timestamp>, Failure> {
         let (responder, pending) = oneshot::channel();
         self.enqueue(LaneKey::system(), Work::Advance(target, responder))?;
+        Ok(Pending(pending))
+    }
+
+    /// Moves project time to the machine's clock, in this direction only.
+    pub fn correct_clock(
+        &self,
+        direction: ClockDirection,
+        by: Requester,
+        reason: Option<String>,
+    ) -> Result<Pending<ClockCorrection>, Failure> {
+        let (responder, pending) = oneshot::channel();
+        self.enqueue(LaneKey::system(), Work::CorrectClock(direction, by, reason, responder))?;
         Ok(Pending(pending))
     }
 

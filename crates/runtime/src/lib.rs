@@ -24,6 +24,7 @@ mod requester;
 mod runtime;
 mod shared;
 mod stages;
+mod steering;
 #[cfg(feature = "simulation")]
 mod stepper;
 mod tally;
@@ -40,12 +41,13 @@ pub use importing::Imported;
 pub use migration::{MigratedEntity, Migration, MigrationProgress, MigrationRange};
 pub use observers::CommitObserver;
 pub use outbox::{OutboxCourier, OutboxEffect, OutboxError, TakenEffect};
-pub use pipeline::{Depth, SweepReport};
+pub use pipeline::{ClockCorrection, Depth, SweepReport};
 pub use read::{ReadError, Reads, Viewer};
 pub use redaction::Redaction;
 pub use requester::Requester;
 pub use runtime::{Options, Runtime, StartError};
 pub use stages::Stages;
+pub use steering::{ClockAlarm, ClockDirection};
 pub use tally::{SinceStart, Throughput};
 pub use work::SubmitOptions;
 
@@ -53,6 +55,7 @@ pub use work::SubmitOptions;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub mod simulation {
+    pub use crate::clock::SimulatedMachine;
     pub use crate::failpoints::{Failpoint, enable, enable_everywhere};
     pub use crate::memory::CacheSizes;
     pub use crate::stepper::{Packs, StepResult, Stepper, WriteWorkers};

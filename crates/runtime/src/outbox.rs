@@ -43,7 +43,7 @@ struct Taken {
 impl Taken {
     /// The current hold on an effect, unless it has expired.
     fn current_hold(&self, id: u64, now: Timestamp) -> Option<&Hold> {
-        self.by_effect.get(&id).filter(|it| it.until > now)
+        self.by_effect.get(&id).filter(|it| it.is_current(now))
     }
 
     /// Why a result under this fence does not count, if it does not. A late answer counts if no other taker has taken
@@ -51,7 +51,7 @@ impl Taken {
     fn stale(&self, id: u64, fence: u64, actor: &Name, now: Timestamp) -> Option<OutboxError> {
         match self.by_effect.get(&id) {
             Some(hold) if hold.fence == fence && hold.taker == *actor => None,
-            Some(hold) if hold.until > now => {
+            Some(hold) if hold.is_current(now) => {
                 Some(OutboxError::Stale { id, taker: hold.taker.clone(), until: hold.until })
             }
             _ => Some(OutboxError::NotTaken { id, fence }),
@@ -62,8 +62,16 @@ impl Taken {
 #[derive(Clone, Debug)]
 struct Hold {
     taker: Name,
+    since: Timestamp,
     until: Timestamp,
     fence: u64,
+}
+
+impl Hold {
+    /// Project time may have been moved back since.
+    fn is_current(&self, now: Timestamp) -> bool {
+        self.since <= now && now < self.until
+    }
 }
 
 /// An open effect.
@@ -174,7 +182,7 @@ impl OutboxCourier {
         for OpenEffectRow { id, effect, entity } in found {
             let Some(with) = self.with(id)? else { continue };
             let Some(fence) = self.reads.next_fence() else { return Err(uncounted().into()) };
-            taken.by_effect.insert(id, Hold { taker: taker.clone(), until, fence });
+            taken.by_effect.insert(id, Hold { taker: taker.clone(), since: now, until, fence });
             handed.push(TakenEffect { id, effect, entity, with, fence, until });
         }
         Ok(handed)

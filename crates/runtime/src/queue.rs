@@ -292,7 +292,12 @@ fn cost_of(work: &Work) -> usize {
     match work {
         Work::Command(command, ..) => of(command),
         Work::Atomic(commands, ..) | Work::Trial(commands, ..) => commands.iter().map(of).sum::<usize>().max(1),
-        Work::Look(..) | Work::Advance(..) | Work::Sweep(..) | Work::Stop | Work::Law(..) => 1,
+        Work::Look(..)
+        | Work::Advance(..)
+        | Work::CorrectClock(..)
+        | Work::Sweep(..)
+        | Work::Stop
+        | Work::Law(..) => 1,
     }
 }
 

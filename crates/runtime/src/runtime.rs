@@ -27,6 +27,7 @@ use crate::queue::{LaneKey, WorkQueue};
 use crate::read::Reads;
 use crate::requester::Requester;
 use crate::shared::{ProblemSource, Shared};
+use crate::steering::ClockAlarm;
 use crate::tally::SinceStart;
 use crate::work::Work;
 
@@ -119,10 +120,11 @@ impl Runtime {
     pub fn start_telling(
         store: Arc<dyn Store>,
         packs: &[PackSource],
-        options: Options,
+        mut options: Options,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, StartError> {
         let catalog = Catalog::of(store.reader()?.definitions()?)?;
+        options.clock = options.clock.begin(store.reader()?.head()?.at);
         let shared = Arc::new(Shared::new(store, Arc::new(catalog.law()), Feed::new()));
         let wiring = options.wiring();
         let workers = Workers::open(&shared, &wiring, told)?;
@@ -193,6 +195,11 @@ impl Runtime {
     /// The present problem with the store: the reason why it cannot be used, or the work that waits for it.
     pub fn problem(&self) -> Option<String> {
         self.shared.problem()
+    }
+
+    /// Why project time does not follow the machine's clock, if it does not.
+    pub fn clock_alarm(&self) -> Option<ClockAlarm> {
+        self.shared.clock_alarm()
     }
 
     /// Puts packs into force, beside the versions that running entities use.

@@ -18,6 +18,7 @@ use crate::feed::Feed;
 use crate::figures::Figures;
 use crate::observers::Observers;
 use crate::pipeline::Committed;
+use crate::steering::ClockAlarm;
 use crate::tally::RunTotals;
 
 type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub tally: RunTotals,
     /// Held while archive files are written, or payloads are dropped from them.
     pub archiving: Mutex<()>,
+    /// Why project time does not follow the machine's clock, if it does not.
+    clock_alarm: Mutex<Option<ClockAlarm>>,
     /// Present problem, by its source.
     problem: Mutex<BTreeMap<ProblemSource, String>>,
 }
@@ -98,6 +101,7 @@ impl Shared {
             figures: Figures::default(),
             tally: RunTotals::default(),
             archiving: Mutex::default(),
+            clock_alarm: Mutex::default(),
             problem: Mutex::default(),
         }
     }
@@ -133,7 +137,8 @@ impl Shared {
         // The last command of a commit may have written nothing.
         let last = committed.content.entries.iter().rev().find_map(|it| it.last());
         let Some(last) = last else { return };
-        self.at.fetch_max(last.at.0, Ordering::AcqRel);
+        // A correction of the clock may set it back.
+        self.at.store(last.at.0, Ordering::Release);
         if let Some(project) = &committed.content.project {
             self.set_project(project.clone());
         }
@@ -206,6 +211,15 @@ impl Shared {
 
     pub fn set_broken(&self, broken: bool) {
         self.broken.store(broken, Ordering::Release);
+    }
+
+    /// Why project time does not follow the machine's clock, if it does not.
+    pub fn clock_alarm(&self) -> Option<ClockAlarm> {
+        *self.clock_alarm.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_clock_alarm(&self, alarm: Option<ClockAlarm>) {
+        *self.clock_alarm.lock().unwrap_or_else(PoisonError::into_inner) = alarm;
     }
 
     /// The worst present problem.

@@ -95,8 +95,10 @@ impl Stepper {
     /// Opens a store. Commits that were not flushed are recovered.
     pub fn open(store: Arc<dyn Store>, packs: &Packs, options: &Options) -> Result<Self, StartError> {
         let known = packs.0.among(&store.reader()?.definitions()?);
+        let store_head = store.reader()?.head()?.at;
         let shared = Arc::new(Shared::new(store, Arc::new(known.law()), Feed::new()));
-        let wiring = options.wiring();
+        let mut wiring = options.wiring();
+        wiring.clock = wiring.clock.begin(store_head);
         let Workers { decider, unpublished, committer, flusher } =
             Workers::open(&shared, &wiring, &mut |_, _| {})?;
         let committing = Committing::new(shared.clone(), committer);

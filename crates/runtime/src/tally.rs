@@ -208,6 +208,8 @@ impl Rate {
 
 /// Places that are used again and again.
 const PLACES: usize = 60;
+/// More steps than any count is late.
+const FAR: i64 = 100_000;
 
 /// Counts for each of the last time steps.
 #[derive(Debug)]
@@ -223,8 +225,9 @@ impl Ring {
     fn add(&mut self, step: i64) {
         let place = usize::try_from(step.rem_euclid(PLACES as i64)).unwrap_or(0);
         let Some((of, count)) = self.0.get_mut(place) else { return };
-        // A late count may be older than the slot's present content.
-        if *of < step {
+        // A late count may be older than the slot's present content. Content that is much newer is of a wrong time that
+        // was corrected.
+        if *of < step || of.saturating_sub(step) > FAR {
             (*of, *count) = (step, 0);
         }
         if *of == step {

@@ -11,9 +11,10 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::Definition;
 
 use crate::answer::{BatchAnswer, CommandAnswer, Failure};
-use crate::pipeline::{Depth, SweepReport};
+use crate::pipeline::{ClockCorrection, Depth, SweepReport};
 use crate::requester::Requester;
 use crate::stages::Stages;
+use crate::steering::ClockDirection;
 
 pub(crate) type Responder<T> = oneshot::Sender<Result<T, Failure>>;
 
@@ -50,6 +51,8 @@ pub(crate) enum Work {
     Look(ViewQuestion, Box<dyn FnOnce(Result<(), Failure>) + Send>),
     /// Moves the manual clock; answered when all timers that became due have fired.
     Advance(ClockTarget, Responder<Timestamp>),
+    /// Moves project time to the machine's clock, for a person and with their reason.
+    CorrectClock(ClockDirection, Requester, Option<String>, Responder<ClockCorrection>),
     /// Runs one sweep.
     Sweep(Responder<SweepReport>, Depth),
     /// The last message: no more work follows.
@@ -66,6 +69,7 @@ impl fmt::Debug for Work {
             Self::Trial(commands, ..) => write!(f, "trial of {commands:?}"),
             Self::Look(..) => f.write_str("a look"),
             Self::Advance(target, _) => write!(f, "advance {target:?}"),
+            Self::CorrectClock(direction, ..) => write!(f, "correct the clock {direction:?}"),
             Self::Law(..) => f.write_str("definitions"),
             Self::Sweep(..) => f.write_str("sweep"),
             Self::Stop => f.write_str("stop"),

@@ -154,6 +154,7 @@ fn route_table() -> RouteTable {
         // time
         .routes(routes!(clock::show))
         .long_unjournalled(routes!(clock::advance))
+        .long_unjournalled(routes!(clock::correct))
         // health
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

@@ -322,10 +322,11 @@ fn reachable_address(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Logs when the store becomes unusable, and when it recovers.
+/// Logs when the store becomes unusable or the machine's clock jumps, and when that ends.
 async fn log_trouble(app: App) {
     let mut stopping = app.stopping.subscribe();
     let mut known: Option<String> = None;
+    let mut jumped = false;
     loop {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
@@ -338,6 +339,15 @@ async fn log_trouble(app: App) {
             _ => {}
         }
         known = trouble;
+        let alarm = app.runtime.clock_alarm();
+        match (jumped, alarm) {
+            (false, Some(alarm)) => {
+                error!(why = alarm.to_string(), "project time does not follow the machine's clock")
+            }
+            (true, None) => warn!("project time follows the machine's clock again"),
+            _ => {}
+        }
+        jumped = alarm.is_some();
     }
 }
 

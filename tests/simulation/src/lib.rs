@@ -16,6 +16,7 @@
 
 mod callers;
 mod disk;
+mod expected_clock;
 mod final_checks;
 mod followers;
 mod interference;

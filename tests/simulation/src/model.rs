@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Ask, Command, Install, Seed};
+use trackside_engine::command::{Ask, ClockNews, Command, Install, Seed};
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
-use trackside_engine::view::{Found, Lookup, Project};
+use trackside_engine::view::{Found, Lookup, Pauses, Project};
 use trackside_engine::world::World;
 use trackside_engine::{Decision, apply, decide};
 use trackside_lifecycle::name::Name;
@@ -31,6 +31,12 @@ pub(crate) struct ObservedStep {
     pub clock: Timestamp,
     /// The time at which the server last came back.
     pub resumed_at: Option<Timestamp>,
+    /// Shorter pauses of its loop since then.
+    pub pauses: Pauses,
+    /// The time of day of a machine whose clock jumped.
+    pub jumped_to: Option<Timestamp>,
+    /// Whether the machine's clock agrees long enough to end the alert.
+    pub agreed: bool,
     pub requests: Vec<Arc<CallerRequest>>,
     /// A read failed: work that needed it may have been left undone.
     pub read_failed: bool,
@@ -58,6 +64,9 @@ pub(crate) struct ReferenceModel {
     leases: Leases,
     effects: Effects,
     pub timers: usize,
+    /// The open alert about the clock, and the number of such alerts so far.
+    clock_alert: Option<u64>,
+    pub clock_alerts: usize,
     /// The answer to the present wish may be one or another.
     unsure: bool,
     /// Whether the sweep runs, by schedule or on request.
@@ -99,6 +108,8 @@ impl ReferenceModel {
             leases: Leases::default(),
             effects: Effects::default(),
             timers: 0,
+            clock_alert: None,
+            clock_alerts: 0,
             unsure: false,
             sweeps,
         }
@@ -128,6 +139,8 @@ impl ReferenceModel {
         let mut written = StepEntries { left: &entries, read_failed, advancing, sweeping, most };
         self.world.now = self.world.now.max(decider_step.clock);
         self.world.view.resumed_at = decider_step.resumed_at;
+        self.world.view.pauses = decider_step.pauses.clone();
+        self.take_clock_news(decider_step, &mut written)?;
         if self.advance.is_some() && !decider_step.requests.is_empty() {
             // No request is taken while the clock moves, so the clock has arrived.
             (written.read_failed, written.advancing) = (false, false);
@@ -182,9 +195,42 @@ impl ReferenceModel {
         }
         if self.world.now != decider_step.now {
             let what = format!("it is {}, and should be {}", decider_step.now, self.world.now);
-            return Err(BrokenPromise::new("time never goes back", what));
+            return Err(BrokenPromise::new("project time follows elapsed time", what));
         }
         Ok(said)
+    }
+
+    /// A jump of the machine's clock is journalled, and its end.
+    fn take_clock_news(
+        &mut self,
+        decider_step: &ObservedStep,
+        written: &mut StepEntries<'_>,
+    ) -> Result<(), BrokenPromise> {
+        let news = match (decider_step.jumped_to, self.clock_alert) {
+            (Some(machine), None) => ClockNews::Alarm { machine },
+            (None, Some(alert)) if decider_step.agreed => ClockNews::Agrees { alert },
+            _ => return Ok(()),
+        };
+        let command = Command::new(Actor::engine(), Ask::Clock(news));
+        let Ok(Decision::Accepted(expected)) =
+            decide(&self.world.law, &self.world.view, &command, self.world.now)
+        else {
+            return Err(BrokenPromise::new("a jump of the clock is journalled", format!("{news:?}")));
+        };
+        // A partial view leaves rankings as they are.
+        let mut entries = expected.entries;
+        entries.iter_mut().for_each(|it| it.reranked.clear());
+        if !written.takes(&entries) {
+            let what = format!("{entries:?}; the journal has {:?}", written.left.first());
+            return Err(BrokenPromise::new("a jump of the clock is journalled", what));
+        }
+        self.take(&entries);
+        self.clock_alert = match news {
+            ClockNews::Alarm { .. } => entries.first().map(|it| it.seq),
+            _ => None,
+        };
+        self.clock_alerts += usize::from(self.clock_alert.is_some());
+        Ok(())
     }
 
     /// Whether the next entries are the sweep's findings for an entity.

@@ -16,6 +16,7 @@ const KNOWN: &str = "what is on disk is known again";
 const LAW: &str = "what was asked for is decided by the law";
 const PROJECTIONS: &str = "projections are what the journal says";
 const READERS: &str = "readers see what is committed, all of it and nothing else";
+const TIME: &str = "project time follows elapsed time";
 const TIMERS: &str = "a due timer fires once, in due order, none is lost";
 const TOLD: &str = "callers are told what happened";
 const WHOLE: &str = "a commit is there as a whole, in its place";
@@ -40,7 +41,9 @@ const BUGS: &[(Failpoint, &[&str])] = &[
 const LATER_BUGS: &[(Failpoint, &[&str])] = &[
     (Failpoint::UnflushedTimerIgnored, &[TIMERS]),
     (Failpoint::TimersUnordered, &[TIMERS]),
-    (Failpoint::TimeGoesBack, &["time never goes back"]),
+    (Failpoint::TimeGoesBack, &[TIME]),
+    (Failpoint::JumpFollowed, &[TIME, "a jump of the clock is journalled"]),
+    (Failpoint::PauseCounted, &[LAW, TIMERS, TOLD]),
     (Failpoint::NoGrace, &[LAW, TIMERS]),
     (Failpoint::PreviousRecordMissing, &[WHOLE]),
     (Failpoint::FeedGap, &[FEED]),

@@ -688,6 +688,25 @@ pub(crate) struct ClockArgs {
 pub(crate) enum ClockCommand {
     /// Advance the manual clock; timers that become due fire in order
     Advance(ClockAdvanceArgs),
+    /// Move project time forward to the machine's clock, after a jump; timers that become due fire
+    #[command(
+        after_help = "Example:\n  trackside clock accept --reason \"The machine was paused\"\n\nFirst check that the machine's clock is right: `trackside clock` shows both times. Needs the role admin."
+    )]
+    Accept(ClockCorrectArgs),
+    /// Move project time back to the machine's clock; timers of the wrong time move with it
+    #[command(
+        after_help = "Example:\n  trackside clock reset --reason \"The clock was in 2248\"\n\nFirst check that the machine's clock is right: `trackside clock` shows both times. Needs the role admin."
+    )]
+    Reset(ClockCorrectArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ClockCorrectArgs {
+    /// Reason, recorded in the journal
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
 }
 
 #[derive(Debug, ClapArgs)]

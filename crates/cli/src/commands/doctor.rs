@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::hex;
+use trackside_runtime::{ClockAlarm, ProjectClock};
 use trackside_store::archive::{Archive, PayloadDrops};
 use trackside_store::rules::{self, ChangedRules};
 use trackside_store::sqlite::FileHealth;
@@ -83,6 +84,8 @@ struct Found {
     credential: Option<PathBuf>,
     /// Credentials that more processes can read than should.
     exposed: Vec<String>,
+    /// Why project time would not follow the machine's clock.
+    clock: Option<ClockAlarm>,
 }
 
 /// Warnings about credentials. The owner's is worth nothing where agents can read it.
@@ -147,6 +150,10 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
         },
         changed: rules::find_changed(reader.as_mut())?,
         exposed: exposed_credentials(data, credential.as_deref()),
+        clock: match ProjectClock::is_manual_in(data) {
+            true => None,
+            false => ProjectClock::alarm_at_start(reader.head()?.at),
+        },
         credential,
     })
 }
@@ -207,6 +214,9 @@ impl Found {
         }
         if !self.unwanted.is_empty() {
             next.push("missing archive files may still contain erased or redacted values: put them back, and the values are dropped when the project starts".to_owned());
+        }
+        if let Some(alarm) = &self.clock {
+            next.push(format!("{alarm}. See docs/operating/recovery.md"));
         }
         if self.lag() > 0 && self.owner.is_none() {
             let entries = count_with_noun(self.lag(), "entry", "entries");

@@ -283,8 +283,14 @@ fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Tim
 fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) -> String {
     if now < journal_ends {
         return format!(
-            "The system clock is behind, at {now}: project time would stay at {journal_ends}, and no timer would fire, \
-             until the system clock reaches it"
+            "The system clock is behind, at {now}: project time would continue from {journal_ends} with an alarm, \
+             until you run `trackside clock reset` or the system clock is set"
+        );
+    }
+    if ProjectClock::is_too_far_ahead(now, journal_ends) {
+        return format!(
+            "The system clock is far ahead, at {now}: project time would continue from {journal_ends} with an alarm, \
+             until you run `trackside clock accept`"
         );
     }
     if now < stands {
@@ -355,7 +361,7 @@ mod tests {
         let back = response(45_000, 60_000, 30_000);
         assert!(back.contains("go back to it") && back.contains("since 1970-01-01T00:00:30Z"), "{back}");
         let still = response(10_000, 60_000, 30_000);
-        assert!(still.contains("stay at 1970-01-01T00:00:30Z"), "{still}");
+        assert!(still.contains("continue from 1970-01-01T00:00:30Z"), "{still}");
         assert!(!still.contains("at once") && !back.contains("at once"));
     }
 }

@@ -43,6 +43,8 @@ const ASKING: &[&[&str]] = &[
     &["sign-in"],
     &["clock"],
     &["clock", "advance", "1h"],
+    &["clock", "accept"],
+    &["clock", "reset"],
     &["pack", "list"],
     &["settings"],
     &["settings", "mission", "maxReviewCycles:=5"],

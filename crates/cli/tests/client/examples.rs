@@ -108,6 +108,9 @@ const STEPS: &[Step] = &[
     Help("heartbeat", &[]),
     Do("unset TRACKSIDE_TOKEN"),
     Help("clock advance", &[]),
+    // A manual clock is not corrected.
+    Fails("clock accept", 0, 1),
+    Fails("clock reset", 0, 1),
     Until("watch", 0, "q", 1.5, 0),
     Until("journal", 1, CTRL_C, 1.5, 130),
     // The project as a whole.

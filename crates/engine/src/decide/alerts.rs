@@ -9,6 +9,7 @@ use crate::command::AlertAction;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
+use crate::project::project_key;
 use crate::refusal::{Code, Refusal};
 use crate::view::Found;
 
@@ -24,6 +25,12 @@ impl DecisionBuilder<'_> {
         action: AlertAction,
         request: &Request,
     ) -> Result<(), Stop> {
+        if key == project_key() {
+            let message = "The alert about the clock ends when the machine's clock agrees with project time: set the \
+                           machine's clock, or correct project time with `trackside clock accept` or `trackside clock \
+                           reset`";
+            return Err(Refusal::one(Code::NotPermitted, message).into());
+        }
         let (life, entity) = self.existing_entity(key)?;
         if !self.may_read(&life, entity, request)? {
             return Err(unknown_entity(key).into());

@@ -133,7 +133,7 @@ impl DecisionBuilder<'_> {
     ///
     /// In a whole view, the entry contains the changes of the rankings. In a partial view, the caller must
     /// compute them from every entity.
-    fn record_project(&mut self, request: &Request, trigger: &str, event: Event) {
+    pub(super) fn record_project(&mut self, request: &Request, trigger: &str, event: Event) {
         let base = self.draft.base();
         let mut entry = self.entry_at(project_key(), 0, request, &Name::new(trigger), event);
         if !base.partial {

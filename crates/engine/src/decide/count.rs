@@ -80,7 +80,8 @@ pub(super) fn count_change<'l>(
         let within = scope
             .span(within)
             .map_err(|fault| Stop::from(Refusal::one(Code::EvaluationFailed, fault.to_string())))?;
-        tally.marks.retain(|(at, _)| at.plus(within) > now);
+        // A mark in the future is from a wrong time that was corrected.
+        tally.marks.retain(|(at, _)| at.plus(within) > now && *at <= now);
         tally.marks.push((now, amount));
         tally.value = tally.marks.iter().map(|(_, it)| it).sum();
     } else if let Some(last) = &counter.last {

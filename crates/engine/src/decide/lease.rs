@@ -87,9 +87,9 @@ impl DecisionBuilder<'_> {
             && !released.contains(&slot.name)
         {
             // The holder could not renew it while the server was away.
-            let spared = self.spared_from(scope.entity, &slot.name).zip(lasts.as_ref().ok());
-            let spared = spared.map(|(since, lasts)| since.plus(*lasts));
-            let until = spared.map_or(lease.expires_at, |it| it.max(lease.expires_at));
+            let lasts = lasts.as_ref().ok();
+            let spared = lasts.and_then(|it| self.extended_lease(scope.entity, &slot.name, lease, *it));
+            let until = spared.map_or(lease.expires_at, |it| it.until.max(lease.expires_at));
             if now < until {
                 let message = format!(
                     "{} is held by {present} until {until}. Wait, or ask an actor who may release it.",

@@ -13,6 +13,7 @@ mod callers;
 mod carry;
 mod circles;
 mod claim;
+mod clock;
 mod configure;
 mod correct;
 mod count;
@@ -312,6 +313,8 @@ impl<'a> DecisionBuilder<'a> {
             Ask::Redact(redact) => self.redact(redact, &request(&Fields::default()))?,
             Ask::Configure(change) => return self.configure(change, &request(&Fields::default())),
             Ask::Install(install) => return self.install(install, &request(&Fields::default())),
+            Ask::Clock(news) => return self.clock(news, request(&Fields::default())),
+            Ask::Rebase { entity, by } => return self.rebase(entity, *by),
         }
         self.conclude()
     }

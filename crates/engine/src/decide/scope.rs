@@ -429,7 +429,7 @@ impl EntityScope<'_> {
         if let Some(within) = &counter.within {
             let within = self.span(within)?;
             let now = self.around.now;
-            let fresh = tally.marks.iter().filter(|(at, _)| at.plus(within) > now);
+            let fresh = tally.marks.iter().filter(|(at, _)| at.plus(within) > now && *at <= now);
             return Ok(fresh.map(|(_, amount)| amount).sum());
         }
         Ok(tally.value)

@@ -8,6 +8,7 @@ pub(crate) mod cached;
 mod load;
 mod lookup;
 mod need;
+mod pauses;
 mod ring;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use cached::Cached;
 pub use load::{CacheLimit, EvictionProgress};
 pub use lookup::Lookup;
 pub use need::{Need, Needs};
+pub use pauses::Pauses;
 use ring::EvictionRing;
 
 /// The longest list of members that a partial view keeps up to date after a question needed it.
@@ -80,6 +82,8 @@ pub struct View {
     pub seq: u64,
     /// The time at which the server last came back. Not stored: the runtime sets it.
     pub resumed_at: Option<Timestamp>,
+    /// Shorter pauses of the server's loop since then. Not stored either.
+    pub pauses: Pauses,
     /// Whether it holds only loaded data.
     pub partial: bool,
     /// If partial: entities that do not exist.

@@ -49,6 +49,8 @@ pub(crate) fn describe_command(command: &Command) -> String {
         Ask::Redact(redact) => format!("redact {:?} of {}", redact.entries, redact.entity),
         Ask::Configure(change) => format!("configure {change:?}"),
         Ask::Install(install) => format!("install {}", install.pack),
+        Ask::Clock(news) => format!("{news:?}"),
+        Ask::Rebase { entity, by } => format!("move the timers of {entity} back by {by}"),
     };
     let subject = command.on_behalf_of.as_ref().map(|it| format!(" for {it}")).unwrap_or_default();
     let reason = if command.reason.is_some() { ", with a reason" } else { "" };

@@ -50,6 +50,7 @@ impl Decider {
         let mut trial = View::partial(self.memory.view.seq);
         trial.project = self.memory.view.project.clone();
         trial.resumed_at = self.memory.view.resumed_at;
+        trial.pauses = self.memory.view.pauses.clone();
         let mut decisions: Vec<Decision> = Vec::with_capacity(commands.len());
         for (place, command) in commands.iter().enumerate() {
             let noted = stages.get(place);

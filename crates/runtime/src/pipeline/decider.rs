@@ -18,13 +18,14 @@ use trackside_store::{Definition, Reader, Store, StoreError};
 use super::committer::ChangedEntity;
 use super::decided_batch::{DecidedBatch, PriorState};
 use super::sweep::Sweep;
-use super::time::DecisionTime;
+use super::time::{DecisionTime, LoopGap};
 use super::timers::Timers;
 use crate::answer::{AcceptedCommand, BatchAnswer, BatchVerdict, CommandAnswer, Failure, SubmitResult};
 use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::memory::{CacheSizes, DeciderMemory, Limits, LoadError, ROUNDS};
 use crate::requester::Requester;
+use crate::steering::ClockAlarm;
 use crate::work::{ClockTarget, Responder, Work};
 
 /// Most timers that one step fires, so that callers are served in between.
@@ -36,7 +37,9 @@ pub(crate) struct Decider {
     pub(super) memory: DeciderMemory,
     pub(super) timers: Timers,
     pub(super) sweep: Sweep,
-    time: DecisionTime,
+    pub(super) time: DecisionTime,
+    /// The open alert about the clock.
+    pub(super) clock_alert: Option<u64>,
     /// Decided and not handed to the committer yet.
     pub(super) batch: DecidedBatch,
     stopped: bool,
@@ -63,6 +66,7 @@ impl Decider {
             timers: Timers::new(limits.timers),
             sweep: Sweep::new(store),
             time: DecisionTime::new(clock, last),
+            clock_alert: None,
             batch: DecidedBatch::default(),
             stopped: false,
         }
@@ -72,6 +76,7 @@ impl Decider {
     /// for a move of the clock or for a sweep.
     pub fn succeed(&mut self, failed: &mut Self) {
         self.memory.view.resumed_at = failed.memory.view.resumed_at;
+        self.memory.view.pauses = failed.memory.view.pauses.clone();
         self.time.succeed(&mut failed.time);
         self.sweep.succeed(&mut failed.sweep);
     }
@@ -144,6 +149,11 @@ impl Decider {
         self.timers.problem()
     }
 
+    /// Why project time does not follow the machine's clock, if it does not.
+    pub fn clock_alarm(&self) -> Option<ClockAlarm> {
+        self.time.alarm()
+    }
+
     /// Whether the sweep found journal entries that were altered.
     pub fn is_forged(&self) -> bool {
         self.sweep.is_forged()
@@ -170,9 +180,14 @@ impl Decider {
     ) -> DecidedBatch {
         // Nothing is evicted during a batch, so one snapshot of the store serves all of it.
         self.memory.reader().begin_snapshot();
-        if let Some(now) = self.time.read() {
-            self.grant_lease_grace(now);
+        match self.time.read() {
+            Some(LoopGap::Away(now)) => self.grant_lease_grace(now),
+            Some(LoopGap::Paused(now, length)) if !is_enabled(Failpoint::PauseCounted) => {
+                self.memory.view.pauses.add(now, length);
+            }
+            _ => {}
         }
+        self.record_clock_news();
         self.fire_due();
         if !self.is_advancing() {
             for work in work {
@@ -200,6 +215,7 @@ impl Decider {
             return;
         }
         self.memory.view.resumed_at = Some(now);
+        self.memory.view.pauses.clear();
     }
 
     /// Fires timers in due order: by the machine's clock as late as it is, by the manual one each at its moment.
@@ -324,6 +340,10 @@ impl Decider {
                 } else {
                     self.time.advance(to, responder);
                 }
+            }
+            Work::CorrectClock(direction, by, reason, responder) => {
+                let outcome = self.correct_clock(direction, &by, reason.as_deref());
+                self.say(responder, outcome);
             }
             Work::Stop => self.stopped = true,
             Work::Sweep(responder, depth) => self.sweep.ask(responder, depth),
@@ -472,6 +492,7 @@ impl Decider {
             was,
         });
         self.timers.remove_changed(before, entry);
+        self.follow_clock_alert(entry);
         self.memory.apply(entry);
         self.timers.after(self.memory.view.get(&entry.entity), entry);
     }

@@ -78,7 +78,7 @@ impl Flusher {
         let entries = committed.content.entries.iter().flat_map(|it| it.iter());
         for (entry, before) in entries.zip(&committed.content.prior_states) {
             self.next.add(entry, before.was.as_ref());
-            self.at = self.at.max(entry.at);
+            self.at = entry.at;
             match &entry.event {
                 Event::Erased { .. } => {
                     self.to_drop.push(Dropping::AllBefore(entry.entity.clone(), entry.seq))

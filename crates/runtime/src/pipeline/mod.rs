@@ -7,6 +7,7 @@ mod batch;
 mod commit_interval;
 mod committer;
 mod committing;
+mod correction;
 mod decided_batch;
 mod decider;
 mod flusher;
@@ -23,6 +24,7 @@ pub(crate) use self::{
     flusher::Flusher,
 };
 pub(crate) use committer::{CommitSize, Committed};
+pub use correction::ClockCorrection;
 pub(crate) use decided_batch::{Outcomes, PriorState};
 pub(crate) use steps::Workers;
 pub use sweep::{Depth, SweepReport};

@@ -9,6 +9,7 @@ use trackside_store::archive::ArchivedRecords;
 use trackside_store::{Chain, Reader, Record, Store, StoreError};
 
 use super::committer::Committer;
+use super::correction::open_clock_alert;
 use super::decided_batch::DecidedBatch;
 use super::decider::Decider;
 use super::flusher::Flusher;
@@ -41,7 +42,7 @@ pub(crate) fn catch_up(
         let upto = flusher.last_flushed() + STRETCH as u64;
         let clock = ProjectClock::manual(Timestamp(0));
         let reader = store.reader()?;
-        let (decider, batch, _) = replay(law.clone(), reader, &mut source, clock, limits, upto)?;
+        let (decider, batch, _) = replay(law.clone(), reader, &mut source, clock, limits, upto, None)?;
         let project = decider.memory.view.project.clone();
         let (committed, _) = batch.into_commit();
         flusher.take(&committed);
@@ -64,8 +65,9 @@ pub(crate) fn recover(
 ) -> Result<(Decider, DecidedBatch), StoreError> {
     loop {
         let position = reader.position()?;
+        let alert = open_clock_alert(reader.as_mut())?;
         let (mut decider, mut batch, at) =
-            replay(law.clone(), reader, source, clock.clone(), limits, end.seq)?;
+            replay(law.clone(), reader, source, clock.clone(), limits, end.seq, alert)?;
         if at != end {
             return Err(StoreError::NotOurs { found: at.seq, known: end.seq });
         }
@@ -87,6 +89,7 @@ fn replay(
     clock: ProjectClock,
     limits: Limits,
     upto: u64,
+    clock_alert: Option<u64>,
 ) -> Result<(Decider, DecidedBatch, Chain), StoreError> {
     let head = reader.head()?;
     let position = reader.position()?;
@@ -94,6 +97,7 @@ fn replay(
     view.project = reader.project()?.unwrap_or_default();
     let last = head.at.unwrap_or(Timestamp(i64::MIN));
     let mut decider = Decider::new(law, view, source.store.clone(), reader, clock, limits, last);
+    decider.clock_alert = clock_alert;
     let mut chain = source.at(decider.memory.reader(), position)?;
     while chain.seq < upto {
         let records = source.records(decider.memory.reader(), chain.seq, upto)?;

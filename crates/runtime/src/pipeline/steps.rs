@@ -72,6 +72,7 @@ pub(crate) fn decide(
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
     let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
     shared.set_problem(ProblemSource::Timers, decider.problem());
+    shared.set_clock_alarm(decider.clock_alarm());
     shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
     let CacheSizes { entities, groups, values, keys, places, bytes } = decider.sizes();
     let figures = &shared.figures;
@@ -172,6 +173,7 @@ pub(crate) fn turn_away(shared: &Shared, work: Work, why: &Failure) {
         Work::Look(_, done) => done(Err(why.clone())),
         Work::Advance(_, responder) => drop(responder.send(Err(why.clone()))),
         Work::Law(_, _, _, responder) => drop(responder.send(Err(why.clone()))),
+        Work::CorrectClock(_, _, _, responder) => drop(responder.send(Err(why.clone()))),
         Work::Sweep(responder, _) => drop(responder.send(Err(why.clone()))),
         Work::Stop => {}
     }

@@ -23,8 +23,10 @@ use crate::memory::Limits;
 use crate::queue::WorkQueue;
 use crate::shared::{ProblemSource, Shared};
 
-/// The longest a worker sleeps.
+/// The longest the flusher sleeps.
 const TICK: Duration = Duration::from_secs(1);
+/// The longest the decider sleeps. Much less than a pause that leases do not count.
+const BEAT: Duration = Duration::from_millis(250);
 /// The time without a commit after which waiting entries are flushed.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Most rounds of expiring old keys before commits are flushed again.
@@ -186,9 +188,9 @@ impl Deciding {
         if decider.is_sweeping() {
             return BREATH;
         }
-        let Some(due) = decider.next_due().filter(|_| !self.wiring.clock.is_manual()) else { return TICK };
+        let Some(due) = decider.next_due().filter(|_| !self.wiring.clock.is_manual()) else { return BEAT };
         let left = due.since(self.wiring.clock.now()).0;
-        Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(TICK)
+        Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(BEAT)
     }
 
     /// A commit failed: memory is dropped and read again. Callers are sent away until that works.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trackside_engine::event::{Entry, Event, EventKind};
 use trackside_engine::key::EntityKey;
+use trackside_engine::project::project_key;
 use trackside_store::projection_builder::OPEN_ALERT;
 
 use super::notices::Noticed;
@@ -54,6 +55,11 @@ impl Reads {
         let mut said: BTreeMap<u64, (Option<Entry>, Option<Entry>)> = BTreeMap::new();
         let mut open = Vec::with_capacity(raised.len());
         for it in &raised {
+            if it.entity == *project_key() {
+                let (open_seqs, _) = self.noticed_numbers(&[OPEN_ALERT], it.seq.saturating_sub(1), 1)?;
+                open.push(open_seqs.first() == Some(&it.seq));
+                continue;
+            }
             let entity = self.entity(&it.entity)?;
             let alert = entity.as_ref().and_then(|entity| entity.alert(it.seq));
             open.push(alert.is_some());

@@ -64,7 +64,9 @@ impl WaitTask {
         if let Some(waited) = self.awaited.check(app, caller).await? {
             return Ok(Some(told(&self.awaited, &waited)));
         }
-        if app.reads.now() < self.until {
+        // A ticket of a time that was corrected is over.
+        let now = app.reads.now();
+        if self.begun <= now && now < self.until {
             return Ok(None);
         }
         Ok(Some(told(&self.awaited, &self.awaited.in_vain(app, caller).await?)))

@@ -3,14 +3,19 @@
 use axum::Json;
 use axum::extract::State;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_protocol::{Advance, Clock, Problem, ProblemCode};
-use trackside_runtime::Failure;
+use trackside_protocol::{
+    Advance, Clock, ClockCorrected, CorrectClock, CorrectionDirection, Problem, ProblemCode,
+};
+use trackside_runtime::{ClockCorrection, ClockDirection, Failure};
 
 use super::Body;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::telemetry::{current, during};
+
+/// The longest reason for a correction, in characters.
+const LONGEST_REASON: usize = 2_000;
 
 /// Shows the time.
 #[utoipa::path(
@@ -23,7 +28,9 @@ pub(crate) async fn show(State(app): State<App>, _: Caller) -> Json<Clock> {
 
 fn clock_body(app: &App, now: Timestamp) -> Clock {
     let clock = if app.runtime.options().clock.is_manual() { "manual" } else { "system" };
-    Clock { now: now.to_string(), clock: clock.to_owned() }
+    let machine = app.runtime.options().clock.machine_time().map(|it| it.to_string());
+    let alarm = app.runtime.clock_alarm().map(|it| it.to_string());
+    Clock { now: now.to_string(), clock: clock.to_owned(), machine, alarm }
 }
 
 /// Moves the manual clock and fires everything due, in order.
@@ -43,6 +50,34 @@ pub(crate) async fn advance(
     }
     caller.must_be_admin("move the clock")?;
     move_it(&app, &body).await.map(Json)
+}
+
+/// Moves project time to the machine's clock after a jump. Forward: timers that become due fire. Back: timers that were
+/// started after the new time are moved back by the same span.
+#[utoipa::path(
+    post, path = "/v1/clock/correct", tag = "clock", operation_id = "correctClock",
+    params(super::KeyHeader), request_body = CorrectClock,
+    responses((status = 200, body = ClockCorrected), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn correct(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<CorrectClock>,
+) -> Result<Json<ClockCorrected>, Refused> {
+    caller.must_be_admin("correct the project's clock")?;
+    if body.reason.as_ref().is_some_and(|it| it.chars().count() > LONGEST_REASON) {
+        return Err(Refused::shape(format!("`reason` may have {LONGEST_REASON} characters at most")));
+    }
+    let direction = match body.direction {
+        CorrectionDirection::Forward => ClockDirection::Forward,
+        CorrectionDirection::Back => ClockDirection::Back,
+    };
+    match app.gateway.correct_clock(direction, caller.by(), body.reason)?.await? {
+        ClockCorrection::Moved { from, to, moved, unmoved } => {
+            Ok(Json(ClockCorrected { from: from.to_string(), to: to.to_string(), moved, unmoved }))
+        }
+        ClockCorrection::Refused(why) => Err(Refused::new(ProblemCode::ClockNotCorrected, why)),
+    }
 }
 
 async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {

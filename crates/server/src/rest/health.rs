@@ -15,12 +15,16 @@ pub(crate) async fn healthz() -> Json<HealthBody> {
     Json(HealthBody { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// The server can take commands: the store works and projections keep up.
+/// The server can take commands: the store works, projections keep up, and the machine's clock can be followed.
 #[utoipa::path(get, path = "/readyz", tag = "health", operation_id = "readyz", security(()),
     responses((status = 200, body = ReadyBody), (status = "4XX", body = Problem, content_type = "application/problem+json"), (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
     if let Some(trouble) = app.runtime.problem() {
         let detail = format!("The store cannot be used: {trouble}");
+        return Refused::new(ProblemCode::Unavailable, detail).into_response();
+    }
+    if let Some(alarm) = app.runtime.clock_alarm() {
+        let detail = format!("Commands are accepted, but {alarm}");
         return Refused::new(ProblemCode::Unavailable, detail).into_response();
     }
     Json(ReadyBody { status: "ready", seq: app.reads.seq(), behind: app.runtime.lag() }).into_response()

@@ -24,6 +24,15 @@ fn chance() -> f64 {
     f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }
 
+/// A clock that went back by more than this was wrong at the last attempt. In milliseconds.
+const CLOCK_JUMP: u64 = 60_000;
+
+/// The rest of the wait, in milliseconds. If the machine's clock was ahead at the last attempt and was set back, there is
+/// none: the stored time is wrong, and the delivery would wait for it.
+pub(crate) fn left(tried_at: u64, next_at: u64, now: u64) -> u64 {
+    if tried_at.saturating_sub(now) > CLOCK_JUMP { 0 } else { next_at.saturating_sub(now) }
+}
+
 /// The wait in `Retry-After`: seconds, or a date.
 pub(crate) fn asked(header: &str, now: std::time::SystemTime) -> Option<Duration> {
     let header = header.trim();
@@ -39,6 +48,14 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_delay_a_delivery() {
+        assert_eq!(left(100_000, 130_000, 110_000), 20_000);
+        assert_eq!(left(100_000, 130_000, 140_000), 0);
+        assert_eq!(left(100_000, 130_000, 99_000), 31_000, "a small step");
+        assert_eq!(left(8_000_000_000, 8_000_030_000, 110_000), 0, "the attempt was in a wrong future");
+    }
 
     #[test]
     fn waits_double_up_to_a_bound_and_differ() {

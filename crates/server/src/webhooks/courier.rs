@@ -176,8 +176,8 @@ impl Courier {
         loop {
             let known = self.update_ledger(move |it, id| it.delivery(id, seq)).await?;
             let known = known.filter(|it| it.state == DeliveryState::Failing);
-            if let Some(at) = known.as_ref().and_then(|it| it.next_at) {
-                let left = at.saturating_sub(now());
+            if let Some((tried_at, at)) = known.as_ref().and_then(|it| Some((it.at, it.next_at?))) {
+                let left = backoff::left(tried_at, at, now());
                 if left > 0 {
                     tokio::select! {
                         () = tokio::time::sleep(Duration::from_millis(left)) => {}

@@ -274,6 +274,7 @@ pub(crate) const ROWS: &[AccessRow] = &[
     // Time and health.
     row("GET", "/v1/clock", None, ANYONE, ""),
     row("POST", "/v1/clock/advance", None, ADMIN, r#"{"by":"1s"}"#),
+    row("POST", "/v1/clock/correct", None, "1111 33 33 33r", r#"{"direction":"back"}"#),
     row("GET", "/healthz", None, EVERYBODY, ""),
     row("GET", "/readyz", None, EVERYBODY, ""),
     row("GET", "/metrics", None, ANYONE, ""),

@@ -16,7 +16,7 @@ pub fn movable(reader: &mut dyn Reader, before: Timestamp) -> Result<Option<Chai
     let base = reader.base()?.seq;
     let newest = reader.head()?.chain.seq;
     let bound = reader.position()?.min(newest.saturating_sub(1));
-    // Times never decrease, so bisect.
+    // Times decrease only where the clock was reset, so bisect: then fewer entries may be found, never newer ones.
     let (mut low, mut high) = (base, bound.max(base));
     while low < high {
         let middle = low + (high - low).div_ceil(2);

@@ -162,6 +162,7 @@ impl SimulationRun<'_> {
             return Err(BrokenPromise::new("no trouble is told of when there is none", trouble));
         }
         self.figures.timers = self.model.timers;
+        self.figures.clock_alerts = self.model.clock_alerts;
         self.figures.faults = self.disk.faults();
         Ok(())
     }

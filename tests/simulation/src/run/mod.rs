@@ -20,7 +20,7 @@ use trackside_engine::ranking::RankingKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_random::Random;
-use trackside_runtime::simulation::{Failpoint, Packs, Stepper, enable};
+use trackside_runtime::simulation::{Failpoint, Packs, SimulatedMachine, Stepper, enable};
 use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Options, PackSource, ProjectClock};
 use trackside_store::{MemoryStore, Store};
 
@@ -29,6 +29,7 @@ use crate::callers::{Attempt, CallerRequest, CallerResponse, StateQuery, Tracked
 use crate::cast::WalkActors;
 use crate::counts::GroupCounts;
 use crate::disk::{FaultRates, FaultyDisk};
+use crate::expected_clock::{ExpectedClock, MachineTime};
 use crate::final_checks::{self, all_groups, text};
 use crate::followers::JournalListener;
 use crate::interference::{DiskBug, InterferedStore, Interference};
@@ -40,8 +41,6 @@ use crate::step_log::StepLog;
 use crate::steps::WalkStep;
 use crate::{holds, openings, orders};
 
-/// A server that was away for longer than this was away for its callers too.
-const GAP: Span = Span(10_000);
 /// Most requests that are not answered.
 const OPEN: usize = 12;
 /// The number of attempts of a caller.
@@ -99,6 +98,8 @@ pub struct SimulationTotals {
     pub waits: usize,
     /// Requested sweeps that were answered.
     pub sweeps: usize,
+    /// Jumps of the machine's clock that were journalled.
+    pub clock_alerts: usize,
 }
 
 impl SimulationTotals {
@@ -115,6 +116,7 @@ impl SimulationTotals {
         self.faults += other.faults;
         self.flushes += other.flushes;
         self.sweeps += other.sweeps;
+        self.clock_alerts += other.clock_alerts;
     }
 }
 
@@ -158,8 +160,13 @@ struct SimulationRun<'a> {
     interference: Interference,
     store: MemoryStore,
     options: Options,
-    /// The time of the machine's clock, unless the clock is manual.
-    clock: Arc<AtomicI64>,
+    /// The time of the manual clock.
+    manual: Arc<AtomicI64>,
+    /// The clocks of the machine, unless the clock is manual.
+    machine: Arc<SimulatedMachine>,
+    expected_clock: ExpectedClock,
+    /// The time of day when the elapsed time was zero.
+    started: Timestamp,
     stepper: Option<Stepper>,
     model: ReferenceModel,
     cast: WalkActors,
@@ -173,8 +180,6 @@ struct SimulationRun<'a> {
     journeys: Vec<Attempt>,
     /// A commit failed, and its entries may be on disk.
     doubt: Option<DecidedStep>,
-    looked: Timestamp,
-    resumed_at: Option<Timestamp>,
     listeners: [JournalListener; 2],
     taken: BTreeMap<(Name, Name), usize>,
     counts: GroupCounts,
@@ -194,12 +199,14 @@ impl<'a> SimulationRun<'a> {
         let disk = FaultyDisk::new(seed ^ 0x5151);
         let start = Timestamp::parse("2026-01-01T08:00:00Z").unwrap();
         let by_hand = dice.percent(30);
-        let clock = Arc::new(AtomicI64::new(start.0));
+        let manual = Arc::new(AtomicI64::new(start.0));
+        let machine = Arc::new(SimulatedMachine::default());
+        machine.wall.store(start.0, Ordering::Release);
         let options = Options {
             clock: if by_hand {
-                ProjectClock::Manual(clock.clone())
+                ProjectClock::Manual(manual.clone())
             } else {
-                ProjectClock::Simulated(clock.clone())
+                ProjectClock::Simulated(machine.clone())
             },
             queue: 4 + dice.below(40),
             batch: 8,
@@ -226,7 +233,10 @@ impl<'a> SimulationRun<'a> {
             store,
             model: ReferenceModel::new(start, options.keys_last, scene.upkeep),
             options,
-            clock,
+            manual,
+            machine,
+            expected_clock: ExpectedClock::default(),
+            started: start,
             stepper: None,
             cast: WalkActors::of(&scene.ground),
             setup,
@@ -236,8 +246,6 @@ impl<'a> SimulationRun<'a> {
             decided: VecDeque::new(),
             journeys: Vec::new(),
             doubt: None,
-            looked: start,
-            resumed_at: None,
             listeners: [JournalListener::new(), JournalListener::new()],
             taken: BTreeMap::new(),
             counts: GroupCounts::default(),
@@ -289,7 +297,7 @@ impl<'a> SimulationRun<'a> {
             3 => self.flush()?,
             4 => self.recover()?,
             5 => self.crash()?,
-            6 => self.time(),
+            6 => self.time()?,
             7 => self.read()?,
             8 => self.listen()?,
             9 => {
@@ -317,10 +325,12 @@ impl<'a> SimulationRun<'a> {
                 self.interference.move_now(Some(stepper.write_workers()));
                 self.log.add(format!("it starts at {}", stepper.last_committed()));
                 self.stepper = Some(stepper);
+                let last = self.disk.quietly(|| self.store.reader().unwrap().head().unwrap().at);
+                self.expected_clock = match self.options.clock.is_manual() {
+                    true => ExpectedClock::manual(self.clock_now()),
+                    false => ExpectedClock::start(last, self.machine_time()),
+                };
                 self.settle_doubt()?;
-                let now = self.clock_now();
-                self.resumed_at = Some(now);
-                self.looked = self.model.world.now;
                 self.disk.read_failed();
             }
             Err(why) => {
@@ -374,7 +384,16 @@ impl<'a> SimulationRun<'a> {
         Ok(expected)
     }
 
+    /// The time of the manual clock, or the expected project time.
     fn clock_now(&self) -> Timestamp {
-        Timestamp(self.clock.load(Ordering::Acquire))
+        match self.options.clock.is_manual() {
+            true => Timestamp(self.manual.load(Ordering::Acquire)),
+            false => self.expected_clock.now(self.machine_time()),
+        }
+    }
+
+    fn machine_time(&self) -> MachineTime {
+        let read = |it: &AtomicI64| it.load(Ordering::Acquire);
+        MachineTime { elapsed: read(&self.machine.monotonic), day: read(&self.machine.wall) }
     }
 }

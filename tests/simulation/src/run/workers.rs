@@ -8,17 +8,23 @@ impl SimulationRun<'_> {
         let Some(stepper) = &mut self.stepper else { return self.open() };
         self.disk.read_failed();
         let many = 1 + self.dice.below(8);
-        let clock = Timestamp(self.clock.load(Ordering::Acquire));
         if stepper.waits_for_more() {
             self.figures.waits += 1;
-            self.clock.fetch_add(1, Ordering::AcqRel);
+            self.machine.monotonic.fetch_add(1, Ordering::AcqRel);
+            self.machine.wall.fetch_add(1, Ordering::AcqRel);
             return Ok(());
         }
+        // The step may move the manual clock.
+        let manual = Timestamp(self.manual.load(Ordering::Acquire));
         let Some(result) = stepper.step(many) else { return Ok(()) };
-        if !self.options.clock.is_manual() && clock.since(self.looked) > GAP {
-            self.resumed_at = Some(clock);
-        }
-        self.looked = clock;
+        let now = stepper.now();
+        let clock = match self.options.clock.is_manual() {
+            true => manual,
+            false => {
+                let machine = self.machine_time();
+                self.expected_clock.step(machine)
+            }
+        };
         let mut attempts = self.take_waiting(&result.taken)?;
         let Some(stepper) = &self.stepper else { return Ok(()) };
         for attempt in &mut attempts {
@@ -29,12 +35,15 @@ impl SimulationRun<'_> {
         }
         let decider_step = ObservedStep {
             clock,
-            resumed_at: self.resumed_at,
+            resumed_at: self.expected_clock.resumed_at,
+            pauses: self.expected_clock.pauses.clone(),
+            jumped_to: self.expected_clock.jumped_to,
+            agreed: self.expected_clock.agreed(),
             requests: attempts.iter().map(|it| self.requests[it.request].content.clone()).collect(),
             read_failed: self.disk.read_failed(),
             entries: result.entries,
             failed: Vec::new(),
-            now: stepper.now(),
+            now,
             advancing: stepper.advancing_to().is_some(),
             most: stepper.knows_written().saturating_add(self.options.most_behind),
             sweeping: awaited
@@ -260,16 +269,60 @@ impl SimulationRun<'_> {
         self.open()
     }
 
-    pub(super) fn time(&mut self) {
-        let span = match self.dice.below(10) {
+    /// Time passes, or one of the machine's clocks fails.
+    pub(super) fn time(&mut self) -> Result<(), BrokenPromise> {
+        let span = match self.dice.below(16) {
             0..=3 => Span(self.dice.between(1, 3_000)),
             4..=5 => Span(self.dice.between(3_000, 120_000)),
-            6 => Span(-self.dice.between(1, 600_000)),
-            7 => Span(self.dice.between(1, 40) * 60_000),
-            8 => Span(self.dice.between(60, 90) * 60_000),
-            _ => Span(self.dice.between(1, 30) * 3_600_000),
+            6 => Span(self.dice.between(1, 40) * 60_000),
+            7 => Span(self.dice.between(60, 90) * 60_000),
+            8..=9 => Span(self.dice.between(1, 30) * 3_600_000),
+            10..=11 => return self.run_for(),
+            fault => {
+                self.clock_fault(fault);
+                return Ok(());
+            }
         };
         self.pass(span);
+        Ok(())
+    }
+
+    /// The loop runs while time passes.
+    fn run_for(&mut self) -> Result<(), BrokenPromise> {
+        let (steps, wide) = (self.dice.between(3, 40), self.dice.percent(50));
+        for _ in 0..steps {
+            let span = Span(if wide { 900 } else { self.dice.between(1, 900) });
+            self.pass(span);
+            if !self.options.clock.is_manual() {
+                self.decider_step()?;
+                self.commit()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The time of day jumps or stands still.
+    fn clock_fault(&mut self, which: usize) {
+        if self.options.clock.is_manual() {
+            return;
+        }
+        let right = self.started.plus(Span(self.machine.monotonic.load(Ordering::Acquire)));
+        let day = match which {
+            12 => right.plus(Span(self.dice.between(-90_000, 90_000))),
+            13 => right.plus(Span(self.dice.between(-30, 30) * 3_600_000)),
+            14 => {
+                let years = [1_970, 2_248, 9_998][self.dice.below(3)];
+                Timestamp::parse(&format!("{years}-01-01T00:00:00Z")).unwrap()
+            }
+            // It is set right, or it stood still for a while.
+            _ if self.dice.percent(70) => right,
+            _ => {
+                self.machine.monotonic.fetch_add(self.dice.between(1, 90_000), Ordering::AcqRel);
+                return;
+            }
+        };
+        self.machine.wall.store(day.0, Ordering::Release);
+        self.log.add(format!("the machine's clock says {day}, right is {right}"));
     }
 
     pub(super) fn pass(&mut self, span: Span) {
@@ -282,8 +335,9 @@ impl SimulationRun<'_> {
             }
             return;
         }
-        self.clock.fetch_add(span.0, Ordering::AcqRel);
-        self.log.add(format!("it is {}", self.clock_now()));
+        self.machine.monotonic.fetch_add(span.0, Ordering::AcqRel);
+        self.machine.wall.fetch_add(span.0, Ordering::AcqRel);
+        self.log.add(format!("{span} pass: it is {}", self.clock_now()));
     }
 }
 

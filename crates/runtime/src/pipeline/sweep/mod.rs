@@ -159,6 +159,11 @@ impl Sweep {
         (self.every, self.next) = (every, every.map(|it| now.plus(it)));
     }
 
+    /// The clock was corrected: the next pass is due one interval later.
+    pub fn restart_interval(&mut self, now: Timestamp) {
+        self.set_interval(self.every, now);
+    }
+
     /// Takes over from the sweep of a decider whose decisions were not committed.
     pub fn succeed(&mut self, failed: &mut Self) {
         self.forged |= failed.forged;

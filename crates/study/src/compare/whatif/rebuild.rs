@@ -11,7 +11,7 @@ use trackside_engine::fields::Fields;
 use trackside_engine::import_origin::ImportOrigin;
 use trackside_engine::journal::Journal;
 use trackside_engine::key::EntityKey;
-use trackside_engine::project::ProjectChange;
+use trackside_engine::project::{ProjectChange, project_key};
 use trackside_engine::refusal::Stage;
 use trackside_engine::{Decision, Law, View, apply, decide};
 use trackside_lifecycle::model::{Aim, Arm, Take, Target};
@@ -192,7 +192,8 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
         Event::AlertAcknowledged { alert } => {
             plain(Ask::HandleAlert { entity, alert: *alert, action: AlertAction::Acknowledge })
         }
-        Event::AlertResolved { alert } => {
+        // The alert about the clock belongs to no entity.
+        Event::AlertResolved { alert } if entity != *project_key() => {
             plain(Ask::HandleAlert { entity, alert: *alert, action: AlertAction::Resolve })
         }
         Event::Created { .. } => creations(law, &entity, changes, root),
