@@ -6,6 +6,7 @@ use trackside_engine::command::Command;
 use trackside_engine::event::Entry;
 use trackside_engine::view::Need;
 use trackside_engine::{Decision, View, apply, decide};
+use trackside_store::StoreError;
 
 use super::decider::{Decider, refuse_too_large, unavailable};
 use crate::answer::{BatchAnswer, BatchVerdict, CommandAnswer, Failure};
@@ -21,6 +22,21 @@ impl Decider {
         stages: &[Arc<Stages>],
     ) -> Result<BatchAnswer, Failure> {
         self.batch.content.commands += commands.len();
+        loop {
+            match self.try_all_or_none(commands, stages) {
+                // From the start: the repair is an entry of its own.
+                Err(error) if self.heals(&error) => {}
+                Err(error) => return Err(unavailable(error)),
+                Ok(answer) => return answer,
+            }
+        }
+    }
+
+    fn try_all_or_none(
+        &mut self,
+        commands: &[Command],
+        stages: &[Arc<Stages>],
+    ) -> Result<Result<BatchAnswer, Failure>, StoreError> {
         // In a view beside the memory, because recorded entries cannot be undone.
         let mut trial = View::partial(self.memory.view.seq);
         trial.project = self.memory.view.project.clone();
@@ -35,7 +51,7 @@ impl Decider {
             };
             let decision =
                 self.memory.answer_in(&mut trial, |law, view| decide(law, view, command, now), catch_up);
-            let decision = refuse_too_large(decision).map_err(unavailable)?;
+            let decision = refuse_too_large(decision)?;
             noted.inspect(|it| it.mark_decided());
             if let Decision::Accepted(accepted) = &decision {
                 accepted.entries.iter().for_each(|it| apply(&mut trial, it));
@@ -46,9 +62,9 @@ impl Decider {
             if is_enabled(Failpoint::BatchPartlyApplied) {
                 let answers: Result<Vec<CommandAnswer>, Failure> =
                     commands.iter().map(|it| self.answer(it)).collect();
-                return answers.map(BatchAnswer::Done);
+                return Ok(answers.map(BatchAnswer::Done));
             }
-            return Ok(BatchAnswer::Refused(decisions.into_iter().map(verdict).collect()));
+            return Ok(Ok(BatchAnswer::Refused(decisions.into_iter().map(verdict).collect())));
         }
         let done = decisions.into_iter().filter_map(|it| match it {
             Decision::Accepted(accepted) => Some(self.carry_out(accepted)),
@@ -57,7 +73,7 @@ impl Decider {
             }
             Decision::Refused(_) => None,
         });
-        Ok(BatchAnswer::Done(done.collect()))
+        Ok(Ok(BatchAnswer::Done(done.collect())))
     }
 }
 

@@ -6,6 +6,7 @@
 mod batch;
 mod committer;
 mod committing;
+mod damage;
 mod decided_batch;
 mod decider;
 mod flusher;

@@ -8,4 +8,5 @@ mod erasing;
 mod failures;
 mod ground;
 mod restarts;
+mod rot;
 mod together;
