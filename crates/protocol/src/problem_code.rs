@@ -36,6 +36,8 @@ problem_codes! {
     AmbiguousApproval = "ambiguous-approval", 409, [];
     AmbiguousRole = "ambiguous-role", 422, [];
     ArchiveMissing = "archive-missing", 409, [];
+    ArtifactDamaged = "artifact-damaged", 500,
+        ["send the content again: `PUT` replaces a damaged file"];
     BatchRefused = "batch-refused", 422, [];
     BeyondTheEnd = "beyond-the-end", 422, [];
     ClockNotCorrected = "clock-not-corrected", 409, [];

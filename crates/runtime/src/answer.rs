@@ -114,6 +114,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotArchived { first, last, .. } => Self::Archived { first, last },
+            damaged if damaged.is_journal_damage() => {
+                Self::Unavailable(format!("{damaged}. It is not used. Run: trackside doctor"))
+            }
             other => Self::Unavailable(other.to_string()),
         }
     }

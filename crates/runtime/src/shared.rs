@@ -26,6 +26,9 @@ type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
 /// The number of shards, so that clearing one blocks readers only briefly.
 const SHARDS: usize = 64;
 
+/// Most damaged rows that wait for the decider.
+const MOST_DAMAGE: usize = 100;
+
 /// The shared state. Each part is changed by one worker only.
 pub(crate) struct Shared {
     store: Arc<dyn Store>,
@@ -60,6 +63,8 @@ pub(crate) struct Shared {
     pub archiving: Mutex<()>,
     /// Why project time does not follow the machine's clock, if it does not.
     clock_alarm: Mutex<Option<ClockAlarm>>,
+    /// Damaged rows that reads met and the decider has not looked at.
+    damage: Mutex<Vec<StoreError>>,
     /// Present problem, by its source.
     problem: Mutex<BTreeMap<ProblemSource, String>>,
 }
@@ -70,6 +75,7 @@ pub(crate) enum ProblemSource {
     Journal,
     Projections,
     Timers,
+    Damage,
     Keys,
 }
 
@@ -102,6 +108,7 @@ impl Shared {
             tally: RunTotals::default(),
             archiving: Mutex::default(),
             clock_alarm: Mutex::default(),
+            damage: Mutex::default(),
             problem: Mutex::default(),
         }
     }
@@ -322,7 +329,29 @@ impl Shared {
         if found.is_ok() {
             self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
         }
-        found
+        found.inspect_err(|error| self.report_damage(error))
+    }
+
+    /// Hands damage that a read met to the decider, which repairs it.
+    fn report_damage(&self, error: &StoreError) {
+        let copy = match error {
+            StoreError::DamagedRow { entity, what } => {
+                StoreError::DamagedRow { entity: entity.clone(), what: what.clone() }
+            }
+            StoreError::Damaged { path, what } if error.is_state_damage() => {
+                StoreError::Damaged { path: path.clone(), what: what.clone() }
+            }
+            _ => return,
+        };
+        let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        if damage.len() < MOST_DAMAGE {
+            damage.push(copy);
+        }
+    }
+
+    /// Takes the damage that reads met since the last time.
+    pub fn take_damage(&self) -> Vec<StoreError> {
+        std::mem::take(&mut self.damage.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

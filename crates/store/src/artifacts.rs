@@ -46,8 +46,22 @@ impl Artifacts {
         self.folder.join(id.get(..2).unwrap_or_default()).join(id)
     }
 
-    /// The content; none if it does not exist.
+    /// The content; none if it does not exist. Content that does not have this hash is an error of the kind
+    /// `InvalidData`.
     pub fn get(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
+        match self.read(id)? {
+            Some(content) if Self::id_of(&content) != id => {
+                let why = format!(
+                    "artifact {id} is damaged: its content does not have this hash. Send the content again: it replaces the damaged file"
+                );
+                Err(io::Error::new(io::ErrorKind::InvalidData, why))
+            }
+            content => Ok(content),
+        }
+    }
+
+    /// The content of the file, whatever it is.
+    fn read(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path(id)) {
             Ok(content) => Ok(Some(content)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -55,11 +69,11 @@ impl Artifacts {
         }
     }
 
-    /// Stores it durably; false if it was already stored.
+    /// Stores it durably; false if it was already stored. A damaged file is replaced.
     pub fn put(&self, id: &str, content: &[u8]) -> io::Result<bool> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let path = self.path(id);
-        if path.exists() {
+        if self.read(id)?.is_some_and(|it| Self::id_of(&it) == id) {
             return Ok(false);
         }
         let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
@@ -113,7 +127,7 @@ impl Artifacts {
     ) -> Result<ArtifactStats, E> {
         let mut looked = ArtifactStats::default();
         for id in self.ids()? {
-            let content = self.get(&id).map_err(|it| StoreError::io(format!("artifact {id}"), it))?;
+            let content = self.read(&id).map_err(|it| StoreError::io(format!("artifact {id}"), it))?;
             // It may have been deleted meanwhile.
             let Some(content) = content else { continue };
             match Self::id_of(&content) == id {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use trackside_engine::key::EntityKey;
+
 use crate::rules::{ChangedRules, changes_text};
 
 /// Why the store failed.
@@ -20,6 +22,11 @@ pub enum StoreError {
     /// A file whose content is not valid.
     #[error("{path} is damaged: {what}. See docs/operating/recovery.md", path = .path.display())]
     Damaged { path: PathBuf, what: String },
+    /// A stored row of an entity that is not the one that was written. It can be rebuilt from the journal.
+    #[error(
+        "the stored row of {entity} in state.db is damaged: {what}. It is not used. It is rebuilt from the journal: try again"
+    )]
+    DamagedRow { entity: EntityKey, what: String },
     /// Written by a later release.
     #[error("{path} was written by a newer release (schema {found}; this release supports up to {known}). Use that release", path = .path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
@@ -57,6 +64,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether `state.db` is damaged beyond the rows of single entities.
+    pub fn is_state_damage(&self) -> bool {
+        matches!(self, Self::Damaged { path, .. } if path.file_name().is_some_and(|it| it == "state.db"))
+    }
+
+    /// Whether journal entries are damaged, missing or unreadable. They are never served and drive no repair.
+    pub fn is_journal_damage(&self) -> bool {
+        matches!(self, Self::Chain { .. } | Self::Unreadable { .. })
+    }
+
     pub fn io(doing: impl Into<String>, why: impl std::fmt::Display) -> Self {
         Self::Io { doing: doing.into(), why: why.to_string() }
     }

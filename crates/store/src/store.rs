@@ -38,6 +38,9 @@ pub trait Store: Send + Sync {
         Err(StoreError::io(format!("copy to {}", to.display()), "this store has no files"))
     }
 
+    /// Requests that the projections are rebuilt when the store is opened the next time: readers use them now.
+    fn request_rebuild(&self, _why: &str) {}
+
     /// Drops payloads from archive files, bytes included, and returns how many there were. Drops for missing files
     /// are done when the files are back.
     fn drop_archived(&self, _: &PayloadDrops) -> Result<u64, StoreError> {
@@ -235,8 +238,12 @@ pub trait Reader: Send {
     // The journal.
 
     fn head(&mut self) -> Result<Head, StoreError>;
-    /// Records after `seq`, in order, at most `most`.
+    /// Records after `seq`, in order, at most `most`. Damaged records are not returned: the first is the error.
     fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError>;
+    /// The same without verifying them: for the audit, and for callers that verify the chain themselves.
+    fn unverified_records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.records(after, most)
+    }
     /// One record, also a retained one.
     fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError>;
     /// The retained records of an entity, in order.
@@ -255,10 +262,13 @@ pub trait Reader: Send {
     /// transaction. Do not hold it for long.
     fn begin_snapshot(&mut self) {}
     fn end_snapshot(&mut self) {}
+    /// While set, damaged rows of groups and rankings are skipped instead of reported: for a repair, which writes them
+    /// again.
+    fn skip_damaged(&mut self, _skip: bool) {}
     fn position(&mut self) -> Result<u64, StoreError>;
     fn project(&mut self) -> Result<Option<Project>, StoreError>;
     fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError>;
-    /// The last entry of an entity, even if the rest of its row is damaged.
+    /// The last entry of an entity, even if a part of its row is damaged; an error if no part of it can be trusted.
     fn last_entry(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
         Ok(self.entity(key)?.map(|it| it.seq))
     }

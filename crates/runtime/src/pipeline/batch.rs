@@ -6,6 +6,7 @@ use trackside_engine::command::Command;
 use trackside_engine::event::Entry;
 use trackside_engine::view::Need;
 use trackside_engine::{Decision, View, apply, decide};
+use trackside_store::StoreError;
 
 use super::decider::{Decider, refuse_too_large, unavailable};
 use crate::answer::{BatchAnswer, BatchVerdict, CommandAnswer, Failure};
@@ -40,12 +41,28 @@ impl Decider {
         Ok(BatchAnswer::Done(done.collect()))
     }
 
-    /// Decides commands one after the other, each on top of those before it that are accepted, and changes nothing.
+    /// Decides commands one after the other, each on top of those before it that are accepted. Changes nothing, except
+    /// that it repairs damaged rows that it meets.
     pub(super) fn try_commands(
         &mut self,
         commands: &[Command],
         stages: &[Arc<Stages>],
     ) -> Result<Vec<Decision>, Failure> {
+        loop {
+            match self.try_commands_once(commands, stages) {
+                // From the start: the repair is an entry of its own.
+                Err(error) if self.heals(&error) => {}
+                Err(error) => return Err(unavailable(error)),
+                Ok(decisions) => return Ok(decisions),
+            }
+        }
+    }
+
+    fn try_commands_once(
+        &mut self,
+        commands: &[Command],
+        stages: &[Arc<Stages>],
+    ) -> Result<Vec<Decision>, StoreError> {
         // In a view beside the memory, because recorded entries cannot be undone.
         let mut trial = View::partial(self.memory.view.seq);
         trial.project = self.memory.view.project.clone();
@@ -61,7 +78,7 @@ impl Decider {
             };
             let decision =
                 self.memory.answer_in(&mut trial, |law, view| decide(law, view, command, now), catch_up);
-            let decision = refuse_too_large(decision).map_err(unavailable)?;
+            let decision = refuse_too_large(decision)?;
             noted.inspect(|it| it.mark_decided());
             if let Decision::Accepted(accepted) = &decision {
                 accepted.entries.iter().for_each(|it| apply(&mut trial, it));

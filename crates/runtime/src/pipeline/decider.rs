@@ -16,6 +16,7 @@ use trackside_store::projection_builder::StateBefore;
 use trackside_store::{Definition, Reader, Store, StoreError};
 
 use super::committer::ChangedEntity;
+use super::damage::Damage;
 use super::decided_batch::{DecidedBatch, PriorState};
 use super::sweep::Sweep;
 use super::time::{DecisionTime, LoopGap};
@@ -37,6 +38,7 @@ pub(crate) struct Decider {
     pub(super) memory: DeciderMemory,
     pub(super) timers: Timers,
     pub(super) sweep: Sweep,
+    pub(super) damage: Damage,
     pub(super) time: DecisionTime,
     /// The open alert about the clock.
     pub(super) clock_alert: Option<u64>,
@@ -65,6 +67,7 @@ impl Decider {
             memory: DeciderMemory::new(law, view, reader, limits),
             timers: Timers::new(limits.timers),
             sweep: Sweep::new(store),
+            damage: Damage::default(),
             time: DecisionTime::new(clock, last),
             clock_alert: None,
             batch: DecidedBatch::default(),
@@ -77,6 +80,7 @@ impl Decider {
     pub fn succeed(&mut self, failed: &mut Self) {
         self.memory.view.resumed_at = failed.memory.view.resumed_at;
         self.memory.view.pauses = failed.memory.view.pauses.clone();
+        self.damage = std::mem::take(&mut failed.damage);
         self.time.succeed(&mut failed.time);
         self.sweep.succeed(&mut failed.sweep);
     }
@@ -154,6 +158,21 @@ impl Decider {
         self.time.alarm()
     }
 
+    /// Damaged rows that could not be rebuilt yet.
+    pub fn damage(&self) -> Option<String> {
+        self.damage.problem()
+    }
+
+    /// Repairs what a read found damaged.
+    pub fn meet_damage(&mut self, error: &StoreError) {
+        match error {
+            StoreError::DamagedRow { entity, .. } => {
+                self.mend_unreadable(entity, error);
+            }
+            other => self.damage.meet(other),
+        }
+    }
+
     /// Whether the sweep found journal entries that were altered.
     pub fn is_forged(&self) -> bool {
         self.sweep.is_forged()
@@ -201,6 +220,10 @@ impl Decider {
                 }
             }
         }
+        if self.damage.takes_comparison() {
+            self.sweep.compare_all();
+        }
+        self.damage.request_rebuild(self.sweep.store.as_ref());
         if !self.memory.is_behind() {
             self.sweep.begin(self.time.now());
             self.sweep_on(callers_wait);
@@ -250,7 +273,12 @@ impl Decider {
                 }
                 Ok(_) => self.timers.drop(&due),
                 // A damaged record must not block other timers.
-                Err(error @ (StoreError::Damaged { .. } | StoreError::Unreadable { .. })) => {
+                Err(
+                    error @ (StoreError::Damaged { .. }
+                    | StoreError::DamagedRow { .. }
+                    | StoreError::Chain { .. }
+                    | StoreError::Unreadable { .. }),
+                ) => {
                     if !self.mend_unreadable(&due.entity, &error) {
                         self.timers.set_aside(due, error.to_string());
                     }
@@ -323,10 +351,16 @@ impl Decider {
             }
             Work::Look(mut question, done) => {
                 let now = self.time.now();
-                let seen = self.memory.answer(|law, view| question(law, view, now)).map_err(|it| match it {
-                    LoadError::Store(error) => unavailable(error),
-                    LoadError::TooManyRounds => Failure::Overloaded("the question needs too much"),
-                });
+                let seen = loop {
+                    match self.memory.answer(|law, view| question(law, view, now)) {
+                        Err(LoadError::Store(error)) if self.heals(&error) => {}
+                        Err(LoadError::Store(error)) => break Err(unavailable(error)),
+                        Err(LoadError::TooManyRounds) => {
+                            break Err(Failure::Overloaded("the question needs too much"));
+                        }
+                        Ok(()) => break Ok(()),
+                    }
+                };
                 self.batch.replies.push(Box::new(move |committed| done(seen.and(committed))));
             }
             Work::Advance(target, responder) => {
@@ -423,7 +457,11 @@ impl Decider {
         for name in self.memory.law.lifecycle_names().to_vec() {
             let Some(life) = self.memory.law.newest(&name).filter(|it| it.one) else { continue };
             let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
-            self.memory.load(Need::Entity(key.clone())).map_err(unavailable)?;
+            while let Err(error) = self.memory.load(Need::Entity(key.clone())) {
+                if !self.heals(&error) {
+                    return Err(unavailable(error));
+                }
+            }
             if self.memory.view.get(&key).is_none() {
                 let actor = Actor::engine();
                 self.answer(&Command::new(actor, Ask::Seed(Seed::new(key))))?;
@@ -458,9 +496,29 @@ impl Decider {
 
     /// Decides, loading missing data.
     pub(super) fn decide(&mut self, command: &Command) -> Result<Decision, StoreError> {
-        self.memory.prefetch(command)?;
         let now = self.time.now();
-        refuse_too_large(self.memory.answer(|law, view| decide(law, view, command, now)))
+        loop {
+            let loaded = self.memory.prefetch(command);
+            let decided = loaded.and_then(|()| {
+                refuse_too_large(self.memory.answer(|law, view| decide(law, view, command, now)))
+            });
+            match decided {
+                Err(error) if self.heals(&error) => {}
+                decided => return decided,
+            }
+        }
+    }
+
+    /// Rebuilds a damaged row before anything is decided on it. False if the error is another one, or the row cannot
+    /// be rebuilt.
+    pub(super) fn heals(&mut self, error: &StoreError) -> bool {
+        match error {
+            StoreError::DamagedRow { entity, .. } => self.mend_unreadable(entity, error),
+            other => {
+                self.damage.meet(other);
+                false
+            }
+        }
     }
 
     /// Adds decided entries to the view and to the batch.
@@ -498,8 +556,18 @@ impl Decider {
     }
 
     /// Takes over an entry that is in the journal already.
-    pub(super) fn take_over(&mut self, entry: Entry) -> Result<(), StoreError> {
-        self.memory.load(Need::Entity(entry.entity.clone()))?;
+    pub(super) fn take_over(&mut self, entry: Entry, prev: u64) -> Result<(), StoreError> {
+        match self.memory.load(Need::Entity(entry.entity.clone())) {
+            // Its rows are written again with this entry.
+            Err(StoreError::DamagedRow { entity, what }) => {
+                let found = if entity == entry.entity { self.as_journalled_at(&entity, prev)? } else { None };
+                match found {
+                    Some(rebuilt) => self.memory.view.load(rebuilt),
+                    None => return Err(StoreError::DamagedRow { entity, what }),
+                }
+            }
+            loaded => loaded?,
+        }
         self.record(vec![entry]);
         Ok(())
     }

@@ -8,6 +8,7 @@ mod commit_interval;
 mod committer;
 mod committing;
 mod correction;
+mod damage;
 mod decided_batch;
 mod decider;
 mod flusher;

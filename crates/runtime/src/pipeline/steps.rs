@@ -32,8 +32,25 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Opens them; `progress` gets the progress of catching up.
+    /// Opens them; `progress` gets the progress of catching up. Damaged projections are rebuilt.
     pub fn open(
+        shared: &Shared,
+        wiring: &Wiring,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Self, StoreError> {
+        let error = match Self::open_as_stored(shared, wiring, progress) {
+            Err(error) if error.is_state_damage() || matches!(error, StoreError::DamagedRow { .. }) => error,
+            opened => return opened,
+        };
+        let base = shared.store().reader()?.base()?;
+        if shared.store().archive()?.check_complete(base).is_err() {
+            return Err(error);
+        }
+        shared.store().projector()?.clear()?;
+        Self::open_as_stored(shared, wiring, progress)
+    }
+
+    fn open_as_stored(
         shared: &Shared,
         wiring: &Wiring,
         progress: &mut dyn FnMut(u64, u64),
@@ -69,10 +86,14 @@ pub(crate) fn decide(
     callers_wait: &dyn Fn() -> bool,
 ) -> DecidedBatch {
     decider.flushed(shared.last_flushed());
+    for error in shared.take_damage() {
+        decider.meet_damage(&error);
+    }
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
     let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
     shared.set_problem(ProblemSource::Timers, decider.problem());
     shared.set_clock_alarm(decider.clock_alarm());
+    shared.set_problem(ProblemSource::Damage, decider.damage());
     shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
     let CacheSizes { entities, groups, values, keys, places, bytes } = decider.sizes();
     let figures = &shared.figures;

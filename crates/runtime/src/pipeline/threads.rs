@@ -280,6 +280,9 @@ fn flush(
             match write_behind(shared, &mut flusher, &mut |seqs| drop_by(committer, seqs)) {
                 Ok(()) => since = None,
                 Err(error) => {
+                    if error.is_state_damage() {
+                        shared.store().request_rebuild(&error.to_string());
+                    }
                     let why = format!("projections are not written: {error}");
                     shared.set_problem(ProblemSource::Projections, Some(why));
                     std::thread::sleep(wiring.behind.min(PATIENCE / 10));

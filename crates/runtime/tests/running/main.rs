@@ -9,4 +9,5 @@ mod failures;
 mod fairness;
 mod ground;
 mod restarts;
+mod rot;
 mod together;

@@ -134,11 +134,11 @@ const TAMPERED: &[(&str, &str)] = &[
     ),
     (
         "a foreign member",
-        "INSERT INTO member SELECT \"group\".row, entity.row FROM \"group\", entity WHERE \"group\".id = 'B-1' AND entity.id = 'T-3'",
+        "INSERT INTO member SELECT \"group\".row, entity.row, 0 FROM \"group\", entity WHERE \"group\".id = 'B-1' AND entity.id = 'T-3'",
     ),
     (
         "a foreign member that is counted",
-        "INSERT INTO member SELECT \"group\".row, entity.row FROM \"group\", entity WHERE \"group\".id = 'B-1' AND entity.id = 'T-3';
+        "INSERT INTO member SELECT \"group\".row, entity.row, 0 FROM \"group\", entity WHERE \"group\".id = 'B-1' AND entity.id = 'T-3';
          UPDATE \"group\" SET counts = '{\"DONE\":1,\"NEW\":3}' WHERE id = 'B-1'",
     ),
     ("a wrong place", "UPDATE place SET weights = (SELECT weights FROM place WHERE id = 'T-2') WHERE id = 'T-1'"),
@@ -146,11 +146,11 @@ const TAMPERED: &[(&str, &str)] = &[
     ("a missing place", "DELETE FROM place WHERE id = 'T-1'"),
     (
         "a place of one that has none",
-        "INSERT INTO place SELECT lifecycle, ranking, 'T-4', within, meant_for, weights, since FROM place WHERE id = 'T-1'",
+        "INSERT INTO place SELECT lifecycle, ranking, 'T-4', within, meant_for, weights, since, sum FROM place WHERE id = 'T-1'",
     ),
     (
         "a place of nobody",
-        "INSERT INTO place SELECT lifecycle, ranking, 'GHOST', within, meant_for, weights, since FROM place WHERE id = 'T-1'",
+        "INSERT INTO place SELECT lifecycle, ranking, 'GHOST', within, meant_for, weights, since, sum FROM place WHERE id = 'T-1'",
     ),
     ("an order that is closed and should not be", "UPDATE \"order\" SET closed = 1"),
     ("an order that is open and should not be", "UPDATE \"order\" SET closed = 0"),
@@ -158,7 +158,7 @@ const TAMPERED: &[(&str, &str)] = &[
     ("an order that is gone", "DELETE FROM \"order\" WHERE within = '[\"B-2\"]'"),
     (
         "an order in which nobody stands",
-        "INSERT INTO \"order\" SELECT lifecycle, ranking, '[\"B-9\"]', 1, 0 FROM \"order\" LIMIT 1",
+        "INSERT INTO \"order\" SELECT lifecycle, ranking, '[\"B-9\"]', 1, 0, 0 FROM \"order\" LIMIT 1",
     ),
 ];
 

@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Stores content under its hash. Repeating it changes nothing.
+/// Stores content under its hash. Repeating it changes nothing, and replaces a file that was damaged.
 #[utoipa::path(
     put, path = "/v1/artifacts/{sha256}", tag = "artifacts", operation_id = "putArtifact",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "Of the content: 64 lower-case hexadecimal digits.")),
@@ -52,7 +52,8 @@ pub(crate) async fn put(
     get, path = "/v1/artifacts/{sha256}", tag = "artifacts", operation_id = "getArtifact",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$")),
     responses((status = 200, description = "The content.", body = Vec<u8>, content_type = "application/octet-stream"),
-        (status = "4XX", body = Problem, content_type = "application/problem+json")),
+        (status = "4XX", body = Problem, content_type = "application/problem+json"),
+        (status = 500, body = Problem, content_type = "application/problem+json", description = "The stored file is damaged. Send the content again.")),
 )]
 pub(crate) async fn get(
     State(app): State<App>,
@@ -84,5 +85,8 @@ fn must_be_id(id: &str) -> Result<(), Refused> {
 }
 
 fn unavailable(error: &std::io::Error) -> Refused {
+    if error.kind() == std::io::ErrorKind::InvalidData {
+        return Refused::new(ProblemCode::ArtifactDamaged, error.to_string());
+    }
     Failure::Unavailable(format!("an artifact cannot be read or written: {error}")).into()
 }

@@ -37,6 +37,21 @@ fn content_comes_back_as_it_was_also_after_a_restart() {
 }
 
 #[test]
+fn damaged_content_is_not_served_and_is_replaced_when_it_is_sent_again() {
+    let ground = RestServer::new();
+    let (content, path) = (b"a page", format!("/v1/artifacts/{}", id(b"a page")));
+    assert_eq!(ground.owner.put_bytes(&path, content).unwrap().status, 201);
+    let file = ground.data.join("artifacts").join(&id(content)[..2]).join(id(content));
+    for damage in [b"b page".as_slice(), b"a pag", b""] {
+        std::fs::write(&file, damage).unwrap();
+        assert_eq!(why(ground.owner.get(&path)), (500, "artifact-damaged".to_owned()));
+        let healed = ground.owner.put_bytes(&path, content).unwrap();
+        assert_eq!((healed.status, &healed.body["stored"]), (201, &json!(true)));
+        assert_eq!(ground.owner.get_bytes(&path).unwrap(), content);
+    }
+}
+
+#[test]
 fn content_that_does_not_match_its_hash_is_not_stored() {
     let limits = ServerLimits { artifact: 1_000, ..ServerLimits::default() };
     let ground = RestServer::with(limits);

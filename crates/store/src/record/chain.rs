@@ -50,14 +50,7 @@ impl Chain {
         if record.seq != self.seq.saturating_add(1) {
             return broken(format!("comes after {}: the entries between them are missing", self.seq));
         }
-        if let (Some(payload), Some(kept)) = (&record.payload, &record.digest)
-            && digest(payload) != *kept
-        {
-            return broken("was changed: its payload does not match its digest".to_owned());
-        }
-        if record.payload.is_some() && record.digest.is_none() {
-            return broken("was changed: it has a payload but was written without one".to_owned());
-        }
+        record.verify_payload()?;
         if self.covering(record) != record.hash {
             return broken(format!("was changed, or does not follow entry {}", self.seq));
         }
@@ -93,6 +86,18 @@ impl Chain {
 }
 
 impl Record {
+    /// Verifies the payload, if it is here, against its digest.
+    pub fn verify_payload(&self) -> Result<(), StoreError> {
+        let broken = |what: &str| Err(StoreError::Chain { seq: self.seq, what: what.to_owned() });
+        match (&self.payload, &self.digest) {
+            (Some(payload), Some(kept)) if digest(payload) != *kept => {
+                broken("was changed: its payload does not match its digest")
+            }
+            (Some(_), None) => broken("was changed: it has a payload but was written without one"),
+            _ => Ok(()),
+        }
+    }
+
     /// The digest of everything except its number. It proves that the chain contains the record without revealing it.
     pub fn body(&self) -> Hash {
         let mut hash = Sha256::new();

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{failed, read_only};
 use super::options::{Durability, SqliteOptions};
+use super::row_sum;
 use crate::StoreError;
 
 /// The purpose of a connection.
@@ -89,6 +90,9 @@ fn settle(connection: &Connection, options: &SqliteOptions, purpose: ConnectionU
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
         // Overwrite deleted data.
         connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
+    }
+    if purpose == ConnectionUse::Project {
+        row_sum::add_to(connection)?;
     }
     let synchronous = match (options.durability, purpose) {
         (Durability::OffForTests, _) => "off",

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use rusqlite::types::Type;
 use rusqlite::{Error, ErrorCode};
+use trackside_engine::key::EntityKey;
 
 use crate::StoreError;
 
@@ -40,6 +42,14 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
             ),
             _ => StoreError::io(format!("{doing} in {}", path.display()), error),
         },
+        Error::FromSqlConversionFailure(_, _, inner) if inner.is::<DamagedEntity>() => {
+            match inner.downcast_ref::<DamagedEntity>() {
+                Some(DamagedEntity { entity, what }) => {
+                    StoreError::DamagedRow { entity: entity.clone(), what: what.clone() }
+                }
+                None => damaged(error.to_string()),
+            }
+        }
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)
@@ -47,6 +57,25 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
             damaged(format!("a value is invalid ({error}), found while trying to {doing}"))
         }
         _ => StoreError::io(format!("{doing} in {}", path.display()), error),
+    }
+}
+
+/// A row of an entity that does not match its checksum or cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+struct DamagedEntity {
+    entity: EntityKey,
+    what: String,
+}
+
+/// Names the entity whose row could not be read. Errors of the file itself stay as they are.
+pub(super) fn of_entity(entity: &EntityKey) -> impl FnOnce(Error) -> Error + '_ {
+    move |error| match error {
+        Error::SqliteFailure(..) | Error::QueryReturnedNoRows => error,
+        error => {
+            let damaged = DamagedEntity { entity: entity.clone(), what: error.to_string() };
+            Error::FromSqlConversionFailure(0, Type::Text, damaged.into())
+        }
     }
 }
 
@@ -61,7 +90,7 @@ pub(super) fn read_only(path: &Path) -> StoreError {
 fn what_to_do(path: &Path, what: &str) -> String {
     match path.file_name().and_then(|it| it.to_str()) {
         Some("state.db") => format!(
-            "{what}. Nothing is lost: the file is rebuilt from the journal. Stop the server, rename the file and start again"
+            "{what}. Nothing is lost: the file is rebuilt from the journal. Start the server again: it rebuilds the file"
         ),
         _ => journal_damaged(what),
     }

@@ -83,6 +83,54 @@ impl JournalTable<'_> {
         rows.next().map_err(&failed)?.map(|row| record(row, self.path)).transpose()
     }
 
+    /// Records in order, each verified against the one before it.
+    pub fn verified_records(&self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let records = self.records(after, most)?;
+        let base = self.base()?;
+        let mut chain = match after <= base.seq {
+            true => base,
+            false => match self.hash_of(after)? {
+                Some(hash) => Chain { seq: after, hash },
+                None if records.is_empty() => return Ok(records),
+                None => return Err(StoreError::Chain { seq: after, what: "is missing".to_owned() }),
+            },
+        };
+        for record in &records {
+            chain.follow(record)?;
+        }
+        Ok(records)
+    }
+
+    /// A record, verified against the one before it. Of a retained one, only the payload can be verified.
+    pub fn verified_record(&self, seq: u64) -> Result<Option<Record>, StoreError> {
+        let base = self.base()?;
+        match self.record(seq)? {
+            Some(record) => {
+                self.verify(&record, base)?;
+                Ok(Some(record))
+            }
+            None if seq > base.seq && seq <= self.end()?.seq => {
+                Err(StoreError::Chain { seq, what: "is missing".to_owned() })
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn verify(&self, record: &Record, base: Chain) -> Result<(), StoreError> {
+        let before = record.seq.saturating_sub(1);
+        if record.seq <= base.seq {
+            return record.verify_payload();
+        }
+        let hash = match before == base.seq {
+            true => Some(base.hash),
+            false => self.hash_of(before)?,
+        };
+        match hash {
+            Some(hash) => Chain { seq: before, hash }.follow(record),
+            None => Err(StoreError::Chain { seq: before, what: "is missing".to_owned() }),
+        }
+    }
+
     /// Retained entries of an entity before the base.
     pub fn stayed(&self, of: &EntityKey) -> Result<Vec<u64>, StoreError> {
         let failed = failed(self.path, "read the retained entries");
@@ -108,11 +156,13 @@ impl JournalTable<'_> {
     }
 
     pub fn trail(&self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let base = self.base()?;
         let mut records = Vec::new();
         let mut next = from;
         while next != 0 && records.len() < most {
             // Older records are in the archive.
             let Some(record) = self.record(next)? else { break };
+            self.verify(&record, base)?;
             if record.prev >= next {
                 let what = format!("was changed: it says that {} came before it", record.prev);
                 return Err(StoreError::Chain { seq: next, what });

@@ -16,6 +16,7 @@ mod name_table;
 mod options;
 mod project;
 mod read;
+mod row_sum;
 mod schema;
 mod set_aside;
 
@@ -156,6 +157,12 @@ impl Store for Sqlite {
         Self::backup(self, to, progress)
     }
 
+    fn request_rebuild(&self, why: &str) {
+        if self.shared.options.vfs.is_none() {
+            set_aside::request_rebuild(&self.shared.state, why);
+        }
+    }
+
     fn drop_archived(&self, drops: &PayloadDrops) -> Result<u64, StoreError> {
         match &self.shared.archive {
             Some(folder) => Archive::open(folder)?.drop_listed_payloads(drops, self.reader()?.base()?.seq),
@@ -186,6 +193,14 @@ impl Shared {
         installed::find_lost(&log, archive)?;
         log.check_rules()?;
         installed::none_is_lost(&log)?;
+        let requested = self.options.vfs.is_none() && set_aside::is_rebuild_requested(&self.state);
+        if requested && self.state.exists() && project::may_begin_anew(&self.state, &log, archive, "").is_ok()
+        {
+            let aside = set_aside::set_aside(&self.state)?;
+            project::prepare(&self.state, &self.options, &log, archive)?;
+            set_aside::rebuild_begun(&self.state);
+            return Ok(Some(aside));
+        }
         match project::prepare(&self.state, &self.options, &log, archive) {
             Err(error) if is_of(&error, &self.journal) && end > 0 => {
                 // Keep the rest of its WAL for inspection and repair.

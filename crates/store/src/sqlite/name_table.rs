@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _, Result};
+use rusqlite::{Connection, Result};
 use trackside_lifecycle::name::Name;
 
-/// A cache of the table, in both directions.
+use super::row_sum;
+
+/// A copy of the table, in both directions.
+///
+/// It is read by number and never through the index of the texts: a name that a damaged index hides would make every
+/// entity of its lifecycle disappear.
 #[derive(Debug, Default)]
 pub(super) struct NameTable {
     numbers: BTreeMap<Name, i64>,
@@ -18,12 +23,8 @@ impl NameTable {
         if let Some(number) = self.numbers.get(name) {
             return Ok(Some(*number));
         }
-        let mut statement = connection.prepare_cached("SELECT id FROM name WHERE text = ?1")?;
-        let found = statement.query_row([name], |row| row.get(0)).optional()?;
-        if let Some(number) = found {
-            self.remember(Name::new(name), number);
-        }
-        Ok(found)
+        self.read_new(connection)?;
+        Ok(self.numbers.get(name).copied())
     }
 
     /// The number of a name, which it gets if it has none.
@@ -31,8 +32,9 @@ impl NameTable {
         if let Some(number) = self.find(connection, name)? {
             return Ok(number);
         }
-        connection.prepare_cached("INSERT INTO name (text) VALUES (?1)")?.execute([name.as_str()])?;
-        let number = connection.last_insert_rowid();
+        let number = self.last().saturating_add(1);
+        let sql = "INSERT INTO name (id, text, sum) VALUES (?1, ?2, row_sum('name', ?1, ?2))";
+        connection.prepare_cached(sql)?.execute((number, name.as_str()))?;
         self.remember(name.clone(), number);
         Ok(number)
     }
@@ -42,15 +44,29 @@ impl NameTable {
         if let Some(name) = self.texts.get(&number) {
             return Ok(name.clone());
         }
-        let mut statement = connection.prepare_cached("SELECT text FROM name WHERE id = ?1")?;
-        let name = Name::from(statement.query_row([number], |row| row.get::<_, String>(0))?);
-        self.remember(name.clone(), number);
-        Ok(name)
+        self.read_new(connection)?;
+        self.texts.get(&number).cloned().ok_or_else(|| row_sum::mismatch("name"))
     }
 
-    /// Clears the cache, after a failed transaction that may have assigned numbers.
+    /// Clears the copy, after a failed transaction that may have assigned numbers.
     pub fn forget(&mut self) {
         *self = Self::default();
+    }
+
+    /// Reads the names that are not known yet. Names are numbered in order and never deleted.
+    fn read_new(&mut self, connection: &Connection) -> Result<()> {
+        let mut statement =
+            connection.prepare_cached("SELECT id, text, sum FROM name WHERE id > ?1 ORDER BY id")?;
+        let mut rows = statement.query([self.last()])?;
+        while let Some(row) = rows.next()? {
+            row_sum::verify("name", row, &[0, 1], 2)?;
+            self.remember(Name::new(row.get_ref(1)?.as_str()?), row.get(0)?);
+        }
+        Ok(())
+    }
+
+    fn last(&self) -> i64 {
+        self.texts.last_key_value().map_or(0, |(number, _)| *number)
     }
 
     fn remember(&mut self, name: Name, number: i64) {

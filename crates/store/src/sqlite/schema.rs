@@ -15,6 +15,7 @@ pub(super) const JOURNAL: &[&str] =
 pub(super) const STATE: &[&str] = &[
     include_str!("state.sql"),
     "-- Entities know their open alerts, and these are found: the tables are the same, what is in them is not.",
+    "-- Rows have checksums.",
 ];
 
 pub(super) fn newest(steps: &[&str]) -> u32 {

@@ -18,6 +18,29 @@ impl Sqlite {
     }
 }
 
+/// The file that requests a rebuild of `state.db`, and says why.
+fn request(state: &Path) -> PathBuf {
+    state.with_extension("rebuild")
+}
+
+/// Requests a rebuild when the folder is opened the next time.
+pub(super) fn request_rebuild(state: &Path, why: &str) {
+    let request = request(state);
+    if !request.exists() {
+        // If this fails, the damage is found and requested again.
+        let _ = std::fs::write(request, format!("{why}\n"));
+    }
+}
+
+pub(super) fn is_rebuild_requested(state: &Path) -> bool {
+    request(state).exists()
+}
+
+/// Removes the request: the projections are empty, and are rebuilt by whoever opened the folder.
+pub(super) fn rebuild_begun(state: &Path) {
+    let _ = std::fs::remove_file(request(state));
+}
+
 /// Renames a file and the files beside it.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let named = |end: &str| {

@@ -1,13 +1,19 @@
+-- Every table that a decision or a response reads has a checksum in each row (`sum`): see row_sum.rs. The rows of
+-- `timer`, `effect` and `field` have none: what is found in them is compared with the entity.
+
+-- `sum` is null for `schema`, which is written before the rest.
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
-    value
+    value,
+    sum   INTEGER
 ) WITHOUT ROWID;
-INSERT INTO meta (key, value) VALUES ('position', 0);
+INSERT INTO meta (key, value, sum) VALUES ('position', 0, row_sum('meta', 'position', 0));
 
 -- Names that occur in many rows, each once. Never deleted: readers remember them.
 CREATE TABLE name (
     id   INTEGER PRIMARY KEY,
-    text TEXT NOT NULL UNIQUE
+    text TEXT NOT NULL UNIQUE,
+    sum  INTEGER NOT NULL
 );
 
 CREATE TABLE entity (
@@ -25,7 +31,9 @@ CREATE TABLE entity (
     timers     TEXT,
     effects    TEXT,
     indexed    TEXT,
+    sum        INTEGER NOT NULL,
     body       TEXT NOT NULL,
+    body_sum   INTEGER NOT NULL,
     UNIQUE (lifecycle, id)
 );
 CREATE INDEX entity_by_state ON entity (lifecycle, state, id);
@@ -35,6 +43,7 @@ CREATE TABLE state_count (
     lifecycle INTEGER NOT NULL,
     state     INTEGER NOT NULL,
     n         INTEGER NOT NULL,
+    sum       INTEGER NOT NULL,
     PRIMARY KEY (lifecycle, state)
 ) WITHOUT ROWID;
 
@@ -68,12 +77,14 @@ CREATE TABLE "group" (
     name      INTEGER NOT NULL,
     counts    TEXT NOT NULL,
     moved_at  INTEGER NOT NULL,
+    sum       INTEGER NOT NULL,
     UNIQUE (lifecycle, id, name)
 );
 
 CREATE TABLE member (
     "group" INTEGER NOT NULL,
     entity  INTEGER NOT NULL,
+    sum     INTEGER NOT NULL,
     PRIMARY KEY ("group", entity)
 ) WITHOUT ROWID;
 
@@ -85,6 +96,7 @@ CREATE TABLE place (
     meant_for TEXT,
     weights   TEXT NOT NULL,
     since     INTEGER NOT NULL,
+    sum       INTEGER NOT NULL,
     PRIMARY KEY (lifecycle, ranking, id)
 ) WITHOUT ROWID;
 
@@ -94,6 +106,7 @@ CREATE TABLE "order" (
     within    TEXT NOT NULL,
     n         INTEGER NOT NULL,
     closed    INTEGER NOT NULL DEFAULT 0,
+    sum       INTEGER NOT NULL,
     PRIMARY KEY (lifecycle, ranking, within)
 ) WITHOUT ROWID;
 
@@ -101,6 +114,7 @@ CREATE TABLE same (
     lifecycle INTEGER NOT NULL,
     value     TEXT NOT NULL,
     id        TEXT NOT NULL,
+    sum       INTEGER NOT NULL,
     PRIMARY KEY (lifecycle, value)
 ) WITHOUT ROWID;
 
@@ -113,6 +127,7 @@ CREATE TABLE key (
     fingerprint TEXT NOT NULL,
     entries     INTEGER NOT NULL,
     root        INTEGER NOT NULL,
+    sum         INTEGER NOT NULL,
     UNIQUE (key, actor)
 );
 
@@ -120,6 +135,7 @@ CREATE TABLE notice (
     kind   TEXT NOT NULL,
     seq    INTEGER NOT NULL,
     entity TEXT NOT NULL,
+    sum    INTEGER NOT NULL,
     PRIMARY KEY (kind, seq)
 ) WITHOUT ROWID;
 
@@ -129,6 +145,7 @@ CREATE TABLE stay (
     bucket    INTEGER NOT NULL,
     n         INTEGER NOT NULL,
     total_ms  INTEGER NOT NULL,
+    sum       INTEGER NOT NULL,
     PRIMARY KEY (lifecycle, state, bucket)
 ) WITHOUT ROWID;
 

@@ -78,6 +78,7 @@ impl Decider {
             let found = match whole.trail(trial.next, CHUNK.min(left.records)) {
                 Ok(found) => found,
                 Err(StoreError::NotArchived { .. }) => return self.unchecked(&trial, pass),
+                Err(error) if error.is_journal_damage() => return self.report_altered(&trial, pass),
                 Err(error) => return Err(error),
             };
             let Some(last) = found.last() else { return self.unchecked(&trial, pass) };
@@ -115,6 +116,10 @@ impl Decider {
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
         let key = &trial.key;
         let Some(entity) = trial.view.image(key) else { return self.unchecked(&trial, pass) };
+        // The newest entry must be verified before the rows are compared with it.
+        if trial.newest == 0 {
+            return self.unchecked(&trial, pass);
+        }
         if !self.is_unwritten(key)? {
             let found = match &trial.found {
                 Some(found) => Some(found.clone()),
@@ -125,7 +130,11 @@ impl Decider {
             };
             if let Some(found) = found {
                 // The entity may have moved since the comparison began.
-                match self.newest_of(key, None)?.filter(|it| *it > trial.newest) {
+                let newest = match self.newest_of(key, None) {
+                    Err(error) if error.is_journal_damage() => return self.report_altered(&trial, pass),
+                    newest => newest?,
+                };
+                match newest.filter(|it| *it > trial.newest) {
                     Some(newest) => {
                         let again = EntityReplay::of(key.clone(), newest);
                         return Ok(Some(Box::new(EntityReplay { inspected: trial.inspected, ..again })));
@@ -138,6 +147,7 @@ impl Decider {
                     )? {
                         Mended::Done => {
                             pass.report.mended += 1;
+                            self.damage.resolve(key);
                             pass.awaits = self.memory.view.seq;
                         }
                         Mended::Forged => return self.report_altered(&trial, pass),
@@ -178,8 +188,7 @@ impl Decider {
         trial: &EntityReplay,
         pass: &mut SweepPass,
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
-        pass.report.forged += 1;
-        self.sweep.forged = true;
+        self.count_forged(pass, 1);
         self.record_compared(&trial.key, pass);
         if trial.inspected && !trial.odd {
             self.inspect(&trial.key, pass)?;
@@ -233,7 +242,10 @@ impl Decider {
         let key = entity.key.clone();
         self.memory.view.load(entity);
         self.timers.bring_back();
+        // The rows that are damaged are those that this writes again.
+        self.memory.reader().skip_damaged(true);
         let outcome = self.answer(&Command::new(Actor::engine(), ask));
+        self.memory.reader().skip_damaged(false);
         if let Some(entity) = self.memory.view.image(&key) {
             // Timers whose rows were missing are not scheduled yet.
             self.timers.know(&entity);
@@ -249,7 +261,8 @@ impl Decider {
         Ok(seq <= self.memory.view.seq && seq > self.memory.reader().position()?)
     }
 
-    /// The last entry of an entity, by its stored rows; none if they lead nowhere.
+    /// The last entry of an entity, by its stored rows; none if they lead nowhere. A damaged entry is an error: the one
+    /// before it is not the last.
     pub(super) fn newest_of(
         &mut self,
         key: &EntityKey,
@@ -277,9 +290,9 @@ impl Decider {
     }
 
     fn kept_seq(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
-        match self.memory.reader().entity(key) {
-            Ok(entity) => Ok(entity.map(|it| it.seq)),
-            Err(StoreError::Damaged { .. }) => Ok(None),
+        match self.memory.reader().last_entry(key) {
+            Ok(seq) => Ok(seq),
+            Err(StoreError::Damaged { .. } | StoreError::DamagedRow { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -71,6 +71,18 @@ impl SweepBudget {
     }
 }
 
+impl SharedRowCheck {
+    /// Moves past a row that cannot be read.
+    pub fn skip(&mut self) {
+        match self.stage {
+            Stage::Groups if self.tally.take().is_none() => self.group = self.group.saturating_add(1),
+            Stage::Groups => {}
+            Stage::Places => self.stage = Stage::Orders,
+            Stage::Orders | Stage::Over => self.stage = Stage::Over,
+        }
+    }
+}
+
 impl RunTotals {
     fn of(key: GroupKey, position: u64, tries: u32) -> Self {
         Self { key, position, after: 0, by_state: BTreeMap::new(), first_member: None, tries }
@@ -149,14 +161,19 @@ impl Decider {
         if found.value.len() == most {
             return Ok(Some(tally));
         }
-        let counts = self.memory.reader().counts(&tally.key)?;
-        if counts.position != tally.position || counts.value.by_state == tally.by_state {
-            return Ok(None);
-        }
-        let difference = format!(
-            "{} of {} are stored as {:?}, but are {:?}",
-            tally.key.name, tally.key.of, counts.value.by_state, tally.by_state
-        );
+        let difference = match self.memory.reader().counts(&tally.key) {
+            Ok(counts) if counts.position != tally.position || counts.value.by_state == tally.by_state => {
+                return Ok(None);
+            }
+            Ok(counts) => format!(
+                "{} of {} are stored as {:?}, but are {:?}",
+                tally.key.name, tally.key.of, counts.value.by_state, tally.by_state
+            ),
+            Err(error) if error.is_state_damage() => {
+                format!("{} of {}: {error}", tally.key.name, tally.key.of)
+            }
+            Err(error) => return Err(error),
+        };
         let owner = Some(tally.key.of.clone());
         for carrier in owner.into_iter().chain(tally.first_member) {
             if self.memory.reader().is_stored(&carrier)? {
@@ -173,7 +190,7 @@ impl Decider {
     fn belongs(&mut self, key: &EntityKey, group: &GroupKey) -> Result<bool, StoreError> {
         let entity = match self.memory.reader().entity(key) {
             Ok(Some(entity)) => entity,
-            Ok(None) | Err(StoreError::Damaged { .. }) => return Ok(true),
+            Ok(None) | Err(StoreError::Damaged { .. } | StoreError::DamagedRow { .. }) => return Ok(true),
             Err(error) => return Err(error),
         };
         let life = self.memory.law.definition(&key.lifecycle, entity.definition);
@@ -201,9 +218,21 @@ impl Decider {
                 ghosts.push((ranking.name, key));
                 continue;
             }
-            let place = self.memory.reader().place(&ranking, &id)?;
+            let place = match self.memory.reader().place(&ranking, &id) {
+                Err(error) if error.is_state_damage() => {
+                    self.mark_for_rebuild(&key, format!("its place in {}: {error}", ranking.name), pass)?;
+                    continue;
+                }
+                place => place?,
+            };
             let Some(within) = place.value.map(|it| it.within) else { continue };
-            let order = self.memory.reader().order(&ranking, &within)?;
+            let order = match self.memory.reader().order(&ranking, &within) {
+                Err(error) if error.is_state_damage() => {
+                    self.mark_for_rebuild(&key, format!("its order in {}: {error}", ranking.name), pass)?;
+                    continue;
+                }
+                order => order?,
+            };
             // Both must be of one position.
             if order.position == place.position && order.value.is_none() {
                 self.mark_for_rebuild(&key, format!("its order in {} is missing", ranking.name), pass)?;
@@ -246,7 +275,17 @@ impl Decider {
                 continue;
             }
             if !self.memory.view.rankings.is_known(&ranking) {
-                self.memory.load(Need::Ranking(ranking.clone()))?;
+                let need = Need::Ranking(ranking.clone());
+                match self.memory.load(need.clone()) {
+                    // Its orders are compared with the places that can be read, and rebuilt.
+                    Err(error) if error.is_state_damage() => {
+                        self.memory.reader().skip_damaged(true);
+                        let loaded = self.memory.load(need);
+                        self.memory.reader().skip_damaged(false);
+                        loaded?;
+                    }
+                    loaded => loaded?,
+                }
             }
             let Some(known) = self.memory.view.rankings.get(&ranking) else { continue };
             let (size, open) = (known.size(&within) as u64, known.is_open(&within));
@@ -290,7 +329,14 @@ impl Decider {
         if pass.to_mend.iter().any(|(it, ..)| it == key) {
             return Ok(());
         }
-        match self.newest_of(key, None)? {
+        let newest = match self.newest_of(key, None) {
+            Err(error) if error.is_journal_damage() => {
+                self.count_forged(pass, 1);
+                return Ok(());
+            }
+            newest => newest?,
+        };
+        match newest {
             Some(newest) => pass.to_mend.push((key.clone(), newest, Some(difference))),
             None => {
                 pass.lost.insert(key.clone());

@@ -20,11 +20,13 @@ pub(super) struct MissingRowSearch {
     missing: BTreeMap<EntityKey, u64>,
     /// A part of the journal is not here.
     cut: bool,
+    /// The last damaged entry. It may be the last one of any entity whose other entries are before it.
+    damaged: u64,
 }
 
 impl MissingRowSearch {
     pub fn upto(upto: u64) -> Self {
-        Self { after: 0, upto, missing: BTreeMap::new(), cut: false }
+        Self { after: 0, upto, missing: BTreeMap::new(), cut: false, damaged: 0 }
     }
 
     /// Reads on; true when it is at the end.
@@ -42,6 +44,19 @@ impl MissingRowSearch {
             Ok(records) => records,
             Err(StoreError::NotArchived { last, .. }) => {
                 (self.after, self.cut) = (last, true);
+                return Ok(self.after >= self.upto);
+            }
+            Err(StoreError::Chain { seq, .. } | StoreError::Unreadable { seq, .. })
+                if seq > self.after.saturating_add(1) =>
+            {
+                // The entries before it.
+                let before = usize::try_from(seq - self.after - 1).unwrap_or(usize::MAX);
+                whole.records(self.after, before.min(left.records))?
+            }
+            Err(StoreError::Chain { .. } | StoreError::Unreadable { .. }) => {
+                self.after = self.after.saturating_add(1);
+                self.damaged = self.after;
+                left.records = left.records.saturating_sub(1);
                 return Ok(self.after >= self.upto);
             }
             Err(error) => return Err(error),
@@ -69,6 +84,9 @@ impl MissingRowSearch {
         let (found, nowhere): (Vec<_>, Vec<_>) =
             self.missing.into_iter().partition(|(_, newest)| *newest > 0);
         report.unchecked += nowhere.len() as u64 + u64::from(self.cut);
+        let (found, doubtful): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(_, newest)| *newest > self.damaged);
+        report.forged += doubtful.len() as u64;
         found.into_iter().map(|(key, newest)| (key, newest, None)).collect()
     }
 }

@@ -84,9 +84,11 @@ pub enum Depth {
 /// The schedule of passes, and the progress of the present one.
 pub(super) struct Sweep {
     /// For entries that were archived.
-    store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     /// Whether it found altered journal entries.
     forged: bool,
+    /// Whether a pass over everything is requested, because damage was met.
+    compare_all: bool,
     every: Option<Span>,
     next: Option<Timestamp>,
     pass: Option<Box<SweepPass>>,
@@ -145,6 +147,7 @@ impl Sweep {
         Self {
             store,
             forged: false,
+            compare_all: false,
             every: None,
             next: None,
             pass: None,
@@ -168,6 +171,11 @@ impl Sweep {
     pub fn succeed(&mut self, failed: &mut Self) {
         self.forged |= failed.forged;
         self.asked.extend(failed.take_asked());
+    }
+
+    /// Requests a pass over everything, for which nobody waits.
+    pub fn compare_all(&mut self) {
+        self.compare_all = true;
     }
 
     pub fn is_forged(&self) -> bool {
@@ -203,14 +211,15 @@ impl Sweep {
     /// Begins a pass if one is due or requested.
     pub fn begin(&mut self, now: Timestamp) {
         let due = self.next.is_some_and(|it| it <= now);
-        if self.pass.is_some() || (!due && self.asked.is_empty()) {
+        if self.pass.is_some() || (!due && self.asked.is_empty() && !self.compare_all) {
             return;
         }
         if due {
             self.next = self.every.map(|it| now.plus(it));
         }
         let (asked, depths): (Vec<_>, Vec<_>) = std::mem::take(&mut self.asked).into_iter().unzip();
-        let depth = depths.into_iter().max();
+        let depth = depths.into_iter().chain(self.compare_all.then_some(Depth::Entities)).max();
+        self.compare_all = false;
         // A requested pass checks everything.
         let begun = self.shared_rows.take().filter(|_| depth.is_none());
         let shared_rows = Some(begun.unwrap_or_default());
@@ -233,7 +242,11 @@ impl Decider {
             match self.sweep_step(&mut pass, &mut left) {
                 Ok(true) => {}
                 Ok(false) => return self.end_of(*pass),
-                Err(error) => return self.give_up(*pass, &unavailable(error)),
+                Err(error) => {
+                    self.damage.comparison_failed(&error);
+                    self.damage.request_rebuild(self.sweep.store.as_ref());
+                    return self.give_up(*pass, &unavailable(error));
+                }
             }
             if !busy && callers_wait() {
                 break;
@@ -267,7 +280,11 @@ impl Decider {
         if let Some(mut search) = pass.search.take() {
             let is_over = search.go_on(self, pass, left)?;
             match is_over {
-                true => pass.to_mend = search.into_rebuildable(&mut pass.report),
+                true => {
+                    let forged = pass.report.forged;
+                    pass.to_mend = search.into_rebuildable(&mut pass.report);
+                    self.sweep.forged |= pass.report.forged > forged;
+                }
                 false => pass.search = Some(search),
             }
             return Ok(true);
@@ -289,7 +306,16 @@ impl Decider {
                 return Ok(true);
             }
             let before = left.records;
-            let is_over = self.continue_shared_rows(&mut shared_rows, pass, left)?;
+            let is_over = match self.continue_shared_rows(&mut shared_rows, pass, left) {
+                // One damaged row does not stop the pass.
+                Err(error) if error.is_state_damage() || matches!(error, StoreError::DamagedRow { .. }) => {
+                    pass.report.unchecked += 1;
+                    left.records = left.records.saturating_sub(1);
+                    shared_rows.skip();
+                    false
+                }
+                is_over => is_over?,
+            };
             pass.spent_together += before - left.records;
             pass.shared_rows = (!is_over).then_some(shared_rows);
             return Ok(true);
@@ -298,8 +324,10 @@ impl Decider {
         if pass.report.mended == 0
             && let Some((key, found)) = pass.miscounted.pop()
         {
-            if let Some(newest) = self.newest_of(&key, None)? {
-                pass.to_mend.push((key, newest, Some(found)));
+            match self.newest_of(&key, None) {
+                Ok(Some(newest)) => pass.to_mend.push((key, newest, Some(found))),
+                Err(error) if error.is_journal_damage() => self.count_forged(pass, 1),
+                newest => drop(newest?),
             }
             return Ok(true);
         }
@@ -342,13 +370,27 @@ impl Decider {
         if !due || self.is_unwritten(key)? {
             return self.inspect(key, pass);
         }
-        match self.newest_of(key, Some(kept.seq))? {
+        let newest = match self.newest_of(key, Some(kept.seq)) {
+            Err(error) if error.is_journal_damage() => {
+                self.count_forged(pass, 1);
+                self.record_compared(key, pass);
+                return if odd { Ok(()) } else { self.inspect(key, pass) };
+            }
+            newest => newest?,
+        };
+        match newest {
             Some(newest) => pass.trial = Some(Box::new(EntityReplay::of(key.clone(), newest).of_a_pass(odd))),
             None => {
                 pass.lost.insert(key.clone());
             }
         }
         Ok(())
+    }
+
+    /// Counts entities whose entries are damaged.
+    pub(super) fn count_forged(&mut self, pass: &mut SweepPass, entities: u64) {
+        pass.report.forged += entities;
+        self.sweep.forged = true;
     }
 
     fn is_in_a_known_state(&self, key: &EntityKey) -> bool {
@@ -368,7 +410,17 @@ impl Decider {
     pub(super) fn inspect(&mut self, key: &EntityKey, pass: &mut SweepPass) -> Result<(), StoreError> {
         let actor = Actor::engine();
         let command = Command::new(actor, Ask::Inspect { entity: key.clone() });
-        match self.decide(&command) {
+        let decided = match self.decide(&command) {
+            // This may be what repairs it: a place that was lost is given again.
+            Err(error) if error.is_state_damage() => {
+                self.memory.reader().skip_damaged(true);
+                let decided = self.decide(&command);
+                self.memory.reader().skip_damaged(false);
+                decided
+            }
+            decided => decided,
+        };
+        match decided {
             Ok(Decision::Accepted(accepted)) => {
                 for entry in &accepted.entries {
                     count(entry, &mut pass.report);
@@ -381,7 +433,8 @@ impl Decider {
             }
             Ok(_) => Ok(()),
             // An entity it refers to cannot be read; the sweep visits that one separately.
-            Err(StoreError::Damaged { .. }) => Ok(()),
+            Err(StoreError::Damaged { .. } | StoreError::DamagedRow { .. }) => Ok(()),
+            Err(error) if error.is_journal_damage() => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -396,7 +449,18 @@ impl Decider {
         let nothing = BTreeMap::new();
         let names: BTreeSet<Name> = rows.keys().chain(self.memory.law.lifecycle_names()).cloned().collect();
         for name in names {
-            let (there, states) = (rows.get(&name).unwrap_or(&nothing), self.memory.reader().states(&name)?);
+            let there = rows.get(&name).unwrap_or(&nothing);
+            let states = match self.memory.reader().states(&name) {
+                Err(error) if error.is_state_damage() => {
+                    // What was counted is not known: there may have been more.
+                    fewer = true;
+                    if let Some(key) = first.get(&name) {
+                        pass.miscounted.push((key.clone(), format!("{name}: {error}")));
+                    }
+                    continue;
+                }
+                states => states?,
+            };
             if states.position != position {
                 // Flushed meanwhile: it cannot be compared this time.
                 pass.miscounted.clear();
@@ -419,6 +483,9 @@ impl Decider {
         if pass.depth.is_none() && pass.spent < WINDOW {
             // All were compared: the next pass starts over.
             self.sweep.compared = None;
+        }
+        if pass.depth.is_some() {
+            self.damage.compared_all();
         }
         for responder in pass.asked {
             self.say(responder, Ok(pass.report));

@@ -15,6 +15,7 @@ impl Decider {
         let mut whole = FullJournal::new(self.sweep.store.as_ref(), self.memory.reader());
         match seals_hold(&mut whole, newest) {
             Err(StoreError::NotArchived { .. }) => Ok(None),
+            Err(error) if error.is_journal_damage() => Ok(Some(false)),
             told => told,
         }
     }

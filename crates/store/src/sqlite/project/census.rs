@@ -1,9 +1,9 @@
 //! Counts of timers, leases, open effects and violations, updated with each write.
 
-use rusqlite::{Connection, OptionalExtension as _, Result};
+use rusqlite::{Connection, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{WriteTxn, json};
+use super::{WriteTxn, json, meta, set_meta};
 use crate::projection::Notice;
 use crate::sqlite::failure::number;
 use crate::store::Census;
@@ -66,9 +66,7 @@ impl WriteTxn<'_> {
             // Written by a release without counts. The tables already include these changes.
             None => by_rows(self.connection)?,
         };
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('census', ?1)";
-        self.connection.prepare_cached(sql)?.execute([json(&now)?])?;
-        Ok(())
+        set_meta(self.connection, "census", json(&now)?)
     }
 }
 
@@ -81,9 +79,8 @@ pub(in crate::sqlite) fn census(connection: &Connection) -> Result<Census> {
 }
 
 fn stored_counts(connection: &Connection) -> Result<Option<Counted>> {
-    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'census'")?;
-    let text = statement.query_row([], |row| row.get::<_, String>(0)).optional()?;
     // Unreadable counts are recounted.
+    let text: Option<String> = meta(connection, "census").unwrap_or_default();
     Ok(text.and_then(|it| serde_json::from_str(&it).ok()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{OptionalExtension as _, Result, params};
+use rusqlite::{OptionalExtension as _, Result, Row, params};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::hex;
@@ -13,6 +13,7 @@ use trackside_lifecycle::value::Value;
 use super::{WriteTxn, json};
 use crate::EntityRow;
 use crate::sqlite::failure::int;
+use crate::sqlite::row_sum;
 
 /// The stored row of an entity, without its body.
 struct Stored {
@@ -30,6 +31,17 @@ pub(in crate::sqlite) struct Traces {
     pub effects: Option<String>,
     /// Fields and values.
     pub indexed: Option<String>,
+}
+
+/// The summed columns of an entity and their sum. The body has a sum of its own.
+pub(in crate::sqlite) const ENTITY_CELLS: &str = "entity.lifecycle, entity.id, entity.state, entity.version, \
+    entity.definition, entity.seq, entity.last, entity.entered_at, entity.updated_at, entity.overdue_at, \
+    entity.timers, entity.effects, entity.indexed, entity.sum";
+
+/// Verifies the columns of [`ENTITY_CELLS`], which begin at `first`.
+pub(in crate::sqlite) fn verify_entity(row: &Row<'_>, first: usize) -> Result<()> {
+    let cells: [usize; 13] = std::array::from_fn(|it| first + it);
+    row_sum::verify("entity", row, &cells, first + 13)
 }
 
 /// Longer values are indexed by their hash.
@@ -71,6 +83,7 @@ pub(in crate::sqlite) fn list<T: serde::de::DeserializeOwned>(text: &Option<Stri
 impl WriteTxn<'_> {
     pub(super) fn entities(&mut self, rows: &[EntityRow], to_rebuild: &BTreeSet<EntityKey>) -> Result<()> {
         let mut moved = BTreeMap::new();
+        let mut recount = !to_rebuild.is_empty();
         for row in rows {
             let key = &row.entity.key;
             let lifecycle = self.names.number(self.connection, &key.lifecycle)?;
@@ -79,7 +92,16 @@ impl WriteTxn<'_> {
                 self.remake(lifecycle, state, row)?;
                 continue;
             }
-            let stored = self.stored_row(lifecycle, &key.id)?;
+            let stored = match self.stored_row(lifecycle, &key.id) {
+                Ok(stored) => stored,
+                Err(error @ rusqlite::Error::SqliteFailure(..)) => return Err(error),
+                // A damaged row is no guide to the rows in other tables.
+                Err(_) => {
+                    self.remake(lifecycle, state, row)?;
+                    recount = true;
+                    continue;
+                }
+            };
             let traces = Traces::of(row)?;
             self.put(lifecycle, state, row, stored.as_ref().map(|it| it.row), &traces)?;
             let nothing = Traces::default();
@@ -90,17 +112,22 @@ impl WriteTxn<'_> {
             }
             *moved.entry((lifecycle, state)).or_insert(0) += 1;
         }
-        let sql = "INSERT INTO state_count (lifecycle, state, n) VALUES (?1, ?2, ?3) \
-                   ON CONFLICT (lifecycle, state) DO UPDATE SET n = n + excluded.n";
+        let sql = "INSERT INTO state_count (lifecycle, state, n, sum) \
+                   VALUES (?1, ?2, ?3, row_sum('state_count', ?1, ?2, ?3)) \
+                   ON CONFLICT (lifecycle, state) DO UPDATE SET n = n + excluded.n, \
+                   sum = CASE WHEN sum = row_sum('state_count', lifecycle, state, n) \
+                   THEN row_sum('state_count', lifecycle, state, n + excluded.n) ELSE 0 END";
         let mut statement = self.connection.prepare_cached(sql)?;
         for ((lifecycle, state), by) in moved.into_iter().filter(|(_, by)| *by != 0) {
             statement.execute((lifecycle, state, by))?;
         }
-        if !to_rebuild.is_empty() {
+        let damaged = "SELECT 1 FROM state_count WHERE sum <> row_sum('state_count', lifecycle, state, n)";
+        if recount || self.connection.prepare_cached(damaged)?.exists([])? {
             self.connection.execute_batch(
                 "DELETE FROM state_count;
-                 INSERT INTO state_count (lifecycle, state, n)
-                     SELECT lifecycle, state, count(*) FROM entity GROUP BY lifecycle, state;
+                 INSERT INTO state_count (lifecycle, state, n, sum)
+                     SELECT lifecycle, state, n, row_sum('state_count', lifecycle, state, n)
+                     FROM (SELECT lifecycle, state, count(*) AS n FROM entity GROUP BY lifecycle, state);
                  DELETE FROM meta WHERE key = 'census';",
             )?;
         }
@@ -128,11 +155,12 @@ impl WriteTxn<'_> {
     }
 
     fn stored_row(&self, lifecycle: i64, id: &str) -> Result<Option<Stored>> {
-        let sql = "SELECT row, state, timers, effects, indexed FROM entity WHERE lifecycle = ?1 AND id = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let sql = format!("SELECT {ENTITY_CELLS}, row FROM entity WHERE lifecycle = ?1 AND id = ?2");
+        let mut statement = self.connection.prepare_cached(&sql)?;
         let stored = statement.query_row((lifecycle, id), |row| {
-            let traces = Traces { timers: row.get(2)?, effects: row.get(3)?, indexed: row.get(4)? };
-            Ok(Stored { row: row.get(0)?, state: row.get(1)?, traces })
+            verify_entity(row, 0)?;
+            let traces = Traces { timers: row.get(10)?, effects: row.get(11)?, indexed: row.get(12)? };
+            Ok(Stored { row: row.get(14)?, state: row.get(2)?, traces })
         });
         stored.optional()
     }
@@ -154,12 +182,16 @@ impl WriteTxn<'_> {
             Some(_) => {
                 "UPDATE entity SET state = ?4, version = ?5, definition = ?6, seq = ?7, last = ?8, \
                  entered_at = ?9, updated_at = ?10, overdue_at = ?11, timers = ?12, effects = ?13, \
-                 indexed = ?14, body = ?15 WHERE row = ?1"
+                 indexed = ?14, body = ?15, \
+                 sum = row_sum('entity', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14), \
+                 body_sum = row_sum('body', ?2, ?3, ?15) WHERE row = ?1"
             }
             None => {
                 "INSERT INTO entity (row, lifecycle, id, state, version, definition, seq, last, entered_at, \
-                 updated_at, overdue_at, timers, effects, indexed, body) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+                 updated_at, overdue_at, timers, effects, indexed, body, sum, body_sum) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+                 row_sum('entity', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14), \
+                 row_sum('body', ?2, ?3, ?15))"
             }
         };
         self.connection.prepare_cached(sql)?.execute(params![

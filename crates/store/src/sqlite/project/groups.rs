@@ -8,6 +8,11 @@ use trackside_lifecycle::name::Name;
 
 use super::{WriteTxn, json};
 use crate::GroupChange;
+use crate::sqlite::row_sum;
+
+/// Adds an entity to a group. A damaged row is replaced.
+const MEMBER: &str = "INSERT OR REPLACE INTO member (\"group\", entity, sum) \
+                      VALUES (?1, ?2, row_sum('member', ?1, ?2))";
 
 impl WriteTxn<'_> {
     pub(super) fn groups(&mut self, groups: &BTreeMap<GroupKey, GroupChange>) -> Result<()> {
@@ -25,12 +30,23 @@ impl WriteTxn<'_> {
         let lifecycle = self.names.number(self.connection, &key.of.lifecycle)?;
         let name = self.names.number(self.connection, &key.name)?;
         let id = key.of.id.as_str();
-        let sql = "SELECT row, counts FROM \"group\" WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
+        let sql = "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                   WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let stored: Option<(i64, String)> =
-            statement.query_row((lifecycle, id, name), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let mut counts: BTreeMap<Name, u64> = match &stored {
-            Some((_, text)) => counts(text)?,
+        let stored = statement
+            .query_row((lifecycle, id, name), |row| {
+                let verified = row_sum::verify("group", row, &[0, 1, 2, 3, 4, 5], 6);
+                let kept = verified.and_then(|()| counts(row.get_ref(4)?.as_str()?));
+                Ok((row.get::<_, i64>(0)?, kept))
+            })
+            .optional()?;
+        let mut counts: BTreeMap<Name, u64> = match stored {
+            Some((_, Ok(ref kept))) => kept.clone(),
+            // Damaged counts are counted again, once the members are right.
+            Some((row, Err(_))) => {
+                self.miscounted.insert(row);
+                BTreeMap::new()
+            }
             None => BTreeMap::new(),
         };
         for (state, by) in &change.counts {
@@ -42,14 +58,18 @@ impl WriteTxn<'_> {
         let (counts, moved_at) = (json(&counts)?, change.moved_at.0);
         match stored {
             Some((row, _)) => {
-                let sql = "UPDATE \"group\" SET counts = ?2, moved_at = ?3 WHERE row = ?1";
+                let sql = "UPDATE \"group\" SET counts = ?2, moved_at = ?3, \
+                           sum = row_sum('group', row, lifecycle, id, name, ?2, ?3) WHERE row = ?1";
                 self.connection.prepare_cached(sql)?.execute((row, counts, moved_at))?;
                 Ok(row)
             }
             None => {
-                let sql = "INSERT INTO \"group\" (lifecycle, id, name, counts, moved_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+                let sql = "INSERT INTO \"group\" (lifecycle, id, name, counts, moved_at, sum) \
+                           VALUES (?1, ?2, ?3, ?4, ?5, 0)";
                 self.connection.prepare_cached(sql)?.execute((lifecycle, id, name, counts, moved_at))?;
-                Ok(self.connection.last_insert_rowid())
+                let row = self.connection.last_insert_rowid();
+                self.sum_group(row)?;
+                Ok(row)
             }
         }
     }
@@ -63,7 +83,7 @@ impl WriteTxn<'_> {
             return Err(rusqlite::Error::ToSqlConversionFailure(what.into()));
         };
         let sql = match joined {
-            true => "INSERT OR IGNORE INTO member (\"group\", entity) VALUES (?1, ?2)",
+            true => MEMBER,
             false => "DELETE FROM member WHERE \"group\" = ?1 AND entity = ?2",
         };
         self.connection.prepare_cached(sql)?.execute((group, entity))?;
@@ -87,9 +107,8 @@ impl WriteTxn<'_> {
                 let sql = "DELETE FROM member WHERE \"group\" = ?1 AND entity = ?2";
                 self.connection.execute(sql, (group, entity))?;
             }
-            for group in wanted.difference(&present) {
-                let sql = "INSERT OR IGNORE INTO member (\"group\", entity) VALUES (?1, ?2)";
-                self.connection.execute(sql, (group, entity))?;
+            for group in &wanted {
+                self.connection.execute(MEMBER, (group, entity))?;
             }
             let lifecycle = self.names.number(self.connection, &key.lifecycle)?;
             let own = "SELECT row FROM \"group\" WHERE lifecycle = ?1 AND id = ?2";
@@ -128,6 +147,21 @@ impl WriteTxn<'_> {
         }
         let sql = "UPDATE \"group\" SET counts = ?2 WHERE row = ?1";
         self.connection.prepare_cached(sql)?.execute((group, json(&counts)?))?;
+        self.sum_group(group)
+    }
+
+    /// Counts the groups again whose counts were damaged.
+    pub(super) fn recount_damaged(&mut self) -> Result<()> {
+        for group in std::mem::take(&mut self.miscounted) {
+            self.recount(group)?;
+        }
+        Ok(())
+    }
+
+    fn sum_group(&self, group: i64) -> Result<()> {
+        let sql = "UPDATE \"group\" SET sum = row_sum('group', row, lifecycle, id, name, counts, moved_at) \
+                   WHERE row = ?1";
+        self.connection.prepare_cached(sql)?.execute([group])?;
         Ok(())
     }
 }

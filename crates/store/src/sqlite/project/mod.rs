@@ -7,16 +7,18 @@ mod insert_row;
 mod rankings;
 mod small_tables;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(super) use census::census;
-pub(super) use entities::{Traces, indexed, list};
+pub(super) use entities::{ENTITY_CELLS, Traces, indexed, list, verify_entity};
 pub(super) use groups::counts;
 pub(super) use small_tables::StoredProject;
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension as _, ToSql, TransactionBehavior};
 use trackside_lifecycle::time::Timestamp;
 
 use super::Shared;
@@ -26,7 +28,7 @@ use super::failure::{failed, int, limit, number};
 use super::journal_table::JournalTable;
 use super::name_table::NameTable;
 use super::options::SqliteOptions;
-use super::schema;
+use super::{row_sum, schema};
 use crate::archive::Archive;
 use crate::record::Hash;
 use crate::{Projection, Projector, StoreError};
@@ -48,6 +50,9 @@ const TABLES: &[&str] = &[
     "stay",
 ];
 
+/// The columns of a key that are summed.
+const KEY_CELLS: [usize; 7] = [0, 1, 2, 3, 4, 5, 6];
+
 /// Approximate number of pages that one changed entity dirties.
 const PAGES: u64 = 4;
 
@@ -67,6 +72,8 @@ struct WriteTxn<'a> {
     names: &'a mut NameTable,
     /// Changes of the counts.
     counted: census::Counted,
+    /// Groups whose stored counts were damaged.
+    miscounted: BTreeSet<i64>,
 }
 
 impl SqliteProjector {
@@ -103,8 +110,8 @@ impl SqliteProjector {
             );
             return Err(StoreError::io("write projections", why));
         }
-        let mut txn =
-            WriteTxn { connection: &transaction, names: &mut self.names, counted: Default::default() };
+        let (counted, miscounted) = Default::default();
+        let mut txn = WriteTxn { connection: &transaction, names: &mut self.names, counted, miscounted };
         txn.all(projection).map_err(&failed)?;
         set_position(&transaction, projection, hash).map_err(&failed)?;
         transaction.commit().map_err(failed)
@@ -117,6 +124,7 @@ impl WriteTxn<'_> {
         // After the entities: members refer to their rows.
         self.groups(&projection.groups)?;
         self.regroup(&projection.regrouped)?;
+        self.recount_damaged()?;
         // Before the places change, so that the counts are right from then on.
         self.reorder(&projection.to_rebuild, &projection.reranked)?;
         self.reranked(&projection.reranked)?;
@@ -139,8 +147,24 @@ fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
 }
 
 pub(in crate::sqlite) fn position(connection: &Connection) -> rusqlite::Result<u64> {
-    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'position'")?;
-    statement.query_row([], |row| row.get(0)).map(number)
+    meta(connection, "position")?.map(number).ok_or_else(|| row_sum::mismatch("meta"))
+}
+
+/// A property of the file, if it is set.
+pub(in crate::sqlite) fn meta<T: FromSql>(connection: &Connection, key: &str) -> rusqlite::Result<Option<T>> {
+    let mut statement = connection.prepare_cached("SELECT key, value, sum FROM meta WHERE key = ?1")?;
+    let found = statement.query_row([key], |row| {
+        row_sum::verify("meta", row, &[0, 1], 2)?;
+        row.get(1)
+    });
+    found.optional()
+}
+
+/// Sets a property of the file.
+fn set_meta(connection: &Connection, key: &str, value: impl ToSql) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value, sum) VALUES (?1, ?2, row_sum('meta', ?1, ?2))";
+    connection.prepare_cached(sql)?.execute((key, value))?;
+    Ok(())
 }
 
 fn set_position(
@@ -148,12 +172,9 @@ fn set_position(
     projection: &Projection,
     hash: Option<Hash>,
 ) -> rusqlite::Result<()> {
-    let mut statement =
-        connection.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?;
-    statement.execute(("position", int(projection.position)))?;
-    statement.execute(("at", projection.at.0))?;
-    statement.execute(("hash", hash))?;
-    Ok(())
+    set_meta(connection, "position", int(projection.position))?;
+    set_meta(connection, "at", projection.at.0)?;
+    set_meta(connection, "hash", hash)
 }
 
 impl Projector for SqliteProjector {
@@ -175,12 +196,17 @@ impl Projector for SqliteProjector {
     fn expire_keys(&mut self, before: Timestamp, most: usize) -> Result<usize, StoreError> {
         let failed = failed(&self.shared.state, "delete idempotency keys");
         // The oldest first, up to the first that is kept.
-        let sql = "SELECT seq, at FROM key ORDER BY seq LIMIT ?1";
+        let sql =
+            "SELECT seq, at, actor, key, fingerprint, entries, root, sum FROM key ORDER BY seq LIMIT ?1";
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         let mut rows = statement.query([limit(most)]).map_err(&failed)?;
         let mut last = None;
         while let Some(row) = rows.next().map_err(&failed)? {
-            let (seq, at): (i64, i64) = row.try_into().map_err(&failed)?;
+            // The time of a damaged key is not known: it is deleted with a later one.
+            if row_sum::verify("key", row, &KEY_CELLS, KEY_CELLS.len()).is_err() {
+                continue;
+            }
+            let (seq, at): (i64, i64) = (row.get(0).map_err(&failed)?, row.get(1).map_err(&failed)?);
             if at >= before.0 {
                 break;
             }
@@ -221,11 +247,9 @@ fn clear(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
         transaction.execute(&format!("DELETE FROM {table}"), []).map_err(&failed)?;
     }
     transaction
-        .execute_batch(
-            "DELETE FROM meta WHERE key IN ('at', 'hash', 'project', 'census');
-             UPDATE meta SET value = 0 WHERE key = 'position';",
-        )
+        .execute_batch("DELETE FROM meta WHERE key IN ('at', 'hash', 'project', 'census');")
         .map_err(&failed)?;
+    set_meta(&transaction, "position", 0).map_err(&failed)?;
     transaction.commit().map_err(failed)
 }
 
@@ -240,7 +264,7 @@ pub(in crate::sqlite) fn prepare(
     let found = schema::version(&state, path)?;
     let known = schema::newest(schema::STATE);
     if found != 0 {
-        reaches(&state, path, log)?;
+        reaches(&state, path, log, found == known)?;
     }
     if found != 0 && found != known {
         may_begin_anew(path, log, archive, "has the schema of another release")?;
@@ -251,6 +275,8 @@ pub(in crate::sqlite) fn prepare(
         may_begin_anew(path, log, archive, "belongs to another journal")?;
         clear(&mut state, path)?;
     }
+    // Every row needs them: if one is damaged, all rows are rebuilt.
+    NameTable::default().find(&state, "").map_err(failed(path, "read the names"))?;
     let position = position(&state).map_err(failed(path, "read the position"))?;
     if position < log.base()?.seq {
         may_begin_anew(path, log, archive, "is missing or incomplete")?;
@@ -260,10 +286,26 @@ pub(in crate::sqlite) fn prepare(
 
 /// Checks that the journal reaches the position of the projections. They are written after the journal is synced, so
 /// a shorter journal has lost acknowledged entries.
-fn reaches(state: &Connection, path: &Path, log: &JournalTable<'_>) -> Result<(), StoreError> {
-    let known = position(state).map_err(failed(path, "read the position"))?;
+///
+/// Files of earlier schemas have no checksums.
+fn reaches(
+    state: &Connection,
+    path: &Path,
+    log: &JournalTable<'_>,
+    has_sums: bool,
+) -> Result<(), StoreError> {
+    let read = || match has_sums {
+        true => Ok((position(state)?, meta::<Option<Hash>>(state, "hash")?.flatten())),
+        false => {
+            let sql = "SELECT value, (SELECT value FROM meta WHERE key = 'hash') FROM meta WHERE key = 'position'";
+            state.query_row(sql, [], |row| Ok((number(row.get(0)?), row.get(1)?)))
+        }
+    };
+    let (known, hash): (u64, Option<Hash>) = read().map_err(failed(path, "read the position"))?;
     // Without a hash, their entries were never in a journal.
-    let Some(_) = kept_hash(state, path)? else { return Ok(()) };
+    if hash.is_none() {
+        return Ok(());
+    }
     match crate::audit::missing(known, log.end()?.seq) {
         None => Ok(()),
         Some(what) => Err(StoreError::Damaged { path: log.path.to_path_buf(), what }),
@@ -272,8 +314,7 @@ fn reaches(state: &Connection, path: &Path, log: &JournalTable<'_>) -> Result<()
 
 /// The stored hash of the last projected entry.
 fn kept_hash(state: &Connection, path: &Path) -> Result<Option<Hash>, StoreError> {
-    let sql = "SELECT value FROM meta WHERE key = 'hash'";
-    let kept = state.query_row(sql, [], |row| row.get::<_, Option<Hash>>(0)).optional();
+    let kept = meta::<Option<Hash>>(state, "hash");
     Ok(kept.map_err(failed(path, "read the position"))?.flatten())
 }
 

@@ -21,7 +21,10 @@ impl WriteTxn<'_> {
                 }
                 Reranked::Opened { within, open, .. } => {
                     // An empty order has no row and is neither open nor closed.
-                    let sql = "UPDATE \"order\" SET closed = ?4 WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3";
+                    let sql = "UPDATE \"order\" SET closed = ?4, \
+                               sum = CASE WHEN sum = row_sum('order', lifecycle, ranking, within, n, closed) \
+                               THEN row_sum('order', lifecycle, ranking, within, n, ?4) ELSE 0 END \
+                               WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3";
                     let mut statement = self.connection.prepare_cached(sql)?;
                     statement.execute((lifecycle, ranking, json(within)?, !open))?;
                 }
@@ -48,15 +51,18 @@ impl WriteTxn<'_> {
                 self.leave(lifecycle, ranking, before)?;
             }
             if let Some(after) = &after {
-                let sql = "INSERT INTO \"order\" (lifecycle, ranking, within, n) VALUES (?1, ?2, ?3, 1) \
-                           ON CONFLICT (lifecycle, ranking, within) DO UPDATE SET n = n + 1";
+                let sql = "INSERT INTO \"order\" (lifecycle, ranking, within, n, sum) \
+                           VALUES (?1, ?2, ?3, 1, row_sum('order', ?1, ?2, ?3, 1, 0)) \
+                           ON CONFLICT (lifecycle, ranking, within) DO UPDATE SET n = n + 1, \
+                           sum = CASE WHEN sum = row_sum('order', lifecycle, ranking, within, n, closed) \
+                           THEN row_sum('order', lifecycle, ranking, within, n + 1, closed) ELSE 0 END";
                 self.connection.prepare_cached(sql)?.execute((lifecycle, ranking, after))?;
             }
         }
         match place {
             Some(place) => {
-                let sql = "INSERT OR REPLACE INTO place (lifecycle, ranking, id, within, meant_for, weights, since) \
-                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                let sql = "INSERT OR REPLACE INTO place (lifecycle, ranking, id, within, meant_for, weights, since, sum) \
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, row_sum('place', ?1, ?2, ?3, ?4, ?5, ?6, ?7))";
                 self.connection.prepare_cached(sql)?.execute((
                     lifecycle,
                     ranking,
@@ -77,7 +83,9 @@ impl WriteTxn<'_> {
 
     /// Decrements an order and deletes it when it is empty.
     fn leave(&self, lifecycle: i64, ranking: i64, within: &str) -> Result<()> {
-        let sql = "UPDATE \"order\" SET n = n - 1 WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3";
+        let sql = "UPDATE \"order\" SET n = n - 1, \
+                   sum = CASE WHEN sum = row_sum('order', lifecycle, ranking, within, n, closed) \
+                   THEN row_sum('order', lifecycle, ranking, within, n - 1, closed) ELSE 0 END WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3";
         self.connection.prepare_cached(sql)?.execute((lifecycle, ranking, within))?;
         let sql = "DELETE FROM \"order\" WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3 AND n <= 0";
         self.connection.prepare_cached(sql)?.execute((lifecycle, ranking, within))?;
@@ -95,9 +103,13 @@ impl WriteTxn<'_> {
             to_rebuild.iter().map(|it| it.lifecycle.clone()).chain(moved).collect();
         for name in lifecycles {
             let lifecycle = self.names.number(self.connection, &name)?;
-            let sql = "INSERT INTO \"order\" (lifecycle, ranking, within, n) \
-                       SELECT lifecycle, ranking, within, count(*) FROM place WHERE lifecycle = ?1 GROUP BY ranking, within \
+            let sql = "INSERT INTO \"order\" (lifecycle, ranking, within, n, sum) \
+                       SELECT lifecycle, ranking, within, count(*), 0 FROM place WHERE lifecycle = ?1 GROUP BY ranking, within \
                        ON CONFLICT (lifecycle, ranking, within) DO UPDATE SET n = excluded.n";
+            self.connection.execute(sql, [lifecycle])?;
+            // The repair that needs this says which orders are closed.
+            let sql = "UPDATE \"order\" SET sum = row_sum('order', lifecycle, ranking, within, n, closed) \
+                       WHERE lifecycle = ?1";
             self.connection.execute(sql, [lifecycle])?;
             let sql = "DELETE FROM \"order\" WHERE lifecycle = ?1 AND (ranking, within) NOT IN \
                        (SELECT ranking, within FROM place WHERE lifecycle = ?1)";

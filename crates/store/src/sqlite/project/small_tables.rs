@@ -11,7 +11,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use super::insert_row::Put;
-use super::{WriteTxn, json};
+use super::{WriteTxn, json, set_meta};
 use crate::dwell_times::bucket;
 use crate::projection::{Notice, Projection};
 use crate::sqlite::failure::int;
@@ -41,7 +41,8 @@ impl WriteTxn<'_> {
             let lifecycle = self.names.number(self.connection, lifecycle)?;
             match holder {
                 Some(holder) => {
-                    let sql = "INSERT OR REPLACE INTO same (lifecycle, value, id) VALUES (?1, ?2, ?3)";
+                    let sql = "INSERT OR REPLACE INTO same (lifecycle, value, id, sum) \
+                               VALUES (?1, ?2, ?3, row_sum('same', ?1, ?2, ?3))";
                     let mut statement = self.connection.prepare_cached(sql)?;
                     statement.execute((lifecycle, value.as_str(), holder.id.as_str()))?;
                 }
@@ -55,8 +56,8 @@ impl WriteTxn<'_> {
     }
 
     pub(super) fn keys(&mut self, keys: &[(u64, Timestamp, KeyRecord)]) -> Result<()> {
-        let into =
-            "INTO key (seq, at, actor, key, fingerprint, entries, root) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let into = "INTO key (seq, at, actor, key, fingerprint, entries, root, sum) \
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, row_sum('key', ?1, ?2, ?3, ?4, ?5, ?6, ?7))";
         let mut put = Put::new(self.connection, into)?;
         for (seq, at, it) in keys {
             put.one(params![
@@ -73,7 +74,8 @@ impl WriteTxn<'_> {
     }
 
     pub(super) fn notices(&mut self, notices: &[Notice]) -> Result<()> {
-        let mut put = Put::new(self.connection, "INTO notice (kind, seq, entity) VALUES (?1, ?2, ?3)")?;
+        let into = "INTO notice (kind, seq, entity, sum) VALUES (?1, ?2, ?3, row_sum('notice', ?1, ?2, ?3))";
+        let mut put = Put::new(self.connection, into)?;
         for it in notices {
             put.one(params![it.kind, int(it.seq), it.entity.to_string()])?;
             self.counted.notice(it);
@@ -97,9 +99,14 @@ impl WriteTxn<'_> {
             *n += 1;
             *total = total.saturating_add(*ms);
         }
-        let sql = "INSERT INTO stay (lifecycle, state, bucket, n, total_ms) VALUES (?1, ?2, ?3, ?4, ?5) \
+        // A sum that does not hold must not become one that does.
+        let sql = "INSERT INTO stay (lifecycle, state, bucket, n, total_ms, sum) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, row_sum('stay', ?1, ?2, ?3, ?4, ?5)) \
                    ON CONFLICT (lifecycle, state, bucket) \
-                   DO UPDATE SET n = n + excluded.n, total_ms = total_ms + excluded.total_ms";
+                   DO UPDATE SET n = n + excluded.n, total_ms = total_ms + excluded.total_ms, \
+                   sum = CASE WHEN sum = row_sum('stay', lifecycle, state, bucket, n, total_ms) \
+                   THEN row_sum('stay', lifecycle, state, bucket, n + excluded.n, total_ms + excluded.total_ms) \
+                   ELSE 0 END";
         for ((lifecycle, state, bucket), (n, total)) in by_bucket {
             let lifecycle = self.names.number(self.connection, lifecycle)?;
             let state = self.names.number(self.connection, state)?;
@@ -111,8 +118,6 @@ impl WriteTxn<'_> {
     pub(super) fn project(&mut self, project: &Project) -> Result<()> {
         let Project { settings, zone, people } = project.clone();
         let text = json(&StoredProject { settings, zone, people })?;
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('project', ?1)";
-        self.connection.prepare_cached(sql)?.execute([text])?;
-        Ok(())
+        set_meta(self.connection, "project", text)
     }
 }

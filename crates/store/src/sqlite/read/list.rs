@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::types::Value as Cell;
-use rusqlite::{Result, params_from_iter};
+use rusqlite::{Result, Row, params_from_iter};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::ReadTxn;
-use super::lookup::{name, read};
-use crate::sqlite::failure::{int, limit, number};
-use crate::sqlite::project::{census, indexed};
+use super::lookup::{body, name};
+use crate::sqlite::failure::{int, limit, number, of_entity};
+use crate::sqlite::project::{ENTITY_CELLS, census, indexed, list, verify_entity};
+use crate::sqlite::row_sum;
 use crate::store::{Census, DueAt, Listing, OpenEffectRow};
 
 impl ReadTxn<'_> {
@@ -57,11 +58,15 @@ impl ReadTxn<'_> {
     }
 
     pub(super) fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>> {
-        let sql = "SELECT seq FROM notice WHERE kind = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+        let sql =
+            "SELECT kind, seq, entity, sum FROM notice WHERE kind = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut seqs = Vec::new();
         for kind in kinds {
-            let rows = statement.query_map((kind, int(after), limit(most)), |row| row.get(0).map(number))?;
+            let rows = statement.query_map((kind, int(after), limit(most)), |row| {
+                row_sum::verify("notice", row, &[0, 1, 2], 3)?;
+                row.get(1).map(number)
+            })?;
             seqs.extend(rows.collect::<Result<Vec<u64>>>()?);
         }
         seqs.sort_unstable();
@@ -109,7 +114,7 @@ impl ReadTxn<'_> {
         listing: &Listing,
         all: &mut Vec<Arc<Entity>>,
     ) -> Result<()> {
-        let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(()) };
+        let Some(number) = self.names.find(self.connection, lifecycle)? else { return Ok(()) };
         let mut states = Vec::new();
         for state in &listing.states {
             states.extend(self.names.find(self.connection, state)?.map(Some));
@@ -120,25 +125,23 @@ impl ReadTxn<'_> {
         let most = listing.most.saturating_sub(all.len());
         let mut found = BTreeMap::new();
         for state in states {
-            self.page(lifecycle, state, after, listing, most, &mut found)?;
+            self.page((lifecycle, number), state, after, listing, most, &mut found)?;
         }
-        for (_, body) in found.into_iter().take(most) {
-            all.push(Arc::new(read(&body)?));
-        }
+        all.extend(found.into_values().take(most));
         Ok(())
     }
 
-    /// The next page of one lifecycle, in one state or any: ids and bodies.
+    /// The next page of one lifecycle, in one state or any. What an index leads to is compared with the entity.
     fn page(
         &mut self,
-        lifecycle: i64,
+        (lifecycle, number): (&Name, i64),
         state: Option<i64>,
         after: Option<&Name>,
         listing: &Listing,
         most: usize,
-        found: &mut BTreeMap<String, String>,
+        found: &mut BTreeMap<Name, Arc<Entity>>,
     ) -> Result<()> {
-        let mut cells = vec![Cell::from(lifecycle)];
+        let mut cells = vec![Cell::from(number)];
         let mut bind = |cell: Cell| {
             cells.push(cell);
             format!("?{}", cells.len())
@@ -146,9 +149,13 @@ impl ReadTxn<'_> {
         let mut from = "entity";
         let mut wanted = vec!["entity.lifecycle = ?1".to_owned()];
         let mut id = "entity.id";
-        if let Some((field, value)) = &listing.indexed {
+        let wanted_value = match &listing.indexed {
+            Some((field, value)) => Some((field.clone(), indexed(value)?)),
+            None => None,
+        };
+        if let Some((field, value)) = &wanted_value {
             let Some(field) = self.names.find(self.connection, field)? else { return Ok(()) };
-            let (field, value) = (bind(field.into()), bind(indexed(value)?.into()));
+            let (field, value) = (bind(field.into()), bind(value.clone().into()));
             // Use the index first: it is ordered by id, too.
             from = "field CROSS JOIN entity ON entity.lifecycle = field.lifecycle AND entity.id = field.id";
             wanted.push(format!("field.lifecycle = ?1 AND field.field = {field} AND field.value = {value}"));
@@ -165,12 +172,28 @@ impl ReadTxn<'_> {
         }
         let most = bind(limit(most).into());
         let wanted = wanted.join(" AND ");
-        let sql = format!("SELECT {id}, entity.body FROM {from} WHERE {wanted} ORDER BY {id} LIMIT {most}");
+        let sql = format!(
+            "SELECT {ENTITY_CELLS}, entity.lifecycle, entity.id, entity.body, entity.body_sum \
+             FROM {from} WHERE {wanted} ORDER BY {id} LIMIT {most}"
+        );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(cells))?;
         while let Some(row) = rows.next()? {
-            found.insert(row.get(0)?, row.get(1)?);
+            let key = EntityKey { lifecycle: lifecycle.clone(), id: name(row, 1)? };
+            let entity = listed(row, wanted_value.as_ref()).map_err(of_entity(&key))?;
+            found.insert(key.id, Arc::new(entity));
         }
         Ok(())
     }
+}
+
+/// A listed entity, if its row is the one that was written and has the value by which it was found.
+fn listed(row: &Row<'_>, value: Option<&(Name, String)>) -> Result<Entity> {
+    verify_entity(row, 0)?;
+    if let Some(value) = value
+        && !list::<(Name, String)>(&row.get(12)?)?.contains(value)
+    {
+        return Err(row_sum::mismatch("field"));
+    }
+    body(row, 14)
 }

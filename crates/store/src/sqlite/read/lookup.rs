@@ -15,32 +15,51 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::ReadTxn;
-use crate::sqlite::failure::number;
-use crate::sqlite::project::{StoredProject, counts};
+use crate::sqlite::failure::{number, of_entity};
+use crate::sqlite::project::{ENTITY_CELLS, StoredProject, counts, meta, verify_entity};
+use crate::sqlite::row_sum;
 use crate::store::{Counts, DwellTimes, Members};
 
 impl ReadTxn<'_> {
     pub(super) fn project(&self) -> Result<Option<Project>> {
-        let mut statement = self.connection.prepare_cached("SELECT value FROM meta WHERE key = 'project'")?;
-        let stored = statement.query_row([], |row| parsed::<StoredProject>(row, 0)).optional()?;
-        Ok(stored.map(Project::from))
+        let text: Option<String> = meta(self.connection, "project")?;
+        Ok(text.map(|it| read::<StoredProject>(&it)).transpose()?.map(Project::from))
     }
 
     pub(super) fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>> {
         let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return Ok(None) };
-        let sql = "SELECT body FROM entity WHERE lifecycle = ?1 AND id = ?2";
+        let sql = "SELECT lifecycle, id, body, body_sum FROM entity WHERE lifecycle = ?1 AND id = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
-        statement
-            .query_row((lifecycle, key.id.as_str()), |row| parsed(row, 0))
-            .optional()
-            .map(|it| it.map(Arc::new))
+        let found = statement.query_row((lifecycle, key.id.as_str()), |row| body(row, 0).map(Arc::new));
+        match found.optional().map_err(of_entity(key))? {
+            None => self.is_surely_absent(lifecycle, key).map(|()| None),
+            found => Ok(found),
+        }
+    }
+
+    /// Fails if another index knows an entity that its own index does not.
+    fn is_surely_absent(&mut self, lifecycle: i64, key: &EntityKey) -> Result<()> {
+        let sql = "SELECT 1 FROM entity INDEXED BY entity_by_state WHERE lifecycle = ?1 AND id = ?2 \
+                   AND state IN (SELECT state FROM state_count WHERE lifecycle = ?1)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        match statement.exists((lifecycle, key.id.as_str()))? {
+            false => Ok(()),
+            true => Err(row_sum::mismatch("entity")),
+        }
     }
 
     pub(super) fn last_entry(&mut self, key: &EntityKey) -> Result<Option<u64>> {
         let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return Ok(None) };
-        let sql = "SELECT seq FROM entity WHERE lifecycle = ?1 AND id = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_row((lifecycle, key.id.as_str()), |row| row.get(0).map(number)).optional()
+        let sql = format!(
+            "SELECT {ENTITY_CELLS}, lifecycle, id, body, body_sum FROM entity WHERE lifecycle = ?1 AND id = ?2"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let found = statement.query_row((lifecycle, key.id.as_str()), |row| match verify_entity(row, 0) {
+            Ok(()) => row.get(5).map(number),
+            // The body has a sum of its own.
+            Err(_) => body(row, 14).map(|it| it.seq),
+        });
+        found.optional().map_err(of_entity(key))
     }
 
     /// The row of a group, and its counts.
@@ -48,14 +67,12 @@ impl ReadTxn<'_> {
         let (of, name) = (&key.of, &key.name);
         let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(None) };
         let Some(name) = self.names.find(self.connection, name)? else { return Ok(None) };
-        let sql =
-            "SELECT row, counts, moved_at FROM \"group\" WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
+        let sql = "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                   WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let group = statement.query_row((lifecycle, of.id.as_str(), name), |row| {
-            let moved_at = Some(Timestamp(row.get(2)?));
-            Ok((row.get(0)?, Counts { by_state: counts(row.get_ref(1)?.as_str()?)?, moved_at }))
-        });
-        group.optional()
+        let group = statement
+            .query_row((lifecycle, of.id.as_str(), name), |row| Ok((row.get(0)?, group_counts(row)?)));
+        Ok(self.unless_skipped(group.optional())?.flatten())
     }
 
     pub(super) fn counts(&mut self, key: &GroupKey) -> Result<Counts> {
@@ -65,77 +82,103 @@ impl ReadTxn<'_> {
     pub(super) fn groups(&mut self, of: &EntityKey) -> Result<Vec<(Name, Counts)>> {
         let mut groups = Vec::new();
         let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(groups) };
-        let sql = "SELECT name, counts, moved_at FROM \"group\" WHERE lifecycle = ?1 AND id = ?2";
+        let sql = "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                   WHERE lifecycle = ?1 AND id = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query((lifecycle, of.id.as_str()))?;
         while let Some(row) = rows.next()? {
-            let name = self.names.text(self.connection, row.get(0)?)?;
-            let moved_at = Some(Timestamp(row.get(2)?));
-            groups.push((name, Counts { by_state: counts(row.get_ref(1)?.as_str()?)?, moved_at }));
+            let Some(counts) = self.unless_skipped(group_counts(row))? else { continue };
+            groups.push((self.names.text(self.connection, row.get(3)?)?, counts));
         }
         Ok(groups)
     }
 
     pub(super) fn members(&mut self, key: &GroupKey) -> Result<Members> {
-        let Some((group, Counts { moved_at, .. })) = self.group(key)? else { return Ok(Members::default()) };
-        let sql = "SELECT entity.lifecycle, entity.id, entity.state FROM member \
-                   JOIN entity ON entity.row = member.entity WHERE member.\"group\" = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let Some((group, Counts { moved_at, by_state: counts })) = self.group(key)? else {
+            return Ok(Members::default());
+        };
+        let sql = format!(
+            "SELECT {ENTITY_CELLS}, member.\"group\", member.entity, member.sum FROM member \
+             JOIN entity ON entity.row = member.entity WHERE member.\"group\" = ?1"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([group])?;
         let mut members = Members { moved_at, ..Members::default() };
         while let Some(row) = rows.next()? {
+            let verified = row_sum::verify("member", row, &[14, 15], 16);
+            if self.unless_skipped(verified)?.is_none() {
+                continue;
+            }
             let lifecycle = self.names.text(self.connection, row.get(0)?)?;
-            let state = self.names.text(self.connection, row.get(2)?)?;
             let key = EntityKey { lifecycle, id: name(row, 1)? };
+            verify_entity(row, 0).map_err(of_entity(&key))?;
+            let state = self.names.text(self.connection, row.get(2)?)?;
             members.by_state.entry(state).or_default().insert(key);
         }
-        Ok(members)
+        // A member without a row would not be noticed otherwise.
+        let found = members.by_state.iter().map(|(state, all)| (state, all.len() as u64));
+        match self.lenient || found.eq(counts.iter().map(|(state, count)| (state, *count))) {
+            true => Ok(members),
+            false => Err(row_sum::mismatch("member")),
+        }
     }
 
     pub(super) fn ranking(&mut self, key: &RankingKey) -> Result<RankingIndex> {
         let mut ranking = RankingIndex::default();
         let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return Ok(ranking) };
-        let Some(number) = self.names.find(self.connection, &key.name)? else { return Ok(ranking) };
-        let sql = "SELECT id, within, meant_for, weights, since FROM place \
+        let Some(name_number) = self.names.find(self.connection, &key.name)? else { return Ok(ranking) };
+        let sql = "SELECT lifecycle, ranking, id, within, meant_for, weights, since, sum FROM place \
                    WHERE lifecycle = ?1 AND ranking = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([lifecycle, number])?;
+        let mut rows = statement.query([lifecycle, name_number])?;
         while let Some(row) = rows.next()? {
-            let place = RankPlace {
-                within: parsed(row, 1)?,
-                meant_for: row.get::<_, Option<String>>(2)?.map(Name::from),
-                weights: parsed(row, 3)?,
-                since: Timestamp(row.get(4)?),
-            };
-            ranking.put(&name(row, 0)?, Some(&place));
+            let Some(place) = self.unless_skipped(place(row))? else { continue };
+            ranking.put(&name(row, 2)?, Some(&place));
         }
-        let sql = "SELECT within FROM \"order\" WHERE lifecycle = ?1 AND ranking = ?2 AND closed";
+        let sql = "SELECT lifecycle, ranking, within, n, closed, sum FROM \"order\" \
+                   WHERE lifecycle = ?1 AND ranking = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([lifecycle, number])?;
+        let mut rows = statement.query([lifecycle, name_number])?;
         while let Some(row) = rows.next()? {
-            ranking.set_open(&parsed(row, 0)?, false);
+            let verified = row_sum::verify("order", row, &[0, 1, 2, 3, 4], 5);
+            if self.unless_skipped(verified)?.is_none() {
+                continue;
+            }
+            let (within, n, closed) = (parsed(row, 2)?, row.get::<_, i64>(3)?, row.get::<_, bool>(4)?);
+            if ranking.size(&within) as u64 != number(n) && !self.lenient {
+                return Err(row_sum::mismatch("place"));
+            }
+            if closed {
+                ranking.set_open(&within, false);
+            }
         }
         Ok(ranking)
     }
 
     pub(super) fn unique_holder(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>> {
         let Some(number) = self.names.find(self.connection, lifecycle)? else { return Ok(None) };
-        let sql = "SELECT id FROM same WHERE lifecycle = ?1 AND value = ?2";
+        let sql = "SELECT lifecycle, value, id, sum FROM same WHERE lifecycle = ?1 AND value = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let id = statement.query_row((number, value.as_str()), |row| name(row, 0)).optional()?;
+        let found = statement.query_row((number, value.as_str()), |row| {
+            row_sum::verify("same", row, &[0, 1, 2], 3)?;
+            name(row, 2)
+        });
+        let id = found.optional()?;
         Ok(id.map(|id| EntityKey { lifecycle: lifecycle.clone(), id }))
     }
 
     pub(super) fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>> {
-        let sql = "SELECT seq, fingerprint, entries, root FROM key WHERE key = ?1 AND actor = ?2";
+        let sql = "SELECT seq, at, actor, key, fingerprint, entries, root, sum FROM key \
+                   WHERE key = ?1 AND actor = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         let found = statement.query_row([key.as_str(), actor.as_str()], |row| {
+            row_sum::verify("key", row, &[0, 1, 2, 3, 4, 5, 6], 7)?;
             let record = KeyRecord {
                 key: key.clone(),
                 by: actor.clone(),
-                fingerprint: row.get(1)?,
-                entries: row.get(2)?,
-                root: row.get(3)?,
+                fingerprint: row.get(4)?,
+                entries: row.get(5)?,
+                root: row.get(6)?,
                 ignored: Vec::new(),
             };
             Ok((number(row.get(0)?), record))
@@ -146,11 +189,15 @@ impl ReadTxn<'_> {
     pub(super) fn states(&mut self, lifecycle: &Name) -> Result<BTreeMap<Name, u64>> {
         let mut states = BTreeMap::new();
         let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(states) };
-        let sql = "SELECT state, n FROM state_count WHERE lifecycle = ?1 AND n > 0";
+        let sql = "SELECT lifecycle, state, n, sum FROM state_count WHERE lifecycle = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([lifecycle])?;
         while let Some(row) = rows.next()? {
-            states.insert(self.names.text(self.connection, row.get(0)?)?, number(row.get(1)?));
+            row_sum::verify("state_count", row, &[0, 1, 2], 3)?;
+            let n = number(row.get(2)?);
+            if n > 0 {
+                states.insert(self.names.text(self.connection, row.get(1)?)?, n);
+            }
         }
         Ok(states)
     }
@@ -158,18 +205,42 @@ impl ReadTxn<'_> {
     pub(super) fn dwell_times(&mut self, lifecycle: &Name) -> Result<BTreeMap<Name, DwellTimes>> {
         let mut all: BTreeMap<Name, DwellTimes> = BTreeMap::new();
         let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(all) };
-        let sql = "SELECT state, bucket, n, total_ms FROM stay WHERE lifecycle = ?1";
+        let sql = "SELECT lifecycle, state, bucket, n, total_ms, sum FROM stay WHERE lifecycle = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([lifecycle])?;
         while let Some(row) = rows.next()? {
-            let dwell_times = all.entry(self.names.text(self.connection, row.get(0)?)?).or_default();
-            let (n, total): (i64, i64) = (row.get(2)?, row.get(3)?);
+            row_sum::verify("stay", row, &[0, 1, 2, 3, 4], 5)?;
+            let dwell_times = all.entry(self.names.text(self.connection, row.get(1)?)?).or_default();
+            let (n, total): (i64, i64) = (row.get(3)?, row.get(4)?);
             dwell_times.count += number(n);
             dwell_times.total_ms = dwell_times.total_ms.saturating_add(total);
-            dwell_times.buckets.insert(row.get(1)?, number(n));
+            dwell_times.buckets.insert(row.get(2)?, number(n));
         }
         Ok(all)
     }
+}
+
+/// The body of an entity from four columns that begin at `first`: lifecycle, id, body and the sum of the body.
+pub(super) fn body(row: &Row<'_>, first: usize) -> Result<Entity> {
+    row_sum::verify("body", row, &[first, first + 1, first + 2], first + 3)?;
+    parsed(row, first + 2)
+}
+
+/// The counts of a group, from all its columns.
+fn group_counts(row: &Row<'_>) -> Result<Counts> {
+    row_sum::verify("group", row, &[0, 1, 2, 3, 4, 5], 6)?;
+    Ok(Counts { by_state: counts(row.get_ref(4)?.as_str()?)?, moved_at: Some(Timestamp(row.get(5)?)) })
+}
+
+/// A place in a ranking, from all its columns.
+pub(super) fn place(row: &Row<'_>) -> Result<RankPlace> {
+    row_sum::verify("place", row, &[0, 1, 2, 3, 4, 5, 6], 7)?;
+    Ok(RankPlace {
+        within: parsed(row, 3)?,
+        meant_for: row.get::<_, Option<String>>(4)?.map(Name::from),
+        weights: parsed(row, 5)?,
+        since: Timestamp(row.get(6)?),
+    })
 }
 
 /// Parses a JSON column.

@@ -4,11 +4,11 @@ use rusqlite::{OptionalExtension as _, Result};
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::ranking::{RankPlace, RankingKey, Within};
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::time::Timestamp;
 
 use super::ReadTxn;
-use super::lookup::{name, parsed};
+use super::lookup::{name, parsed, place};
 use crate::sqlite::failure::{int, limit, number};
+use crate::sqlite::row_sum;
 use crate::store::{MemberRow, OrderRow};
 
 impl ReadTxn<'_> {
@@ -61,10 +61,14 @@ impl ReadTxn<'_> {
     pub(super) fn is_member(&mut self, key: &GroupKey, of: &EntityKey) -> Result<bool> {
         let Some(group) = self.group_row(key)? else { return Ok(false) };
         let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(false) };
-        let sql = "SELECT 1 FROM member JOIN entity ON entity.row = member.entity \
+        let sql = "SELECT member.\"group\", member.entity, member.sum FROM member \
+                   JOIN entity ON entity.row = member.entity \
                    WHERE entity.lifecycle = ?1 AND entity.id = ?2 AND member.\"group\" = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
-        statement.exists((lifecycle, of.id.as_str(), group))
+        let found = statement.query_row((lifecycle, of.id.as_str(), group), |row| {
+            Ok(row_sum::verify("member", row, &[0, 1], 2).is_ok())
+        });
+        Ok(found.optional()?.unwrap_or(false))
     }
 
     /// The numbers of a ranking's names; none if it never had a place.
@@ -83,18 +87,10 @@ impl ReadTxn<'_> {
 
     pub(super) fn place(&mut self, key: &RankingKey, id: &Name) -> Result<Option<RankPlace>> {
         let Some((lifecycle, ranking)) = self.ranking_numbers(key)? else { return Ok(None) };
-        let sql = "SELECT within, meant_for, weights, since FROM place \
+        let sql = "SELECT lifecycle, ranking, id, within, meant_for, weights, since, sum FROM place \
                    WHERE lifecycle = ?1 AND ranking = ?2 AND id = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let place = statement.query_row((lifecycle, ranking, id.as_str()), |row| {
-            Ok(RankPlace {
-                within: parsed(row, 0)?,
-                meant_for: row.get::<_, Option<String>>(1)?.map(Name::from),
-                weights: parsed(row, 2)?,
-                since: Timestamp(row.get(3)?),
-            })
-        });
-        place.optional()
+        statement.query_row((lifecycle, ranking, id.as_str()), place).optional()
     }
 
     pub(super) fn places_after(
@@ -132,7 +128,7 @@ impl ReadTxn<'_> {
                 (lifecycle, ranking, json(within)?)
             }
         };
-        let sql = "SELECT lifecycle, ranking, within, n, closed FROM \"order\" \
+        let sql = "SELECT lifecycle, ranking, within, n, closed, sum FROM \"order\" \
                    WHERE (lifecycle, ranking, within) > (?1, ?2, ?3) ORDER BY lifecycle, ranking, within LIMIT ?4";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query((lifecycle, ranking, within, limit(most)))?;
@@ -141,8 +137,12 @@ impl ReadTxn<'_> {
             all.push(OrderRow {
                 ranking: self.ranking_key(row.get(0)?, row.get(1)?)?,
                 within: parsed(row, 2)?,
-                n: number(row.get(3)?),
-                closed: row.get(4)?,
+                // A damaged row differs from any count.
+                n: match row_sum::verify("order", row, &[0, 1, 2, 3, 4], 5) {
+                    Ok(()) => number(row.get(3)?),
+                    Err(_) => u64::MAX,
+                },
+                closed: row.get(4).unwrap_or_default(),
             });
         }
         Ok(all)
@@ -150,10 +150,12 @@ impl ReadTxn<'_> {
 
     pub(super) fn order(&mut self, key: &RankingKey, within: &Within) -> Result<Option<OrderRow>> {
         let Some((lifecycle, ranking)) = self.ranking_numbers(key)? else { return Ok(None) };
-        let sql = "SELECT n, closed FROM \"order\" WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3";
+        let sql = "SELECT lifecycle, ranking, within, n, closed, sum FROM \"order\" \
+                   WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
         let order = statement.query_row((lifecycle, ranking, json(within)?), |row| {
-            let (n, closed) = (number(row.get(0)?), row.get(1)?);
+            row_sum::verify("order", row, &[0, 1, 2, 3, 4], 5)?;
+            let (n, closed) = (number(row.get(3)?), row.get(4)?);
             Ok(OrderRow { ranking: key.clone(), within: within.clone(), n, closed })
         });
         order.optional()

@@ -43,6 +43,8 @@ pub(super) struct SqliteReader {
     state_path: PathBuf,
     /// Whether queries share a transaction.
     held: bool,
+    /// Whether damaged rows of groups and rankings are skipped.
+    lenient: bool,
     /// Keeps the folder locked while the reader exists.
     _shared: Option<Arc<Shared>>,
 }
@@ -51,6 +53,18 @@ pub(super) struct SqliteReader {
 struct ReadTxn<'a> {
     connection: &'a Connection,
     names: &'a mut NameTable,
+    lenient: bool,
+}
+
+impl ReadTxn<'_> {
+    /// A value that could be read; none if it is damaged and damaged rows are skipped.
+    fn unless_skipped<T>(&self, value: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+        match value {
+            Ok(value) => Ok(Some(value)),
+            Err(rusqlite::Error::FromSqlConversionFailure(..)) if self.lenient => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 impl SqliteReader {
@@ -69,6 +83,7 @@ impl SqliteReader {
             journal_path,
             state_path,
             held: false,
+            lenient: false,
             _shared: Some(shared),
         })
     }
@@ -115,6 +130,7 @@ impl SqliteReader {
             journal_path,
             state_path,
             held: false,
+            lenient: false,
             _shared: None,
         })
     }
@@ -139,7 +155,8 @@ impl SqliteReader {
     ) -> Result<T, StoreError> {
         let failed = failed(&self.state_path, doing);
         self.begin().map_err(&failed)?;
-        let mut txn = ReadTxn { connection: &self.state, names: &mut self.names };
+        let (names, lenient) = (&mut self.names, self.lenient);
+        let mut txn = ReadTxn { connection: &self.state, names, lenient };
         question(&mut txn).map_err(failed)
     }
 
@@ -152,13 +169,15 @@ impl SqliteReader {
         let failed = failed(&self.state_path, doing);
         self.begin().map_err(&failed)?;
         if self.held {
-            let mut txn = ReadTxn { connection: &self.state, names: &mut self.names };
+            let (names, lenient) = (&mut self.names, self.lenient);
+            let mut txn = ReadTxn { connection: &self.state, names, lenient };
             let position = position(txn.connection).map_err(&failed)?;
             return Ok(AtPosition { position, value: question(&mut txn).map_err(failed)? });
         }
         let transaction = self.state.transaction().map_err(&failed)?;
         let position = position(&transaction).map_err(&failed)?;
-        let mut txn = ReadTxn { connection: &transaction, names: &mut self.names };
+        let (names, lenient) = (&mut self.names, self.lenient);
+        let mut txn = ReadTxn { connection: &transaction, names, lenient };
         let value = question(&mut txn).map_err(&failed)?;
         Ok(AtPosition { position, value })
     }
@@ -170,11 +189,15 @@ impl Reader for SqliteReader {
     }
 
     fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.log().records(after, most)
+        self.log().verified_records(after, most)
     }
 
     fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError> {
-        self.log().record(seq)
+        self.log().verified_record(seq)
+    }
+
+    fn unverified_records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.log().records(after, most)
     }
 
     fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
@@ -207,6 +230,10 @@ impl Reader for SqliteReader {
             // A read transaction: nothing can be lost, and SQLite ends it in any case.
             let _ = self.state.prepare_cached("COMMIT").and_then(|mut it| it.execute([]));
         }
+    }
+
+    fn skip_damaged(&mut self, skip: bool) {
+        self.lenient = skip;
     }
 
     fn position(&mut self) -> Result<u64, StoreError> {

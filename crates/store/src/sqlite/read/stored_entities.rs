@@ -1,6 +1,6 @@
 //! Reads entity rows without trusting them: any cell may contain anything.
 
-use rusqlite::types::Value as Cell;
+use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{OptionalExtension as _, Result, Row};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
@@ -9,7 +9,8 @@ use trackside_lifecycle::name::Name;
 use super::ReadTxn;
 use crate::EntityRow;
 use crate::sqlite::failure::{int, limit, number};
-use crate::sqlite::project::{Traces, list};
+use crate::sqlite::project::{ENTITY_CELLS, Traces, list, verify_entity};
+use crate::sqlite::row_sum;
 use crate::store::{NOTHING_KEPT, StoredEntity};
 
 /// The columns of an entity that are compared.
@@ -62,20 +63,44 @@ impl ReadTxn<'_> {
         most: usize,
         kept: &mut Vec<StoredEntity>,
     ) -> Result<()> {
-        let sql = "SELECT id, seq, state FROM entity WHERE lifecycle = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query((lifecycle, after, limit(most.saturating_sub(kept.len()))))?;
-        while let Some(row) = rows.next()? {
-            let Cell::Text(id) = row.get(0)? else { continue };
-            let whole = |it: Cell| if let Cell::Integer(it) = it { it } else { -1 };
-            let state = self.names.text(self.connection, whole(row.get(2)?));
-            kept.push(StoredEntity {
-                key: EntityKey { lifecycle: name.clone(), id: Name::from(id) },
-                seq: number(whole(row.get(1)?)),
-                state: state.unwrap_or_else(|_| Name::new("?")),
-            });
+        // Bytes, because a damaged id need not be text.
+        let mut after = after.as_bytes().to_vec();
+        loop {
+            let wanted = most.saturating_sub(kept.len());
+            let (mut rows_read, mut damaged) = (0, Vec::new());
+            let sql = format!(
+                "SELECT {ENTITY_CELLS} FROM entity WHERE lifecycle = ?1 AND id > CAST(?2 AS TEXT) ORDER BY id LIMIT ?3"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut rows = statement.query((lifecycle, &after, limit(wanted)))?;
+            while let Some(row) = rows.next()? {
+                rows_read += 1;
+                let (ValueRef::Text(id) | ValueRef::Blob(id)) = row.get_ref(1)? else { continue };
+                after = id.to_vec();
+                let Ok(id) = std::str::from_utf8(id) else { continue };
+                let key = EntityKey { lifecycle: name.clone(), id: Name::new(id) };
+                // A row that is not as it was written has no trusted entry and no known state.
+                let (seq, state) = match verify_entity(row, 0) {
+                    Ok(()) => (number(row.get(5)?), row.get(2)?),
+                    Err(_) => {
+                        damaged.push(kept.len());
+                        (0, -1)
+                    }
+                };
+                let state = self.names.text(self.connection, state).unwrap_or_else(|_| Name::new("?"));
+                kept.push(StoredEntity { key, seq, state });
+            }
+            drop(rows);
+            drop(statement);
+            for at in damaged {
+                if let Some(row) = kept.get_mut(at) {
+                    row.seq = self.last_entry(&row.key).ok().flatten().unwrap_or(0);
+                }
+            }
+            if rows_read < wanted || kept.len() >= most {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     pub(super) fn is_stored(&mut self, key: &EntityKey) -> Result<bool> {
@@ -93,7 +118,8 @@ impl ReadTxn<'_> {
         let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return nothing() };
         let Some(state) = self.names.find(self.connection, &row.entity.state)? else { return nothing() };
         let traces = Traces::of(row)?;
-        let sql = format!("SELECT {CELLS} FROM entity WHERE lifecycle = ?1 AND id = ?2");
+        let sql =
+            format!("SELECT {CELLS}, {ENTITY_CELLS}, body_sum FROM entity WHERE lifecycle = ?1 AND id = ?2");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let wanted = cells(state, row, &traces);
         let found = statement
@@ -157,15 +183,32 @@ fn cells(state: i64, row: &EntityRow, traces: &Traces) -> Vec<Cell> {
 /// The first cell that differs, with its name.
 fn differing(found: &Row<'_>, wanted: &[Cell], entity: &Entity) -> Result<Option<String>> {
     for ((number, wanted), name) in wanted.iter().enumerate().zip(CELLS.split(", ")) {
-        let cell: Cell = found.get(number)?;
+        let cell = cell(found.get_ref(number)?);
         if cell != *wanted {
             return Ok(Some(format!("{name}: {}", cell_text(&cell))));
         }
     }
-    let body: Cell = found.get(wanted.len())?;
+    let body = cell(found.get_ref(wanted.len())?);
     // Another release may have written the same JSON differently.
     let same = matches!(&body, Cell::Text(text) if serde_json::from_str::<Entity>(text).is_ok_and(|it| it == *entity));
-    Ok((!same).then(|| cell_text(&body)))
+    if !same {
+        return Ok(Some(cell_text(&body)));
+    }
+    let first = wanted.len() + 1;
+    let sums = verify_entity(found, first)
+        .and_then(|()| row_sum::verify("body", found, &[first, first + 1, wanted.len()], first + 14));
+    Ok(sums.err().map(|error| error.to_string()))
+}
+
+/// Any cell, also text that is not UTF-8.
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Text(it) => match std::str::from_utf8(it) {
+            Ok(text) => Cell::Text(text.to_owned()),
+            Err(_) => Cell::Blob(it.to_vec()),
+        },
+        other => Cell::try_from(other).unwrap_or(Cell::Null),
+    }
 }
 
 /// A cell as text, truncated.

@@ -1,0 +1,66 @@
+//! Checksums of the rows of `state.db`, so that a flipped bit is never taken for a value.
+//!
+//! Each sum covers the name of its table and the cells of its row, keys included. It is written with the row by an SQL
+//! function and verified whenever the row is read.
+
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Connection, Error, Result, Row};
+use sha2::{Digest as _, Sha256};
+
+/// The sum of some cells: the first eight bytes of a SHA-256.
+fn sum<'a>(cells: impl Iterator<Item = ValueRef<'a>>) -> i64 {
+    let mut hash = Sha256::new();
+    for cell in cells {
+        match cell {
+            ValueRef::Null => hash.update([0]),
+            ValueRef::Integer(it) => {
+                hash.update([1]);
+                hash.update(it.to_le_bytes());
+            }
+            ValueRef::Real(it) => {
+                hash.update([2]);
+                hash.update(it.to_le_bytes());
+            }
+            ValueRef::Text(it) | ValueRef::Blob(it) => {
+                hash.update([3]);
+                hash.update((it.len() as u64).to_le_bytes());
+                hash.update(it);
+            }
+        }
+    }
+    let digest = hash.finalize();
+    i64::from_le_bytes(digest.first_chunk().copied().unwrap_or_default())
+}
+
+/// Adds the SQL function `row_sum` to a connection that writes.
+pub(super) fn add_to(connection: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("row_sum", -1, flags, |cells| {
+        Ok(sum((0..cells.len()).map(|it| cells.get_raw(it))))
+    })
+}
+
+/// Verifies a row that was read: `cells` are its columns that are summed, and `sum_at` is the column of the sum.
+pub(super) fn verify(table: &str, row: &Row<'_>, cells: &[usize], sum_at: usize) -> Result<()> {
+    let mut values = Vec::with_capacity(cells.len() + 1);
+    values.push(ValueRef::Text(table.as_bytes()));
+    for cell in cells {
+        values.push(row.get_ref(*cell)?);
+    }
+    check(table, values, row.get_ref(sum_at)?)
+}
+
+/// Verifies cells that were read in another order.
+pub(super) fn check(table: &str, cells: Vec<ValueRef<'_>>, kept: ValueRef<'_>) -> Result<()> {
+    match kept == ValueRef::Integer(sum(cells.into_iter())) {
+        true => Ok(()),
+        false => Err(mismatch(table)),
+    }
+}
+
+/// The error for a row that is not the one that was written.
+pub(super) fn mismatch(table: &str) -> Error {
+    let why = format!("a row of the table {table} does not match its checksum");
+    Error::FromSqlConversionFailure(0, Type::Integer, why.into())
+}
