@@ -53,6 +53,8 @@ pub(crate) struct Shared {
     pub tally: RunTotals,
     /// Held while archive files are written, or payloads are dropped from them.
     pub archiving: Mutex<()>,
+    /// Held while an entity is moved to long-term storage, or payloads are dropped from such files.
+    pub storing: Mutex<()>,
     /// Present problem, by its source.
     problem: Mutex<BTreeMap<ProblemSource, String>>,
 }
@@ -64,6 +66,7 @@ pub(crate) enum ProblemSource {
     Projections,
     Timers,
     Keys,
+    LongTermStorage,
 }
 
 impl std::fmt::Debug for Shared {
@@ -92,6 +95,7 @@ impl Shared {
             figures: Figures::default(),
             tally: RunTotals::default(),
             archiving: Mutex::default(),
+            storing: Mutex::default(),
             problem: Mutex::default(),
         }
     }

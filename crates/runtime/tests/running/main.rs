@@ -7,5 +7,6 @@ mod commands;
 mod erasing;
 mod failures;
 mod ground;
+mod long_term;
 mod restarts;
 mod together;
