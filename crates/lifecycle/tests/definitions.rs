@@ -760,6 +760,18 @@ fn leaving_grants_nothing_and_ends_nowhere() {
         ("OPEN:   { initial: true", "OPEN: { initial: true, erase: []"),
         &["error[erase-final]", "OPEN erases, so it must be final"],
     );
+    let archives = compiled(PACK, &GOOD.replace("outcome: success", "outcome: success, archive: true"));
+    let archived = |it: &trackside_lifecycle::model::Lifecycle| {
+        it.states.iter().filter(|it| it.archive).map(|it| it.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        archives.unwrap().lifecycles.iter().flat_map(|it| archived(it)).collect::<Vec<_>>(),
+        ["CLOSED"]
+    );
+    refused(
+        ("OPEN:   { initial: true", "OPEN: { initial: true, archive: true"),
+        &["error[archive-final]", "OPEN is long-term storage, so it must be final"],
+    );
     told_of(
         PACK,
         &format!("{}rankings: {{ r: {{ in: [OPEN, CLOSED] }} }}\n", erase("title")),

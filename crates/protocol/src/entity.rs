@@ -15,6 +15,10 @@ pub struct EntityBody {
     /// The target states that the rules permit the caller from the current state. Required fields are not considered.
     #[schema(value_type = Vec<String>)]
     pub allowed_transitions: Vec<Name>,
+    /// Long-term storage: the file in the data folder that contains the values and texts of its journal entries. Only
+    /// in `GET /v1/entities/{lifecycle}/{id}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archive_file: Option<String>,
     #[serde(serialize_with = "as_text")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -108,6 +112,7 @@ impl From<&PresentedEntity> for EntityBody {
         let timer = |(name, due_at): (&Name, Timestamp)| TimerBody { due_at, name: name.clone() };
         Self {
             allowed_transitions: facts.allowed.clone(),
+            archive_file: None,
             created_at: entity.created_at,
             definition: entity.definition,
             fields: presented.fields().into_iter().collect(),

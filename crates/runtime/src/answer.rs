@@ -106,6 +106,9 @@ pub enum Failure {
          journal-{first:012}-….jsonl back into the archive folder, or ask for what comes after entry {last}"
     )]
     Archived { first: u64, last: u64 },
+    /// The archive file of an entity is missing or damaged; with what to do.
+    #[error("{0}")]
+    ArchiveFile(String),
     #[error("it has been stopped")]
     Stopped,
 }
@@ -114,6 +117,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotArchived { first, last, .. } => Self::Archived { first, last },
+            StoreError::ArchiveFile { .. } => Self::ArchiveFile(error.to_string()),
             damaged if damaged.is_journal_damage() => {
                 Self::Unavailable(format!("{damaged}. It is not used. Run: trackside doctor"))
             }

@@ -63,16 +63,16 @@ pub(crate) fn payload_seqs_before(
     seq: u64,
 ) -> Result<Earlier, StoreError> {
     let stayed = reader.stayed(entity)?;
-    let Some(record) = reader.record(seq)? else {
+    let Some(erased) = reader.record_as_written(seq)? else {
         return Ok(Earlier { seqs: stayed, archived: true });
     };
     let mut earlier = Earlier::default();
-    let mut next = record.prev;
+    let mut next = erased.record.prev;
     while next != 0 {
-        let found = reader.trail(next, CHUNK)?;
+        let found = reader.trail_as_written(next, CHUNK)?;
         let Some(last) = found.last() else { break };
-        next = last.prev;
-        earlier.seqs.extend(found.iter().filter(|it| it.payload.is_some()).map(|it| it.seq));
+        next = last.record.prev;
+        earlier.seqs.extend(found.iter().filter(|it| it.has_payload()).map(|it| it.record.seq));
     }
     earlier.archived = next != 0 || !stayed.is_empty();
     earlier.seqs.extend(stayed);

@@ -110,7 +110,7 @@ impl Runtime {
                     Ok(Some(migration)) => migration,
                     // An entity created with this version was never migrated to it.
                     Ok(None) => continue,
-                    Err(error @ (StoreError::NotArchived { .. } | StoreError::TooFar { .. })) => {
+                    Err(error) if error.is_out_of_reach() => {
                         tell((entity, version), Err(Box::new(archived(&error))), told);
                         continue;
                     }

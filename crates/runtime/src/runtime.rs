@@ -217,6 +217,9 @@ impl Runtime {
             .enqueue(LaneKey::system(), Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
         Pending(pending).wait()?;
         *catalog = with;
+        if let Some(threads) = self.threads.as_ref().filter(|_| !new.is_empty()) {
+            threads.search_archived();
+        }
         Ok(new)
     }
 

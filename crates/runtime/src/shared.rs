@@ -65,6 +65,8 @@ pub(crate) struct Shared {
     clock_alarm: Mutex<Option<ClockAlarm>>,
     /// Damaged rows that reads met and the decider has not looked at.
     damage: Mutex<Vec<StoreError>>,
+    /// Held while an entity is moved to long-term storage, or payloads are dropped from such files.
+    pub storing: Mutex<()>,
     /// Present problem, by its source.
     problem: Mutex<BTreeMap<ProblemSource, String>>,
 }
@@ -77,6 +79,7 @@ pub(crate) enum ProblemSource {
     Timers,
     Damage,
     Keys,
+    LongTermStorage,
 }
 
 impl std::fmt::Debug for Shared {
@@ -109,6 +112,7 @@ impl Shared {
             archiving: Mutex::default(),
             clock_alarm: Mutex::default(),
             damage: Mutex::default(),
+            storing: Mutex::default(),
             problem: Mutex::default(),
         }
     }

@@ -9,11 +9,17 @@ use sha2::{Digest as _, Sha256};
 use trackside_lifecycle::hex;
 
 use crate::StoreError;
+use crate::archive::folder_of;
+
+/// How the name of a mark ends.
+const MARK: &str = "archived";
 
 /// The artifacts of a project.
 #[derive(Clone, Debug)]
 pub struct Artifacts {
     folder: PathBuf,
+    /// The artifacts of entities in long-term storage.
+    archive: PathBuf,
 }
 
 /// The result of checking all artifacts.
@@ -28,7 +34,7 @@ pub struct ArtifactStats {
 impl Artifacts {
     /// The artifacts of the project in this folder.
     pub fn of(data: &Path) -> Self {
-        Self { folder: data.join("artifacts") }
+        Self { folder: data.join("artifacts"), archive: folder_of(data).join("artifacts") }
     }
 
     /// Whether a text has the form of a hash.
@@ -64,40 +70,101 @@ impl Artifacts {
     fn read(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path(id)) {
             Ok(content) => Ok(Some(content)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.read_archived(id),
             Err(error) => Err(error),
         }
     }
 
     /// Stores it durably; false if it was already stored. A damaged file is replaced.
     pub fn put(&self, id: &str, content: &[u8]) -> io::Result<bool> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let path = self.path(id);
-        if self.read(id)?.is_some_and(|it| Self::id_of(&it) == id) {
+        // A damaged file of either place is replaced by the next write.
+        if matches!(self.get(id), Ok(Some(_))) {
             return Ok(false);
         }
-        let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
-        fs::create_dir_all(folder)?;
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let part = self.folder.join(format!("{id}-{}-{number}.part", std::process::id()));
-        let written = File::create(&part)
-            .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&part, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&part);
-        }
-        written?;
-        // A rename is durable once its folder is synced, and a new folder once its parent is.
-        sync_folder(folder)?;
-        sync_folder(&self.folder)?;
+        write_under_hash(&self.folder, id, content)?;
         Ok(true)
+    }
+
+    /// Its path in the archive.
+    fn archived_path(&self, id: &str) -> PathBuf {
+        self.archive.join(id.get(..2).unwrap_or_default()).join(id)
+    }
+
+    /// The file that says that an artifact is in the archive.
+    fn mark(&self, id: &str) -> PathBuf {
+        self.path(id).with_extension(MARK)
+    }
+
+    /// The content in the archive, checked against its hash; none if it was not moved there.
+    fn read_archived(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
+        let path = self.archived_path(id);
+        let unusable = |what: String| {
+            io::Error::other(format!(
+                "artifact {id} is in the archive file {}, which {what}. Copy the file back, from where it was moved \
+                 or from a backup, and try again",
+                path.display()
+            ))
+        };
+        match fs::read(&path) {
+            Ok(content) if Self::id_of(&content) == id => Ok(Some(content)),
+            Ok(_) => Err(unusable("is damaged: its content does not match its hash".to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match self.mark(id).exists() {
+                true => Err(unusable("is missing".to_owned())),
+                false => Ok(None),
+            },
+            Err(error) => Err(unusable(format!("cannot be read: {error}"))),
+        }
+    }
+
+    /// Copies an artifact to the archive and verifies the copy. False if there is none outside the archive, or it is
+    /// damaged: a damaged one stays where it is.
+    pub(crate) fn copy_to_archive(&self, id: &str) -> io::Result<bool> {
+        let content = match fs::read(self.path(id)) {
+            Ok(content) => content,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        if Self::id_of(&content) != id {
+            return Ok(false);
+        }
+        self.put_archived(id, &content)?;
+        Ok(true)
+    }
+
+    /// Stores it durably in the archive, and marks it as archived once the stored content was verified.
+    fn put_archived(&self, id: &str, content: &[u8]) -> io::Result<()> {
+        if !matches!(self.read_archived(id), Ok(Some(_))) {
+            write_under_hash(&self.archive, id, content)?;
+            self.read_archived(id)?;
+        }
+        let mark = self.mark(id);
+        if mark.exists() {
+            return Ok(());
+        }
+        let Some(folder) = mark.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        fs::create_dir_all(folder)?;
+        File::create(&mark)?.sync_all()?;
+        sync_folder(folder)?;
+        sync_folder(&self.folder)
+    }
+
+    /// Deletes the copy outside the archive.
+    pub(crate) fn remove_live(&self, id: &str) -> io::Result<()> {
+        let path = self.path(id);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => sync_folder(path.parent().unwrap_or(&self.folder)),
+        }
     }
 
     /// Copies all of them to another data folder and checks each hash. Damaged ones are reported and not copied.
     pub fn copy(&self, to: &Path) -> Result<ArtifactStats, StoreError> {
         let to = Self::of(to);
         self.each(|name, content| {
-            let kept = to.put(name, content).map(|_| ());
+            let kept = match self.path(name).exists() {
+                true => to.put(name, content).map(|_| ()),
+                false => to.put_archived(name, content),
+            };
             kept.map_err(|it| StoreError::io(format!("copy artifact {name}"), it))
         })
     }
@@ -114,9 +181,11 @@ impl Artifacts {
         for folder in entries(&self.folder).map_err(failed)?.into_iter().filter(|it| it.is_dir()) {
             let names = entries(&folder).map_err(failed)?;
             let names = names.iter().filter_map(|it| it.file_name().and_then(|it| it.to_str()));
+            let names = names.map(|it| it.strip_suffix(&format!(".{MARK}")).unwrap_or(it));
             ids.extend(names.filter(|it| Self::is_id(it)).map(str::to_owned));
         }
         ids.sort();
+        ids.dedup();
         Ok(ids)
     }
 
@@ -127,7 +196,14 @@ impl Artifacts {
     ) -> Result<ArtifactStats, E> {
         let mut looked = ArtifactStats::default();
         for id in self.ids()? {
-            let content = self.read(&id).map_err(|it| StoreError::io(format!("artifact {id}"), it))?;
+            let content = match self.read(&id) {
+                // Its file in the archive is missing or damaged.
+                Err(_) if self.mark(&id).exists() => {
+                    looked.damaged.push(id);
+                    continue;
+                }
+                found => found.map_err(|it| StoreError::io(format!("artifact {id}"), it))?,
+            };
             // It may have been deleted meanwhile.
             let Some(content) = content else { continue };
             match Self::id_of(&content) == id {
@@ -140,6 +216,26 @@ impl Artifacts {
         }
         Ok(looked)
     }
+}
+
+/// Writes content to the folder of its first byte, under its hash.
+fn write_under_hash(root: &Path, id: &str, content: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let folder = root.join(id.get(..2).unwrap_or_default());
+    fs::create_dir_all(&folder)?;
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let part = root.join(format!("{id}-{}-{number}.part", std::process::id()));
+    let written = File::create(&part)
+        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&part, folder.join(id)));
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written?;
+    // A rename is durable once its folder is synced, and a new folder once its parent is.
+    sync_folder(&folder)?;
+    sync_folder(root)?;
+    sync_folder(root.parent().unwrap_or(root))
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {

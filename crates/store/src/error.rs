@@ -43,6 +43,13 @@ pub enum StoreError {
         folder = .folder.display(), file = .folder.join(format!("journal-{first:012}-….jsonl")).display()
     )]
     NotArchived { folder: PathBuf, first: u64, last: u64 },
+    /// An archive file of an entity that is missing or damaged.
+    #[error(
+        "the values and texts of {entity} are in the archive file {path}, which {what}. \
+         Copy the file back, from where it was moved or from a backup, and try again",
+        path = .path.display()
+    )]
+    ArchiveFile { path: PathBuf, entity: String, seq: u64, what: String },
     /// A query that would read too many archived entries.
     #[error("this would read more than {most} archived entries. Ask for a smaller range")]
     TooFar { most: usize },
@@ -76,5 +83,10 @@ impl StoreError {
 
     pub fn io(doing: impl Into<String>, why: impl std::fmt::Display) -> Self {
         Self::Io { doing: doing.into(), why: why.to_string() }
+    }
+
+    /// Whether archived data cannot be read because its file is missing or damaged, or it is too much for one query.
+    pub fn is_out_of_reach(&self) -> bool {
+        matches!(self, Self::NotArchived { .. } | Self::ArchiveFile { .. } | Self::TooFar { .. })
     }
 }

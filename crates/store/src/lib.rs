@@ -28,4 +28,4 @@ pub use projection::{EntityRow, GroupChange, Projection};
 pub use projection_builder::ProjectionBuilder;
 pub use record::{Chain, Record};
 pub use sqlite::{Sqlite, SqliteOptions};
-pub use store::{Batch, Definition, Head, JournalWriter, Projector, Reader, Store};
+pub use store::{Batch, Definition, Head, JournalWriter, Projector, Reader, Store, WrittenRecord};

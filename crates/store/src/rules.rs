@@ -118,7 +118,7 @@ pub fn find_changed(reader: &mut dyn Reader) -> Result<Vec<ChangedRules>, StoreE
     if !are_all_kept(&definitions, &kept) {
         kept = merge_installations(
             kept,
-            &installations_after(base, &mut |after, most| reader.records(after, most))?,
+            &installations_after(base, &mut |after, most| reader.headers(after, most))?,
         );
     }
     compare(&definitions, &kept, base.seq, &mut |seq| reader.record(seq))

@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use crate::archive::{Archive, PayloadDrops};
+use crate::archive::{Archive, ArchivedSlice, PayloadDrops};
 use crate::rules::Installed;
 use crate::{Chain, EntityRow, Projection, Record, StoreError};
 
@@ -99,6 +99,34 @@ pub trait JournalWriter: Send {
     /// Fails if `upto` is not a stored entry, or is the newest one.
     fn cut(&mut self, upto: Chain, _staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
         Err(StoreError::io(format!("cutting the journal after {}", upto.seq), "this store cannot be cut"))
+    }
+
+    /// Replaces payloads by their offsets in the archive file of their entity, in one durable commit. Returns their
+    /// number. The caller has written and verified the file. Dropped payloads stay dropped.
+    fn move_payloads(&mut self, slice: &ArchivedSlice) -> Result<u64, StoreError> {
+        Err(StoreError::io(format!("archiving {}", slice.entity), "this store has no archive"))
+    }
+}
+
+/// A record as the journal stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenRecord {
+    /// Without its payload, if that is in the archive file of its entity.
+    pub record: Record,
+    /// The offset of the payload in that file.
+    pub moved_to: Option<u64>,
+}
+
+impl WrittenRecord {
+    /// Whether it has a payload, here or in the file.
+    pub fn has_payload(&self) -> bool {
+        self.record.payload.is_some() || self.moved_to.is_some()
+    }
+}
+
+impl From<Record> for WrittenRecord {
+    fn from(record: Record) -> Self {
+        Self { record, moved_to: None }
     }
 }
 
@@ -250,6 +278,30 @@ pub trait Reader: Send {
     fn stayed(&mut self, of: &EntityKey) -> Result<Vec<u64>, StoreError>;
     /// The records of one entity, the newest first, from `from` (its last one) backwards, at most `most`.
     fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError>;
+    /// Like `unverified_records`, without reading payloads from the archive files of entities.
+    fn records_as_written(&mut self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
+        Ok(self.unverified_records(after, most)?.into_iter().map(WrittenRecord::from).collect())
+    }
+    /// Like `record`, without reading a payload from the archive file of its entity.
+    fn record_as_written(&mut self, seq: u64) -> Result<Option<WrittenRecord>, StoreError> {
+        Ok(self.record(seq)?.map(WrittenRecord::from))
+    }
+    /// Like `trail`, without reading payloads from the archive file of the entity.
+    fn trail_as_written(&mut self, from: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
+        Ok(self.trail(from, most)?.into_iter().map(WrittenRecord::from).collect())
+    }
+    /// Reads the payload of a record from the archive file of its entity, if it is there.
+    fn with_payload(&mut self, written: WrittenRecord) -> Result<Record, StoreError> {
+        Ok(written.record)
+    }
+    /// Records after `seq`, for their headers. Payloads may be missing.
+    fn headers(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        Ok(self.records_as_written(after, most)?.into_iter().map(|it| it.record).collect())
+    }
+    /// The last entry of an entity in its archive file; none if the entity is not in long-term storage.
+    fn archived_upto(&mut self, _: &EntityKey) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
     /// The base of the journal: the last archived entry.
     fn base(&mut self) -> Result<Chain, StoreError>;
     fn definitions(&mut self) -> Result<Vec<Definition>, StoreError>;

@@ -99,7 +99,7 @@ fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
         return Err(CliError::unreachable(why));
     }
     // Verify the archive before anything is written.
-    let from = Archive::of(&args.from)?.files().len();
+    let from = Archive::of(&args.from)?.count()?;
     if from > 0 {
         verify_chain(&args.from, from, bar)?;
     }

@@ -36,6 +36,10 @@ fn print_answer(entity: &Json) {
         number(entity, "definition"),
         moment(text(entity, "createdAt"))
     ));
+    let file = text(entity, "archiveFile");
+    if !file.is_empty() {
+        print::line(&format!("  archived in {file}"));
+    }
     let fields: Vec<(&String, &Json)> = entity
         .get("fields")
         .and_then(Json::as_object)

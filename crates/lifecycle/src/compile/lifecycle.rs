@@ -519,6 +519,7 @@ fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateD
             enter: Consequences::default(),
             exit: Consequences::default(),
             erase: None,
+            archive: false,
             known_as: Vec::new(),
         };
     };
@@ -533,6 +534,12 @@ fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateD
             .error("erase-final", name.at, format!("{} erases, so it must be final", name.it))
             .hint("add `final: true`: an erased entity cannot move on");
     }
+    if decl.archive.unwrap_or(false) && !decl.r#final.unwrap_or(false) {
+        context
+            .problems
+            .error("archive-final", name.at, format!("{} is long-term storage, so it must be final", name.it))
+            .hint("add `final: true`: an entity in long-term storage does not move on");
+    }
     let here = std::slice::from_ref(&name.it);
     State {
         name: name.it.clone(),
@@ -546,6 +553,7 @@ fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateD
         enter: decl.enter.as_ref().map(|it| context.consequences(&it.consequences())).unwrap_or_default(),
         exit: decl.exit.as_ref().map(|it| context.leaving_step(&it.consequences())).unwrap_or_default(),
         erase: decl.erase.as_ref().map(|it| it.iter().map(|it| context.field(it)).collect()),
+        archive: decl.archive.unwrap_or(false),
         known_as: super::arms::syntax_list(&decl.known_as).into_iter().map(|it| it.it).collect(),
     }
 }

@@ -301,6 +301,8 @@ pub struct State {
     pub exit: Consequences,
     /// Entering drops every stored field but these.
     pub erase: Option<Vec<Name>>,
+    /// Long-term storage: payloads and artifacts are moved to archive files.
+    pub archive: bool,
     /// Its names in other tools.
     pub known_as: Vec<Name>,
 }

@@ -163,6 +163,8 @@ keys! {
         pub exit: Option<Enter>,
         /// Entering erases every stored field except these.
         pub erase: Option<Vec<At<Name>>>,
+        /// Long-term storage: the entity's journal entries and artifacts are moved to archive files.
+        pub archive: Option<bool>,
         /// How long the entity stays in this state, and the transition after that.
         pub retain: Option<Retain>,
         /// Names of this state in other tools, for imports; `[x]` is a checkbox in a plan.

@@ -20,7 +20,8 @@ const EXPIRE: usize = 2_000;
 pub(crate) enum Dropping {
     /// The payloads of an entity's entries before the one that erased it.
     AllBefore(EntityKey, u64),
-    These(Vec<u64>),
+    /// The payloads of these entries of an entity.
+    These(EntityKey, Vec<u64>),
 }
 
 pub(crate) struct Flusher {
@@ -83,7 +84,9 @@ impl Flusher {
                 Event::Erased { .. } => {
                     self.to_drop.push(Dropping::AllBefore(entry.entity.clone(), entry.seq))
                 }
-                Event::Redacted { entries, .. } => self.to_drop.push(Dropping::These(entries.clone())),
+                Event::Redacted { entries, .. } => {
+                    self.to_drop.push(Dropping::These(entry.entity.clone(), entries.clone()))
+                }
                 _ => {}
             }
         }

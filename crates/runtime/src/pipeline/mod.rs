@@ -1,7 +1,7 @@
 //! From command to commit: decide, commit, write behind.
 //!
 //! Three workers, each a plain value that does one step per call; `threads` gives each a thread, the simulation
-//! drives them by hand.
+//! drives them by hand. In a server, `long_term` moves archived entities to files in the background.
 
 mod batch;
 mod commit_interval;
@@ -12,6 +12,7 @@ mod damage;
 mod decided_batch;
 mod decider;
 mod flusher;
+mod long_term;
 mod recovery;
 pub(crate) mod steps;
 mod sweep;

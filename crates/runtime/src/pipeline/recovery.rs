@@ -141,8 +141,8 @@ impl Source {
             let past = self.past_after(seq)?;
             return Ok(past.end());
         }
-        match reader.record(seq)? {
-            Some(record) => Ok(Chain { seq, hash: record.hash }),
+        match reader.record_as_written(seq)? {
+            Some(written) => Ok(Chain { seq, hash: written.record.hash }),
             None => Err(StoreError::Chain { seq, what: "is missing".to_owned() }),
         }
     }

@@ -171,13 +171,19 @@ fn drop_everywhere(
                 if before.archived {
                     unwanted.entities.insert(entity.clone(), *erased);
                 }
+                let file = unwanted.files.entry(entity.clone()).or_default();
+                file.before = file.before.max(*erased);
             }
-            Dropping::These(_) if is_enabled(Failpoint::RedactedKept) => {}
-            Dropping::These(seqs) => unwanted.seqs.extend(seqs),
+            Dropping::These(..) if is_enabled(Failpoint::RedactedKept) => {}
+            Dropping::These(entity, seqs) => {
+                unwanted.seqs.extend(seqs);
+                unwanted.files.entry(entity.clone()).or_default().seqs.extend(seqs);
+            }
         }
     }
     // A file that is being written cannot be found yet and would keep the payload.
     let _alone = shared.archiving.lock().unwrap_or_else(PoisonError::into_inner);
+    let _still = shared.storing.lock().unwrap_or_else(PoisonError::into_inner);
     // After an interrupted archiving, an entry is in both the journal and the archive.
     drop_payloads(unwanted.seqs.iter().copied().collect())?;
     shared.store().drop_archived(&unwanted)?;

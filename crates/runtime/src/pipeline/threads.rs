@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::Span;
 use trackside_store::{Chain, StoreError};
 
@@ -15,6 +16,7 @@ use super::committing::Committing;
 use super::decided_batch::DecidedBatch;
 use super::decider::Decider;
 use super::flusher::Flusher;
+use super::long_term::{LongTermStorage, StorageTask, archived_entities};
 use super::steps::{Workers, decide, reload, turn_away, write_behind};
 use crate::answer::Failure;
 use crate::clock::ProjectClock;
@@ -70,6 +72,8 @@ enum ToCommitter {
 pub(crate) struct Threads {
     threads: Vec<JoinHandle<()>>,
     committer: SyncSender<ToCommitter>,
+    /// None if the store has no archive.
+    storage: Option<Sender<StorageTask>>,
 }
 
 impl Threads {
@@ -96,7 +100,11 @@ impl Threads {
         let (one, two) = (shared.clone(), shared.clone());
         let committing = Committing::new(shared.clone(), committer);
         let (for_decider, for_flusher) = (wiring.clone(), wiring.clone());
-        let threads = vec![
+        let has_archive = shared.store().archive()?.folder().is_some();
+        let (storage, tasks) = channel();
+        let storage = has_archive.then_some(storage);
+        let (from_flusher, moving) = (storage.clone(), to_committer.clone());
+        let mut threads = vec![
             spawn(
                 "decider",
                 Box::new(move || {
@@ -106,10 +114,20 @@ impl Threads {
             spawn("committer", Box::new(move || commit(committing, unpublished, &from_decider, committed)))?,
             spawn(
                 "flusher",
-                Box::new(move || flush(&two, &for_flusher, flusher, &from_committer, &dropping)),
+                Box::new(move || {
+                    flush(&two, &for_flusher, flusher, &from_committer, &dropping, from_flusher.as_ref());
+                }),
             )?,
         ];
-        Ok(Self { threads, committer: for_others })
+        if has_archive {
+            let doing = "moving payloads";
+            let move_payloads = Box::new(move |slice| {
+                have_done(&moving, doing, move |it| it.journal(doing)?.move_payloads(&slice))
+            });
+            let long_term = LongTermStorage::new(shared.clone(), move_payloads);
+            threads.push(spawn("long-term", Box::new(move || long_term.run(&tasks)))?);
+        }
+        Ok(Self { threads, committer: for_others, storage })
     }
 
     /// Has the committer drop the entries that a verified archive file holds.
@@ -118,9 +136,16 @@ impl Threads {
         have_done(&self.committer, doing, move |it| it.journal(doing)?.cut(upto, &staying))
     }
 
+    /// Has all entities searched for those that belong into long-term storage.
+    pub fn search_archived(&self) {
+        if let Some(storage) = &self.storage {
+            storage.send(StorageTask::Search).ok();
+        }
+    }
+
     /// Waits for all threads; they end after the queue was stopped.
     pub fn join(self) {
-        drop(self.committer);
+        drop((self.committer, self.storage));
         for thread in self.threads {
             thread.join().ok();
         }
@@ -255,8 +280,11 @@ fn flush(
     mut flusher: Flusher,
     committed: &Receiver<Arc<Committed>>,
     committer: &SyncSender<ToCommitter>,
+    storage: Option<&Sender<StorageTask>>,
 ) {
     let mut open = true;
+    // Entities for long-term storage that are not flushed yet.
+    let mut archived: Vec<EntityKey> = Vec::new();
     // The time since which entries wait.
     let mut since: Option<Instant> = None;
     let mut tidied = Instant::now();
@@ -265,9 +293,9 @@ fn flush(
         // While commits follow each other, more of them are written at once: many touch the same rows.
         match committed.recv_timeout(if since.is_some() { PAUSE } else { TICK }) {
             Ok(first) => {
-                flusher.take(&first);
-                for more in committed.try_iter() {
-                    flusher.take(&more);
+                for commit in std::iter::once(first).chain(committed.try_iter()) {
+                    flusher.take(&commit);
+                    archived.extend(archived_entities(&commit));
                 }
                 since.get_or_insert_with(Instant::now);
             }
@@ -278,7 +306,13 @@ fn flush(
         let late = since.is_some_and(|it| it.elapsed() >= wiring.behind);
         if flusher.waiting() > 0 && (quiet || enough || late || !open) {
             match write_behind(shared, &mut flusher, &mut |seqs| drop_by(committer, seqs)) {
-                Ok(()) => since = None,
+                Ok(()) => {
+                    since = None;
+                    let flushed = std::mem::take(&mut archived);
+                    if let Some(storage) = storage.filter(|_| !flushed.is_empty()) {
+                        storage.send(StorageTask::Entities(flushed)).ok();
+                    }
+                }
                 Err(error) => {
                     if error.is_state_damage() {
                         shared.store().request_rebuild(&error.to_string());

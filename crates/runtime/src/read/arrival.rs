@@ -76,7 +76,9 @@ fn is_move(entry: &Entry) -> bool {
 /// Entries in a missing file, or too far back in one, are left out.
 fn if_here<T>(error: ReadError) -> Result<Option<T>, ReadError> {
     match error {
-        ReadError::Failure(Failure::Archived { .. }) | ReadError::TooFar(_) => Ok(None),
+        ReadError::Failure(Failure::Archived { .. } | Failure::ArchiveFile(_)) | ReadError::TooFar(_) => {
+            Ok(None)
+        }
         error => Err(error),
     }
 }

@@ -57,7 +57,7 @@ impl ReadError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Failure(Failure::Overloaded(_)) => "overloaded",
-            Self::Failure(Failure::Archived { .. }) => "archived",
+            Self::Failure(Failure::Archived { .. } | Failure::ArchiveFile(_)) => "archived",
             Self::Failure(_) => "unavailable",
             Self::UnknownLifecycle { .. } => "unknown-lifecycle",
             Self::UnknownState { .. } => "unknown-state",

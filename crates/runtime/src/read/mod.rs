@@ -22,6 +22,7 @@ mod survey;
 mod viewer;
 mod walk;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::actor::Actor;
@@ -34,7 +35,7 @@ use trackside_engine::view::{Needs, Project};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::archive::FullJournal;
+use trackside_store::archive::{EntityFile, FullJournal, folder_of};
 use trackside_store::store::OpenEffectRow;
 use trackside_store::{Reader, StoreError};
 
@@ -117,6 +118,13 @@ impl Reads {
             Some(_) => ReadError::UnknownEntity(key.clone()),
             None => ReadError::unknown_lifecycle(&law, &key.lifecycle),
         }
+    }
+
+    /// The archive file of an entity in long-term storage, inside the data folder; none if it is not there.
+    pub fn archive_file(&self, key: &EntityKey) -> Result<Option<String>, ReadError> {
+        let upto = self.store(|it| it.archived_upto(key))?;
+        let path = folder_of(Path::new("")).join(EntityFile::name(key));
+        Ok(upto.map(|_| path.display().to_string()))
     }
 
     /// An entity as this actor sees it.

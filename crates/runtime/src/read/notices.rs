@@ -123,7 +123,10 @@ impl Reads {
         });
         match found {
             // A missing archive file must not cost a lease: the rest is returned.
-            Ok(()) | Err(ReadError::Failure(Failure::Archived { .. }) | ReadError::TooFar(_)) => Ok(since),
+            Ok(())
+            | Err(
+                ReadError::Failure(Failure::Archived { .. } | Failure::ArchiveFile(_)) | ReadError::TooFar(_),
+            ) => Ok(since),
             Err(error) => Err(error),
         }
     }

@@ -306,9 +306,9 @@ fn shifts(entry: &Entry) -> impl Iterator<Item = &Shift> {
 /// Passes on every error but that of entries which are archived and not at hand.
 fn must_be_archived(error: ReadError) -> Result<(), ReadError> {
     match error {
-        ReadError::EntryArchived(_) | ReadError::TooFar(_) | ReadError::Failure(Failure::Archived { .. }) => {
-            Ok(())
-        }
+        ReadError::EntryArchived(_)
+        | ReadError::TooFar(_)
+        | ReadError::Failure(Failure::Archived { .. } | Failure::ArchiveFile(_)) => Ok(()),
         other => Err(other),
     }
 }

@@ -29,7 +29,7 @@ impl Reads {
             }
             let after = upto.saturating_sub(CHUNK.min(left));
             let count = usize::try_from(upto - after).unwrap_or(usize::MAX);
-            let records = match self.shared.look_back(|it| it.records(after, count)) {
+            let records = match self.shared.look_back(|it| it.headers(after, count)) {
                 Ok(records) => records,
                 // Archived entries that are missing or too far back are not counted, and the answer says so.
                 Err(StoreError::NotArchived { .. } | StoreError::TooFar { .. }) => {

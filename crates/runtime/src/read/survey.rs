@@ -98,7 +98,7 @@ impl Reads {
             let (seqs, next) = self.noticed_numbers(&[OPEN_ALERT], after, MOST)?;
             let records = self.look_back(|whole| {
                 let kept = |seq: &u64| match whole.record(*seq) {
-                    Err(StoreError::NotArchived { .. } | StoreError::TooFar { .. }) => Ok(None),
+                    Err(error) if error.is_out_of_reach() => Ok(None),
                     found => found,
                 };
                 seqs.iter().map(kept).collect::<Result<Vec<_>, _>>()

@@ -128,7 +128,7 @@ impl Viewer {
                 Ok(!is_message(&record)? || backlog.look(&record.entry()?))
             });
             match went {
-                Err(StoreError::NotArchived { .. } | StoreError::TooFar { .. }) => Ok(()),
+                Err(error) if error.is_out_of_reach() => Ok(()),
                 went => went,
             }
         })?;

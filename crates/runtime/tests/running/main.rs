@@ -8,6 +8,7 @@ mod erasing;
 mod failures;
 mod fairness;
 mod ground;
+mod long_term;
 mod restarts;
 mod rot;
 mod together;

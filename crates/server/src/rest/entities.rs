@@ -162,14 +162,15 @@ pub(crate) async fn show(
     let found = app.read(move |reads| {
         // A caller who may not see it now may not see its past.
         reads.readable(&key, &actor)?;
-        match at {
-            Some(seq) => reads.present_at(&key, seq, &actor),
-            None => reads.present(&key, &actor),
-        }
+        let found = match at {
+            Some(seq) => reads.present_at(&key, seq, &actor)?,
+            None => reads.present(&key, &actor)?,
+        };
+        Ok((found, reads.archive_file(&key)?))
     });
-    let found = found.await?;
+    let (found, archive_file) = found.await?;
     let version = found.entity.version;
-    let mut response = Json(EntityBody::from(&found)).into_response();
+    let mut response = Json(EntityBody { archive_file, ..EntityBody::from(&found) }).into_response();
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
         response.headers_mut().insert(header::ETAG, tag);
     }

@@ -74,7 +74,7 @@ fn gather(app: &App, key: &EntityKey, actor: &Actor) -> Result<Bundle, Refused> 
 
 fn refused(error: StoreError) -> Refused {
     let code = match error {
-        StoreError::NotArchived { .. } => ProblemCode::ArchiveMissing,
+        StoreError::NotArchived { .. } | StoreError::ArchiveFile { .. } => ProblemCode::ArchiveMissing,
         StoreError::Unreadable { .. } | StoreError::Chain { .. } | StoreError::Damaged { .. } => {
             ProblemCode::JournalDamaged
         }

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::{Archive, folder_of};
+use super::{Archive, EntityFile, folder_of};
 use crate::StoreError;
 
 impl Archive {
@@ -22,8 +22,15 @@ impl Archive {
                     StoreError::io(format!("copy {} to {}", file.path.display(), to.display()), it)
                 })?;
         }
+        let entities = EntityFile::all(&self.folder)?;
+        entities.iter().try_for_each(|it| EntityFile::copy(it, &to))?;
         // The copy keeps the recorded drops.
         Self::open(&to)?.set_pending_drops(self.pending_drops()?)?;
-        Ok(self.files().len())
+        Ok(self.files().len() + entities.len())
+    }
+
+    /// The number of its files, those of single entities included.
+    pub fn count(&self) -> Result<usize, StoreError> {
+        Ok(self.files().len() + EntityFile::all(&self.folder)?.len())
     }
 }

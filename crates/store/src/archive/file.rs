@@ -171,11 +171,11 @@ pub(super) fn record_line(record: &Record) -> Result<String, String> {
     line(&RecordLine::from(record))
 }
 
-fn read_record(text: &str) -> Result<Record, String> {
+pub(super) fn read_record(text: &str) -> Result<Record, String> {
     serde_json::from_str::<RecordLine>(text).map_err(|it| it.to_string())?.try_into()
 }
 
-fn line(value: &impl Serialize) -> Result<String, String> {
+pub(super) fn line(value: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(value).map(|it| it + "\n").map_err(|it| it.to_string())
 }
 

@@ -52,7 +52,21 @@ impl<'a> FullJournal<'a> {
 
     /// Up to `most` records after `after`, in order and without a gap.
     pub fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        let found = self.reader.records(after, most)?;
+        self.collect(after, most, |reader, after, most| reader.records(after, most))
+    }
+
+    /// Like `records`, for their headers: payloads may be missing.
+    pub fn headers(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.collect(after, most, |reader, after, most| reader.headers(after, most))
+    }
+
+    fn collect(
+        &mut self,
+        after: u64,
+        most: usize,
+        read: impl Fn(&mut dyn Reader, u64, usize) -> Result<Vec<Record>, StoreError>,
+    ) -> Result<Vec<Record>, StoreError> {
+        let found = read(self.reader, after, most)?;
         let next = after.saturating_add(1);
         if found.first().is_none_or(|it| it.seq == next) {
             return Ok(found);
@@ -68,7 +82,7 @@ impl<'a> FullJournal<'a> {
             return Err(self.missing(next)?);
         }
         if last >= base && all.len() < most {
-            all.extend(self.reader.records(last, most - all.len())?);
+            all.extend(read(self.reader, last, most - all.len())?);
         }
         Ok(all)
     }

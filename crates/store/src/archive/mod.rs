@@ -2,10 +2,12 @@
 //! database.
 //!
 //! A file contains a range of the chain as JSON lines; the first line declares the range. The files and the journal
-//! together are the whole chain.
+//! together are the whole chain. Entities in long-term storage have files of their own, which contain their payloads.
 
+mod archive_entity;
 mod archived_records;
 mod copy;
+mod entity_file;
 mod file;
 mod folder;
 mod full_journal;
@@ -15,10 +17,12 @@ mod payload_drops;
 mod tests;
 mod write;
 
+pub use archive_entity::{ArchiveStep, ArchivedSlice, archive_entity};
 pub use archived_records::{ArchivedRecords, folder_of};
+pub use entity_file::EntityFile;
 pub use file::{ArchiveHeader, ArchiveLines};
 pub use folder::Archive;
 pub use full_journal::FullJournal;
 pub use move_out::{movable, move_out, still_needed, write_out};
-pub use payload_drops::PayloadDrops;
+pub use payload_drops::{FileDrops, PayloadDrops};
 pub use write::write;

@@ -20,8 +20,8 @@ pub fn movable(reader: &mut dyn Reader, before: Timestamp) -> Result<Option<Chai
     let (mut low, mut high) = (base, bound.max(base));
     while low < high {
         let middle = low + (high - low).div_ceil(2);
-        let record = reader.record(middle)?;
-        let older = record.map(|it| it.entry()).transpose()?.is_some_and(|it| it.at < before);
+        let record = reader.record_as_written(middle)?;
+        let older = record.map(|it| it.record.entry()).transpose()?.is_some_and(|it| it.at < before);
         if older {
             low = middle;
         } else {
@@ -31,7 +31,7 @@ pub fn movable(reader: &mut dyn Reader, before: Timestamp) -> Result<Option<Chai
     if low == base {
         return Ok(None);
     }
-    Ok(reader.record(low)?.map(|it| Chain { seq: low, hash: it.hash }))
+    Ok(reader.record_as_written(low)?.map(|it| Chain { seq: low, hash: it.record.hash }))
 }
 
 /// Entries to retain when the journal is cut: requests for effects that are still open. The worker needs their data
@@ -73,7 +73,9 @@ pub fn write_out(
     let Some(about) = written else {
         let Some(upto) = movable(reader, before)? else { return Ok(None) };
         let upto = match base.seq.saturating_add(most) {
-            last if last < upto.seq => reader.record(last)?.map(|it| Chain { seq: last, hash: it.hash }),
+            last if last < upto.seq => {
+                reader.record_as_written(last)?.map(|it| Chain { seq: last, hash: it.record.hash })
+            }
             _ => Some(upto),
         };
         return upto.map(|upto| write(reader, folder, upto)).transpose();

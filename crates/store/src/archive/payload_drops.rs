@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trackside_engine::key::EntityKey;
 
+use super::entity_file::EntityFile;
 use super::file::{ArchiveHeader, ArchiveLines, damaged, failed};
 use super::folder::Archive;
 use super::write::sync_folder;
@@ -23,6 +24,23 @@ pub struct PayloadDrops {
     pub seqs: BTreeSet<u64>,
     /// Drops the payloads of every record of these entities before the given entry.
     pub entities: BTreeMap<EntityKey, u64>,
+    /// Drops payloads from the archive files of these entities.
+    pub files: BTreeMap<EntityKey, FileDrops>,
+}
+
+/// Payloads to drop from the archive file of an entity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDrops {
+    /// Every record before this one.
+    pub before: u64,
+    /// These records.
+    pub seqs: BTreeSet<u64>,
+}
+
+impl FileDrops {
+    fn contains(&self, seq: u64) -> bool {
+        seq < self.before || self.seqs.contains(&seq)
+    }
 }
 
 /// The stored form.
@@ -30,11 +48,13 @@ pub struct PayloadDrops {
 struct Note {
     seqs: BTreeSet<u64>,
     entities: Vec<(EntityKey, u64)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<(EntityKey, FileDrops)>,
 }
 
 impl PayloadDrops {
     pub fn is_empty(&self) -> bool {
-        self.seqs.is_empty() && self.entities.is_empty()
+        self.seqs.is_empty() && self.entities.is_empty() && self.files.is_empty()
     }
 
     fn and(&mut self, other: Self) {
@@ -42,6 +62,11 @@ impl PayloadDrops {
         for (key, before) in other.entities {
             let kept = self.entities.entry(key).or_default();
             *kept = before.max(*kept);
+        }
+        for (key, more) in other.files {
+            let kept = self.files.entry(key).or_default();
+            kept.before = more.before.max(kept.before);
+            kept.seqs.extend(more.seqs);
         }
     }
 
@@ -57,6 +82,7 @@ impl PayloadDrops {
         Self {
             seqs: self.seqs.into_iter().filter(among).collect(),
             entities: self.entities.into_iter().filter(|(_, it)| before(*it)).collect(),
+            files: BTreeMap::new(),
         }
     }
 
@@ -106,14 +132,40 @@ impl Archive {
         Ok(dropped)
     }
 
+    /// Drops these payloads from the archive files of entities, bytes included, and returns how many there were. If
+    /// the file of an archived entity is missing, the drop is recorded and done when the file is back.
+    pub fn drop_in_entity_files(
+        &self,
+        drops: &PayloadDrops,
+        is_archived: &mut dyn FnMut(&EntityKey) -> Result<bool, StoreError>,
+    ) -> Result<u64, StoreError> {
+        let (mut dropped, mut left) = (0, PayloadDrops::default());
+        for (key, unwanted) in &drops.files {
+            let file = EntityFile::of(&self.folder, key);
+            dropped += file.drop_payloads(&|seq| unwanted.contains(seq))?;
+            if !file.exists() && is_archived(key)? {
+                left.files.insert(key.clone(), unwanted.clone());
+            }
+        }
+        if !left.is_empty() {
+            let mut all = self.pending_drops()?;
+            all.and(left);
+            self.set_pending_drops(all)?;
+        }
+        Ok(dropped)
+    }
+
     /// Does the recorded drops for files that are back; the others stay recorded.
     pub fn drop_pending_payloads(&self, base: u64) -> Result<u64, StoreError> {
         let noted = self.pending_drops()?;
         if noted.is_empty() {
             return Ok(0);
         }
-        let dropped = self.drop_listed_payloads(&noted, base)?;
-        let left = noted.within(&self.gaps(base));
+        let mut dropped = self.drop_listed_payloads(&noted, base)?;
+        dropped += self.drop_in_entity_files(&noted, &mut |_| Ok(false))?;
+        let mut files = noted.files.clone();
+        files.retain(|key, _| !EntityFile::of(&self.folder, key).exists());
+        let left = PayloadDrops { files, ..noted.within(&self.gaps(base)) };
         self.set_pending_drops(left)?;
         Ok(dropped)
     }
@@ -126,8 +178,10 @@ impl Archive {
             Err(it) if it.kind() == std::io::ErrorKind::NotFound => return Ok(PayloadDrops::default()),
             Err(it) => return Err(failed(&path, "reading the pending drops in", &it)),
         };
-        let Note { seqs, entities } = serde_json::from_str(&text).map_err(|it| damaged(&path, 1, it))?;
-        Ok(PayloadDrops { seqs, entities: entities.into_iter().collect() })
+        let Note { seqs, entities, files } =
+            serde_json::from_str(&text).map_err(|it| damaged(&path, 1, it))?;
+        let (entities, files) = (entities.into_iter().collect(), files.into_iter().collect());
+        Ok(PayloadDrops { seqs, entities, files })
     }
 
     /// Replaces the recorded drops durably.
@@ -140,7 +194,9 @@ impl Archive {
                 _ => Ok(()),
             };
         }
-        let note = Note { seqs: drops.seqs, entities: drops.entities.into_iter().collect() };
+        let PayloadDrops { seqs, entities, files } = drops;
+        let (entities, files) = (entities.into_iter().collect(), files.into_iter().collect());
+        let note = Note { seqs, entities, files };
         let text = serde_json::to_string(&note).map_err(|it| damaged(&path, 1, it))?;
         fs::create_dir_all(&self.folder).map_err(io)?;
         let partial = path.with_extension("partial");

@@ -100,9 +100,19 @@ impl Auditor {
     }
 
     pub fn check(&mut self, record: &Record) {
+        self.check_record(record, record.is_redacted());
+    }
+
+    /// Checks a record whose payload cannot be read, for this reason.
+    pub fn check_header(&mut self, record: &Record, why: &str) {
+        self.check_record(record, false);
+        self.found(record.seq, AuditFinding::PayloadUnread(why.to_owned()));
+    }
+
+    fn check_record(&mut self, record: &Record, is_redacted: bool) {
         let last = self.audit.to;
         self.audit.entries += 1;
-        self.audit.redacted += u64::from(record.is_redacted());
+        self.audit.redacted += u64::from(is_redacted);
         if record.seq <= last.seq {
             self.found(record.seq, AuditFinding::OutOfOrder { after: last.seq });
             return;
@@ -135,7 +145,7 @@ impl Auditor {
                 if let Some((pack, version, digest)) = parsed.installs.clone() {
                     self.in_force.push(InForce { seq: record.seq, pack, version, digest });
                 }
-                self.account(record, parsed);
+                self.account(record.seq, is_redacted, parsed);
             }
             Err(why) if fits => self.found(record.seq, AuditFinding::Unreadable(why)),
             Err(_) => {}
@@ -280,7 +290,7 @@ impl Auditor {
     }
 
     /// Tracks entries without payloads, and entries that explain why.
-    fn account(&mut self, record: &Record, parsed: ParsedHeader) {
+    fn account(&mut self, seq: u64, is_redacted: bool, parsed: ParsedHeader) {
         let bare = self.bare.get_mut(&parsed.entity);
         let before = bare.as_ref().map_or(0, |it| it.len());
         let left = bare.map_or(0, |bare| {
@@ -296,10 +306,10 @@ impl Auditor {
         }
         if left < before && self.audit.dropped.len() < LISTED {
             let erased = matches!(parsed.drops, Drops::Earlier);
-            self.audit.dropped.push(Dropped { by: record.seq, erased, payloads: (before - left) as u64 });
+            self.audit.dropped.push(Dropped { by: seq, erased, payloads: (before - left) as u64 });
         }
-        if record.is_redacted() {
-            self.bare.entry(parsed.entity).or_default().push(record.seq);
+        if is_redacted {
+            self.bare.entry(parsed.entity).or_default().push(seq);
         }
     }
 

@@ -37,6 +37,8 @@ pub enum AuditFinding {
     NotTheKnown,
     /// Entries up to `last` are given by digests, and one of these was changed.
     LinkChanged { last: u64 },
+    /// Its payload is in an archive file that is missing or damaged; with an explanation.
+    PayloadUnread(String),
     /// It is unchanged but cannot be parsed.
     Unreadable(String),
     /// The stored text of a pack differs from the installed one; with an explanation.
@@ -59,6 +61,7 @@ impl AuditFinding {
             Self::OutOfOrder { .. } => "out-of-order",
             Self::NotTheKnown => "not-the-known",
             Self::LinkChanged { .. } => "link-changed",
+            Self::PayloadUnread(_) => "payload-unread",
             Self::Unreadable(_) => "unreadable",
             Self::RulesChanged(_) => "rules-changed",
         }
@@ -103,6 +106,9 @@ impl fmt::Display for AuditProblem {
             }
             AuditFinding::LinkChanged { last } => {
                 write!(f, "the digest of one of the entries {seq} to {last} was changed")
+            }
+            AuditFinding::PayloadUnread(why) => {
+                write!(f, "the payload of entry {seq} cannot be checked: {why}")
             }
             AuditFinding::Unreadable(why) => write!(f, "entry {seq} cannot be read: {why}"),
             AuditFinding::RulesChanged(how) => f.write_str(how),

@@ -72,11 +72,19 @@ pub(crate) fn check_records(
     let all = head.seq.saturating_sub(base);
     let mut after = base;
     loop {
-        let mut records = reader.unverified_records(after, PIECE)?;
-        records.retain(|it| it.seq <= head.seq);
+        let mut records = reader.records_as_written(after, PIECE)?;
+        records.retain(|it| it.record.seq <= head.seq);
         let Some(last) = records.last() else { return Ok(()) };
-        after = last.seq;
-        records.iter().for_each(|it| auditor.check(it));
+        after = last.record.seq;
+        for written in records {
+            match reader.with_payload(written.clone()) {
+                Ok(record) => auditor.check(&record),
+                Err(error @ StoreError::ArchiveFile { .. }) => {
+                    auditor.check_header(&written.record, &error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
         progress(after.saturating_sub(base).min(all), all);
     }
 }

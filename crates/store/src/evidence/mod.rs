@@ -16,5 +16,6 @@ mod write;
 
 pub use flaw::Flaw;
 pub use line::{ArtifactPiece, EntitySummary, EvidenceEnd, EvidenceHeader, EvidenceLine, Links};
+pub(crate) use references::collect_digests;
 pub use verify::{EvidenceJudgement, EvidenceVerdict, NoEvidence, verify};
 pub use write::{Bundle, EvidenceRequest};

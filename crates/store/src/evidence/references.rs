@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const LENGTH: usize = 64;
 
 /// Every run of exactly 64 lower-case hexadecimal digits that stands by itself.
-pub(super) fn collect_digests(text: &str, into: &mut BTreeSet<String>) {
+pub(crate) fn collect_digests(text: &str, into: &mut BTreeSet<String>) {
     let words = text.split(|it: char| !it.is_ascii_alphanumeric());
     let names = words.filter(|it| it.len() == LENGTH && it.bytes().all(is_digit));
     into.extend(names.map(str::to_owned));

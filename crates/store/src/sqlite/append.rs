@@ -10,8 +10,9 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::checkpointer::{before_commit, empty};
 use super::connect::{ConnectionUse, connect};
 use super::failure::{failed, int, number};
-use super::journal_table::JournalTable;
+use super::journal_table::{JournalTable, archived_key, moved_text};
 use super::{Shared, installed};
+use crate::archive::ArchivedSlice;
 use crate::rules::Installed;
 use crate::{Batch, Chain, Definition, Head, JournalWriter, Record, StoreError};
 
@@ -205,6 +206,34 @@ impl JournalWriter for Appender {
         transaction.execute(sql, (int(upto.seq), upto.hash)).map_err(&failed)?;
         transaction.commit().map_err(failed)?;
         Ok(upto.seq - base.seq)
+    }
+
+    fn move_payloads(&mut self, slice: &ArchivedSlice) -> Result<u64, StoreError> {
+        let moved = self.move_in_one(slice)?;
+        // At most a page for each row.
+        self.shared.logs.record_write(&self.shared.logs.journal, moved + 1);
+        Ok(moved)
+    }
+}
+
+impl Appender {
+    fn move_in_one(&mut self, slice: &ArchivedSlice) -> Result<u64, StoreError> {
+        let failed = failed(&self.shared.journal, "move payloads");
+        self.shared.is_there()?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let mut moved = 0;
+        {
+            let sql = "UPDATE journal SET payload = ?2 WHERE seq = ?1 AND payload IS NOT NULL";
+            let mut statement = transaction.prepare_cached(sql).map_err(&failed)?;
+            for (seq, at) in &slice.payloads {
+                moved += statement.execute(params![int(*seq), moved_text(*at)]).map_err(&failed)? as u64;
+            }
+        }
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
+        transaction.execute(sql, params![archived_key(&slice.entity), int(slice.upto)]).map_err(&failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(moved)
     }
 }
 

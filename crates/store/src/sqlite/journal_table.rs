@@ -11,7 +11,7 @@ use trackside_lifecycle::time::Timestamp;
 use super::failure::{failed, int, limit, number};
 use crate::record::Hash;
 use crate::rules::ChangedRules;
-use crate::{Chain, Definition, Head, Record, StoreError};
+use crate::{Chain, Definition, Head, Record, StoreError, WrittenRecord};
 
 const COLUMNS: &str = "seq, prev, format, header, payload, digest, hash";
 
@@ -59,7 +59,12 @@ impl JournalTable<'_> {
         Ok(kept.optional().map_err(failed)?.unwrap_or_default())
     }
 
+    /// Records without payloads that are in archive files of entities.
     pub fn records(&self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        Ok(self.records_as_written(after, most)?.into_iter().map(|it| it.record).collect())
+    }
+
+    pub fn records_as_written(&self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
         let failed = failed(self.path, "read the journal");
         // Retained entries before the base are not part of the journal any more.
         let sql = format!(
@@ -75,7 +80,12 @@ impl JournalTable<'_> {
         Ok(records)
     }
 
+    /// A record, without a payload that is in the archive file of its entity.
     pub fn record(&self, seq: u64) -> Result<Option<Record>, StoreError> {
+        Ok(self.record_as_written(seq)?.map(|it| it.record))
+    }
+
+    pub fn record_as_written(&self, seq: u64) -> Result<Option<WrittenRecord>, StoreError> {
         let failed = failed(self.path, "read the journal");
         let sql = format!("SELECT {COLUMNS} FROM journal WHERE seq = ?1");
         let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
@@ -84,8 +94,8 @@ impl JournalTable<'_> {
     }
 
     /// Records in order, each verified against the one before it.
-    pub fn verified_records(&self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        let records = self.records(after, most)?;
+    pub fn verified_records(&self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
+        let records = self.records_as_written(after, most)?;
         let base = self.base()?;
         let mut chain = match after <= base.seq {
             true => base,
@@ -95,19 +105,19 @@ impl JournalTable<'_> {
                 None => return Err(StoreError::Chain { seq: after, what: "is missing".to_owned() }),
             },
         };
-        for record in &records {
-            chain.follow(record)?;
+        for written in &records {
+            chain.follow(&written.record)?;
         }
         Ok(records)
     }
 
     /// A record, verified against the one before it. Of a retained one, only the payload can be verified.
-    pub fn verified_record(&self, seq: u64) -> Result<Option<Record>, StoreError> {
+    pub fn verified_record(&self, seq: u64) -> Result<Option<WrittenRecord>, StoreError> {
         let base = self.base()?;
-        match self.record(seq)? {
-            Some(record) => {
-                self.verify(&record, base)?;
-                Ok(Some(record))
+        match self.record_as_written(seq)? {
+            Some(written) => {
+                self.verify(&written.record, base)?;
+                Ok(Some(written))
             }
             None if seq > base.seq && seq <= self.end()?.seq => {
                 Err(StoreError::Chain { seq, what: "is missing".to_owned() })
@@ -139,7 +149,7 @@ impl JournalTable<'_> {
         let mut rows = statement.query([int(self.base()?.seq)]).map_err(&failed)?;
         let mut stayed = Vec::new();
         while let Some(row) = rows.next().map_err(&failed)? {
-            let record = record(row, self.path)?;
+            let record = record(row, self.path)?.record;
             if record.entity().as_ref() == Some(of) {
                 stayed.push(record.seq);
             }
@@ -155,20 +165,30 @@ impl JournalTable<'_> {
         statement.query_row([int(seq)], |row| hash(row, 0)).optional().map_err(failed)
     }
 
-    pub fn trail(&self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+    /// The last entry of an entity in its archive file.
+    pub fn archived_upto(&self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
+        let failed = failed(self.path, "look for an archived entity");
+        let mut statement =
+            self.connection.prepare_cached("SELECT value FROM meta WHERE key = ?1").map_err(&failed)?;
+        let upto = statement.query_row([archived_key(key)], |row| row.get::<_, i64>(0)).optional();
+        Ok(upto.map_err(failed)?.map(number))
+    }
+
+    pub fn trail_as_written(&self, from: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
         let base = self.base()?;
         let mut records = Vec::new();
         let mut next = from;
         while next != 0 && records.len() < most {
             // Older records are in the archive.
-            let Some(record) = self.record(next)? else { break };
-            self.verify(&record, base)?;
-            if record.prev >= next {
-                let what = format!("was changed: it says that {} came before it", record.prev);
+            let Some(written) = self.record_as_written(next)? else { break };
+            self.verify(&written.record, base)?;
+            let prev = written.record.prev;
+            if prev >= next {
+                let what = format!("was changed: it says that {prev} came before it");
                 return Err(StoreError::Chain { seq: next, what });
             }
-            next = record.prev;
-            records.push(record);
+            next = prev;
+            records.push(written);
         }
         Ok(records)
     }
@@ -194,22 +214,42 @@ impl JournalTable<'_> {
     }
 }
 
-fn record(row: &Row<'_>, path: &Path) -> Result<Record, StoreError> {
+/// The key of an archived entity in `meta`. Its value is the entity's last entry in its archive file.
+pub(super) fn archived_key(key: &EntityKey) -> String {
+    format!("archived:{key}")
+}
+
+/// How `payload` refers to the archive file of the entity. It is JSON, for the view; no payload has this key.
+const MOVED: &str = "{\"archive\":";
+
+/// The text that replaces a payload whose line starts at this offset.
+pub(super) fn moved_text(at: u64) -> String {
+    format!("{MOVED}{at}}}")
+}
+
+fn moved_to(payload: &str) -> Option<u64> {
+    payload.strip_prefix(MOVED)?.strip_suffix('}')?.parse().ok()
+}
+
+fn record(row: &Row<'_>, path: &Path) -> Result<WrittenRecord, StoreError> {
     let seq = number(row.get(0).map_err(failed(path, "read the journal"))?);
     let unreadable = |it: rusqlite::Error| StoreError::Unreadable { seq, what: it.to_string() };
     let read = || {
-        Ok(Record {
+        let payload: Option<String> = row.get(4)?;
+        let moved_to = payload.as_deref().and_then(moved_to);
+        let record = Record {
             seq,
             prev: number(row.get(1)?),
             format: row.get(2)?,
             header: row.get(3)?,
-            payload: row.get(4)?,
+            payload: payload.filter(|_| moved_to.is_none()),
             digest: match row.get_ref(5)? {
                 ValueRef::Null => None,
                 _ => Some(row.get(5)?),
             },
             hash: hash(row, 6)?,
-        })
+        };
+        Ok(WrittenRecord { record, moved_to })
     };
     read().map_err(unreadable)
 }

@@ -34,6 +34,8 @@ pub use options::{Durability, LogSize, SqliteOptions};
 use project::SqliteProjector;
 use read::SqliteReader;
 
+use trackside_engine::key::EntityKey;
+
 use crate::archive::{Archive, PayloadDrops, folder_of};
 use crate::{Chain, JournalWriter, Projector, Reader, Store, StoreError};
 
@@ -165,7 +167,12 @@ impl Store for Sqlite {
 
     fn drop_archived(&self, drops: &PayloadDrops) -> Result<u64, StoreError> {
         match &self.shared.archive {
-            Some(folder) => Archive::open(folder)?.drop_listed_payloads(drops, self.reader()?.base()?.seq),
+            Some(folder) => {
+                let (archive, mut reader) = (Archive::open(folder)?, self.reader()?);
+                let dropped = archive.drop_listed_payloads(drops, reader.base()?.seq)?;
+                let mut is_archived = |key: &EntityKey| Ok(reader.archived_upto(key)?.is_some());
+                Ok(dropped + archive.drop_in_entity_files(drops, &mut is_archived)?)
+            }
             None => Ok(0),
         }
     }

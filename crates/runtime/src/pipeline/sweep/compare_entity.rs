@@ -77,7 +77,9 @@ impl Decider {
             let mut whole = FullJournal::new(self.sweep.store.as_ref(), self.memory.reader());
             let found = match whole.trail(trial.next, CHUNK.min(left.records)) {
                 Ok(found) => found,
-                Err(StoreError::NotArchived { .. }) => return self.unchecked(&trial, pass),
+                Err(StoreError::NotArchived { .. } | StoreError::ArchiveFile { .. }) => {
+                    return self.unchecked(&trial, pass);
+                }
                 Err(error) if error.is_journal_damage() => return self.report_altered(&trial, pass),
                 Err(error) => return Err(error),
             };
@@ -281,7 +283,7 @@ impl Decider {
             match whole.record(seq) {
                 Ok(Some(record)) if record.entity().as_ref() == Some(key) => return Ok(Some(seq)),
                 // An archived entry: the replay finds out whether its file is there.
-                Err(StoreError::NotArchived { .. }) => return Ok(Some(seq)),
+                Err(StoreError::NotArchived { .. } | StoreError::ArchiveFile { .. }) => return Ok(Some(seq)),
                 Ok(_) => {}
                 Err(error) => return Err(error),
             }

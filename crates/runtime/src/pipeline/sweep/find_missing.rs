@@ -40,7 +40,7 @@ impl MissingRowSearch {
             self.missing.extend(std::mem::take(&mut pass.lost).into_iter().map(|key| (key, 0)));
         }
         let mut whole = FullJournal::new(decider.sweep.store.as_ref(), decider.memory.reader());
-        let records = match whole.records(self.after, left.records) {
+        let records = match whole.headers(self.after, left.records) {
             Ok(records) => records,
             Err(StoreError::NotArchived { last, .. }) => {
                 (self.after, self.cut) = (last, true);

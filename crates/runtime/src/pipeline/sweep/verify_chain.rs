@@ -14,7 +14,7 @@ impl Decider {
     pub(super) fn is_sealed(&mut self, newest: u64) -> Result<Option<bool>, StoreError> {
         let mut whole = FullJournal::new(self.sweep.store.as_ref(), self.memory.reader());
         match seals_hold(&mut whole, newest) {
-            Err(StoreError::NotArchived { .. }) => Ok(None),
+            Err(StoreError::NotArchived { .. } | StoreError::ArchiveFile { .. }) => Ok(None),
             Err(error) if error.is_journal_damage() => Ok(Some(false)),
             told => told,
         }

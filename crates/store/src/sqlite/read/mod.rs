@@ -26,12 +26,13 @@ use super::name_table::NameTable;
 use super::options::SqliteOptions;
 use super::project::position;
 use super::schema;
+use crate::archive::{EntityFile, folder_of};
 use crate::rules::Installed;
 use crate::store::{
     AtPosition, Census, Counts, DueAt, DwellTimes, Listing, MemberRow, Members, OpenEffectRow, OrderRow,
     ReadAt, StoredEntity,
 };
-use crate::{Chain, Definition, EntityRow, Head, Reader, Record, StoreError};
+use crate::{Chain, Definition, EntityRow, Head, Reader, Record, StoreError, WrittenRecord};
 
 /// A reader of both files.
 #[derive(Debug)]
@@ -189,19 +190,49 @@ impl Reader for SqliteReader {
     }
 
     fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.log().verified_records(after, most)
+        let found = self.log().verified_records(after, most)?;
+        found.into_iter().map(|it| self.with_payload(it)).collect()
     }
 
     fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError> {
-        self.log().verified_record(seq)
+        let found = self.log().verified_record(seq)?;
+        found.map(|it| self.with_payload(it)).transpose()
     }
 
     fn unverified_records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.log().records(after, most)
+        let found = self.log().records_as_written(after, most)?;
+        found.into_iter().map(|it| self.with_payload(it)).collect()
     }
 
     fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.log().trail(from, most)
+        let found = self.log().trail_as_written(from, most)?;
+        found.into_iter().map(|it| self.with_payload(it)).collect()
+    }
+
+    fn records_as_written(&mut self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
+        self.log().records_as_written(after, most)
+    }
+
+    fn record_as_written(&mut self, seq: u64) -> Result<Option<WrittenRecord>, StoreError> {
+        self.log().verified_record(seq)
+    }
+
+    fn trail_as_written(&mut self, from: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
+        self.log().trail_as_written(from, most)
+    }
+
+    fn with_payload(&mut self, written: WrittenRecord) -> Result<Record, StoreError> {
+        let WrittenRecord { record, moved_to } = written;
+        let Some(at) = moved_to else { return Ok(record) };
+        let unreadable = || StoreError::Unreadable { seq: record.seq, what: "it names no entity".to_owned() };
+        let entity = record.entity().ok_or_else(unreadable)?;
+        let data = self.journal_path.parent().unwrap_or(Path::new("."));
+        let payload = EntityFile::of(&folder_of(data), &entity).payload(at, &record)?;
+        Ok(Record { payload, ..record })
+    }
+
+    fn archived_upto(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
+        self.log().archived_upto(key)
     }
 
     fn base(&mut self) -> Result<Chain, StoreError> {

@@ -18,6 +18,7 @@ impl ExpressionContext<'_> {
             let words = "fields it keeps when it erases:";
             thing.put("erase", words, Sense::Plain, Leaf::Names(kept.clone()));
         }
+        thing.flag("is long-term storage", Sense::Plain, state.archive);
         thing.names("its names elsewhere", Sense::Plain, &state.known_as);
         thing.wording("about", &state.about);
         self.require(&mut thing, &state.require);
