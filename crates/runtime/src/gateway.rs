@@ -143,7 +143,13 @@ impl Gateway {
         self.work.send(Work::Stop).ok();
     }
 
+    /// Fails while there is no space for new data, such as artifacts.
+    pub fn check_space(&self) -> Result<(), Failure> {
+        self.shared.space.check_space()
+    }
+
     pub(crate) fn enqueue(&self, work: Work) -> Result<(), Failure> {
+        self.shared.space.check(&work)?;
         if self.shared.lag() > self.most_behind {
             Figures::add(&self.shared.figures.overloaded, 1);
             return Err(Failure::Overloaded("the projections are too far behind the journal"));

@@ -22,6 +22,7 @@ mod redaction;
 mod requester;
 mod runtime;
 mod shared;
+mod space;
 mod stages;
 #[cfg(feature = "simulation")]
 mod stepper;
@@ -44,6 +45,7 @@ pub use read::{ReadError, Reads, Viewer};
 pub use redaction::Redaction;
 pub use requester::Requester;
 pub use runtime::{Options, Runtime, StartError};
+pub use space::{SpaceLimits, SpaceStatus};
 pub use stages::Stages;
 pub use tally::{SinceStart, Throughput};
 pub use work::SubmitOptions;

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use trackside_runtime::{Gateway, Reads, Runtime};
 
 use crate::auth::{Access, PACK, UnknownTokenLimiter};
+use crate::backup_schedule::BackupSchedule;
 use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
@@ -36,6 +37,8 @@ pub struct ServerOptions {
     /// The collector for traces; none for no traces.
     pub traces: Option<TraceOptions>,
     pub webhooks: WebhookOptions,
+    /// Backups that the server makes by itself.
+    pub backups: Option<BackupSchedule>,
 }
 
 impl ServerOptions {
@@ -49,6 +52,7 @@ impl ServerOptions {
             log: LogOptions::default(),
             traces: None,
             webhooks: WebhookOptions::default(),
+            backups: None,
         }
     }
 }

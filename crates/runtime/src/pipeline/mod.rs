@@ -22,6 +22,6 @@ pub(crate) use self::{
 };
 pub(crate) use committer::{CommitSize, Committed};
 pub(crate) use decided_batch::{Outcomes, PriorState};
-pub(crate) use steps::Workers;
+pub(crate) use steps::{Workers, write_projections};
 pub use sweep::{Depth, SweepReport};
 pub(crate) use threads::{Threads, Wiring};

@@ -15,7 +15,6 @@ use super::decided_batch::DecidedBatch;
 use super::decider::Decider;
 use super::flusher::Flusher;
 use super::steps::{Workers, decide, reload, turn_away, write_behind};
-use crate::answer::Failure;
 use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::memory::Limits;
@@ -200,10 +199,9 @@ impl Deciding {
                     return Some(decider);
                 }
                 Err(error) => {
-                    let why = error.to_string();
-                    self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
+                    let why = self.shared.set_journal_failure(error);
                     for work in waiting.drain(..).chain(work.try_iter()) {
-                        turn_away(&self.shared, work, &Failure::Unavailable(why.clone()));
+                        turn_away(&self.shared, work, &why);
                     }
                     match work.recv_timeout(patience) {
                         Ok(it) => waiting.push(it),
