@@ -61,6 +61,7 @@ problem_codes! {
     MadeBefore = "made-before", 409, [];
     MethodNotAllowed = "method-not-allowed", 405, [];
     NoPolicy = "no-policy", 422, [];
+    NoSpace = "no-space", 507, ["free some space, then try again: docs/operating/data-folder.md"];
     NoSuchDecision = "no-such-decision", 422, [];
     NotDone = "not-done", 424, [];
     NotJson = "not-json", 400, [];

@@ -97,12 +97,15 @@ pub struct HealthBody {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Ready)]
 pub struct ReadyBody {
-    /// `ready`.
+    /// `ready`, or `degraded` if there are warnings.
     pub status: &'static str,
     /// The number of the newest journal entry.
     pub seq: u64,
     /// The number of entries that are stored but not yet in the tables for reading.
     pub behind: u64,
+    /// Conditions that need attention, such as a disk that fills up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A notification.

@@ -170,6 +170,9 @@ pub struct Backup {
     /// A name in the folder `backups` of the project, or an absolute path. By default the server generates a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// True: add the journal entries since to the backup in `to`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub increment: bool,
 }
 
 /// Content to remove from the journal.

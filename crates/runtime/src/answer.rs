@@ -100,6 +100,9 @@ pub enum Failure {
     Overloaded(&'static str),
     #[error("the store could not be used: {0}. Try again; with an idempotency key nothing is done twice")]
     Unavailable(String),
+    /// The disk is full, or the folder has reached its limit. Reading works.
+    #[error("{0}")]
+    NoSpace(String),
     /// The entries were archived, and the archive file is not in its place.
     #[error(
         "the entries {first} to {last} were archived, and no file of the archive holds them. Put \
@@ -117,6 +120,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotArchived { first, last, .. } => Self::Archived { first, last },
+            full @ (StoreError::Full { .. } | StoreError::NoRoom { .. }) => Self::NoSpace(full.to_string()),
             StoreError::ArchiveFile { .. } => Self::ArchiveFile(error.to_string()),
             damaged if damaged.is_journal_damage() => {
                 Self::Unavailable(format!("{damaged}. It is not used. Run: trackside doctor"))

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::Law;
-use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::compile::{PackFiles, compile, compile_stored};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::source::{Problems, Sources};
 use trackside_store::Definition;
 use trackside_store::rules::digest_of;
 
@@ -28,6 +28,13 @@ pub enum CatalogError {
         "{pack} version {version} is in use with other texts. Give the new one a higher `version:` in pack.yaml"
     )]
     SameVersion { pack: Name, version: u32 },
+    /// A stored pack that this release cannot run.
+    #[error(
+        "{pack} version {version} is stored in the project, and this release cannot run it. Nothing was changed. Start \
+         the project with the release that was used before, install a corrected version of the pack there, and upgrade \
+         again\n{problems}"
+    )]
+    Unrunnable { pack: Name, version: u32, problems: String },
     #[error("{pack} version {version} is older than version {newest}, which is in use")]
     Older { pack: Name, version: u32, newest: u32 },
 }
@@ -55,6 +62,16 @@ impl PackSource {
 
     /// Compiles it, and returns the row to store.
     pub fn compile(&self) -> Result<(Pack, Definition), CatalogError> {
+        let (pack, definition, _) = self.compile_by(compile)?;
+        Ok((pack, definition))
+    }
+
+    /// Compiles the stored text of a pack. Returns the errors that refuse new packs only, as they are shown to people.
+    pub fn compile_stored(&self) -> Result<(Pack, Definition, Vec<String>), CatalogError> {
+        self.compile_by(compile_stored)
+    }
+
+    fn compile_by(&self, compile: Compiler) -> Result<(Pack, Definition, Vec<String>), CatalogError> {
         let mut sources = Sources::default();
         let mut pack = None;
         let mut lifecycles = Vec::new();
@@ -69,29 +86,56 @@ impl PackSource {
             }
         }
         let Some(pack) = pack else { return Err(CatalogError::Broken("there is no pack.yaml".to_owned())) };
-        let (pack, _) = compile(&sources, &PackFiles { pack, lifecycles })
+        let (pack, problems) = compile(&sources, &PackFiles { pack, lifecycles })
             .map_err(|problems| CatalogError::Broken(problems.render(&sources, false)))?;
+        let spared = problems.sorted().into_iter().filter(|it| it.only_new);
+        let spared = spared.map(|it| format!("{}: {}", sources.show(it.at), it.message)).collect();
         let digest = digest_of(&files);
         let definition = Definition { pack: pack.name.clone(), version: pack.version, digest, files };
-        Ok((pack, definition))
+        Ok((pack, definition, spared))
     }
 }
+
+type Compiler = fn(&Sources, &PackFiles) -> Result<(Pack, Problems), Problems>;
 
 /// The packs that a project knows, compiled, every version of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalog {
     packs: BTreeMap<(Name, u32), (Arc<Pack>, Arc<Definition>)>,
+    /// Stored packs that this release would not install, and why.
+    outdated: Vec<String>,
 }
 
 impl Catalog {
-    /// The catalog of a store's definitions.
+    /// The catalog of a store's definitions. Packs that this release would refuse as new ones keep running if they are
+    /// complete.
     pub fn of(known: Vec<Definition>) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
-        for definition in known {
-            let (pack, definition) = PackSource { files: definition.files }.compile()?;
+        for Definition { pack, version, files, .. } in known {
+            let compiled = PackSource { files }.compile_stored();
+            let (pack, definition, spared) = compiled.map_err(|error| match error {
+                CatalogError::Broken(problems) => CatalogError::Unrunnable { pack, version, problems },
+                error => error,
+            })?;
+            if !spared.is_empty() {
+                catalog.outdated.push(outdated(&pack.name, pack.version, &spared));
+            }
             catalog.add(pack, definition);
         }
         Ok(catalog)
+    }
+
+    /// Warnings about stored packs that this release would not install.
+    pub fn outdated(&self) -> &[String] {
+        &self.outdated
+    }
+
+    /// Whether a version of a pack is stored with exactly these texts.
+    pub fn knows(&self, source: &PackSource) -> bool {
+        let mut files = source.files.clone();
+        files.sort();
+        let digest = digest_of(&files);
+        self.packs.values().any(|(_, it)| it.digest == digest)
     }
 
     fn add(&mut self, pack: Pack, definition: Definition) {
@@ -118,7 +162,7 @@ impl Catalog {
     pub fn among(&self, known: &[Definition]) -> Self {
         let is_known = |it: &Definition| known.iter().any(|other| other.digest == it.digest);
         let packs = self.packs.iter().filter(|(_, (_, it))| is_known(it));
-        Self { packs: packs.map(|(key, it)| (key.clone(), it.clone())).collect() }
+        Self { packs: packs.map(|(key, it)| (key.clone(), it.clone())).collect(), outdated: Vec::new() }
     }
 
     /// The stored rows of the packs.
@@ -151,4 +195,13 @@ impl Catalog {
         }
         Ok(new)
     }
+}
+
+/// The warning about a stored pack that this release would not install.
+pub(crate) fn outdated(pack: &Name, version: u32, why: &[String]) -> String {
+    format!(
+        "the stored pack {pack} {version} keeps running, but this release would not install it: {}. Correct it, raise its \
+         `version:` and install it with: trackside pack add DIR",
+        why.join("; ")
+    )
 }

@@ -199,11 +199,19 @@ impl Gateway {
         self.work.stop();
     }
 
+    /// Fails while there is no space for new data, such as artifacts.
+    pub fn check_space(&self) -> Result<(), Failure> {
+        self.shared.space.check_space()
+    }
+
     pub(crate) fn enqueue(&self, key: LaneKey, work: Work) -> Result<(), Failure> {
         self.enqueue_all(key, vec![work])
     }
 
     fn enqueue_all(&self, key: LaneKey, work: Vec<Work>) -> Result<(), Failure> {
+        for one in &work {
+            self.shared.space.check(one)?;
+        }
         let many = work.len();
         if self.shared.lag() > self.most_behind || self.shared.lag_bytes() > self.most_behind_bytes {
             Figures::add(&self.shared.figures.overloaded, many);

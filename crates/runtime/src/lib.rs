@@ -23,6 +23,7 @@ mod redaction;
 mod requester;
 mod runtime;
 mod shared;
+mod space;
 mod stages;
 mod steering;
 #[cfg(feature = "simulation")]
@@ -46,6 +47,7 @@ pub use read::{ReadError, Reads, Viewer};
 pub use redaction::Redaction;
 pub use requester::Requester;
 pub use runtime::{Options, Runtime, StartError};
+pub use space::{SpaceLimits, SpaceStatus};
 pub use stages::Stages;
 pub use steering::{ClockAlarm, ClockDirection};
 pub use tally::{SinceStart, Throughput};

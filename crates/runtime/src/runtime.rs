@@ -1,6 +1,7 @@
 //! A project that is running.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_store::{Chain, Definition, Store, StoreError};
 
@@ -22,11 +24,12 @@ use crate::gateway::Gateway;
 use crate::memory::Limits;
 use crate::observers::CommitObserver;
 use crate::outbox::OutboxCourier;
-use crate::pipeline::{Threads, Wiring, Workers};
+use crate::pipeline::{Threads, Wiring, Workers, write_projections};
 use crate::queue::{LaneKey, WorkQueue};
 use crate::read::Reads;
 use crate::requester::Requester;
 use crate::shared::{ProblemSource, Shared};
+use crate::space::{SpaceLimits, SpaceStatus, SpaceWatch};
 use crate::steering::ClockAlarm;
 use crate::tally::SinceStart;
 use crate::work::Work;
@@ -64,6 +67,8 @@ pub struct Options {
     pub sweep_every: Option<Span>,
     /// The retention of idempotency keys.
     pub keys_last: Span,
+    /// Limits of the space of the data folder.
+    pub space: SpaceLimits,
 }
 
 impl Default for Options {
@@ -84,6 +89,7 @@ impl Default for Options {
             most_behind_bytes: 256 * 1024 * 1024,
             sweep_every: Some(Span::seconds(30)),
             keys_last: Span(25 * 60 * 60 * 1_000),
+            space: SpaceLimits::default(),
         }
     }
 }
@@ -108,6 +114,11 @@ pub struct Runtime {
     options: Options,
     catalog: Mutex<Catalog>,
     courier: Mutex<Option<OutboxCourier>>,
+    space: Option<SpaceWatch>,
+    /// Packs that could not be installed at the start, because there was no space.
+    not_installed: AtomicBool,
+    /// Other warnings, by their name.
+    warnings: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl Runtime {
@@ -133,6 +144,9 @@ impl Runtime {
         let threads = Threads::start(&shared, &wiring, work.clone(), workers)?;
         let gateway = Gateway::new(work, shared.clone(), &options);
         let catalog = Mutex::new(catalog);
+        let guard = Arc::downgrade(&shared.space);
+        let watch = SpaceWatch::start(options.space.clone(), move || guard.upgrade());
+        let watch = watch.map_err(|it| StoreError::io("starting a thread", it))?;
         let runtime = Self {
             gateway: Some(gateway),
             shared,
@@ -140,9 +154,23 @@ impl Runtime {
             options,
             catalog,
             courier: Mutex::default(),
+            space: watch,
+            not_installed: AtomicBool::new(false),
+            warnings: Mutex::default(),
         };
-        runtime.install(packs)?;
+        runtime.install_if_space(packs)?;
         Ok(runtime)
+    }
+
+    /// Writes the projections of a store up to the end of its journal, without starting the project: nothing is decided,
+    /// and no timer fires.
+    pub fn write_projections(
+        store: Arc<dyn Store>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), StartError> {
+        let catalog = Catalog::of(store.reader()?.definitions()?)?;
+        let shared = Shared::new(store, Arc::new(catalog.law()), Feed::new());
+        Ok(write_projections(&shared, &Options::default().wiring(), progress)?)
     }
 
     /// The way in.
@@ -192,6 +220,38 @@ impl Runtime {
         self.shared.lag()
     }
 
+    /// The space of the data folder.
+    pub fn space(&self) -> SpaceStatus {
+        self.shared.space.status()
+    }
+
+    /// Reports a condition that needs attention, or that it is over.
+    pub fn set_warning(&self, name: &'static str, why: Option<String>) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        match why {
+            Some(why) => warnings.insert(name, why),
+            None => warnings.remove(name),
+        };
+    }
+
+    /// Conditions that need attention while the project runs.
+    pub fn warnings(&self) -> Vec<String> {
+        let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings: Vec<String> = warnings.values().cloned().collect();
+        warnings.extend_from_slice(self.catalog.lock().unwrap_or_else(PoisonError::into_inner).outdated());
+        if let SpaceStatus::Low(why) = self.space() {
+            warnings.push(format!("space is low: {why}"));
+        }
+        if self.not_installed.load(Ordering::Acquire) {
+            warnings.push(
+                "the packs of this release were not installed, because there was no space. Start the server again once \
+                 there is"
+                    .to_owned(),
+            );
+        }
+        warnings
+    }
+
     /// The present problem with the store: the reason why it cannot be used, or the work that waits for it.
     pub fn problem(&self) -> Option<String> {
         self.shared.problem()
@@ -205,6 +265,24 @@ impl Runtime {
     /// Puts packs into force, beside the versions that running entities use.
     pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
         self.install_by(packs, Requester::engine())
+    }
+
+    /// Puts packs into force at the start. Without space the project runs with the packs it has, which can be read, and
+    /// [`Self::warnings`] says so.
+    pub fn install_if_space(&self, packs: &[PackSource]) -> Result<(), StartError> {
+        let known = self.catalog.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // A stored pack that is given again need not pass the rules for new ones.
+        let packs: Vec<PackSource> = packs.iter().filter(|it| !known.knows(it)).cloned().collect();
+        let Err(error) = self.install(&packs) else { return Ok(()) };
+        let new = known.clone().take(&packs)?;
+        let has = |pack: &Name| known.law().pack(pack.as_str()).is_some();
+        match error {
+            StartError::Failure(Failure::NoSpace(_)) if new.iter().all(|it| has(&it.pack)) => {
+                self.not_installed.fetch_or(!new.is_empty(), Ordering::AcqRel);
+                Ok(())
+            }
+            error => Err(error),
+        }
     }
 
     /// Installs packs, requested by a person with role admin.
@@ -292,6 +370,7 @@ impl Runtime {
         if let Some(gateway) = self.gateway.take() {
             gateway.stop();
         }
+        self.space.take();
         if let Some(threads) = self.threads.take() {
             threads.join();
         }

@@ -14,10 +14,12 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::archive::FullJournal;
 use trackside_store::{Reader, Store, StoreError};
 
+use crate::answer::Failure;
 use crate::feed::Feed;
 use crate::figures::Figures;
 use crate::observers::Observers;
 use crate::pipeline::Committed;
+use crate::space::SpaceGuard;
 use crate::steering::ClockAlarm;
 use crate::tally::RunTotals;
 
@@ -67,6 +69,9 @@ pub(crate) struct Shared {
     damage: Mutex<Vec<StoreError>>,
     /// Held while an entity is moved to long-term storage, or payloads are dropped from such files.
     pub storing: Mutex<()>,
+    /// Whether the last commit failed because the disk is full.
+    is_full: AtomicBool,
+    pub space: Arc<SpaceGuard>,
     /// Present problem, by its source.
     problem: Mutex<BTreeMap<ProblemSource, String>>,
 }
@@ -113,6 +118,8 @@ impl Shared {
             clock_alarm: Mutex::default(),
             damage: Mutex::default(),
             storing: Mutex::default(),
+            is_full: AtomicBool::new(false),
+            space: Arc::default(),
             problem: Mutex::default(),
         }
     }
@@ -251,6 +258,23 @@ impl Shared {
             Some(why) => problem.insert(part, why),
             None => problem.remove(&part),
         };
+    }
+
+    /// Reports that the journal cannot be written. Returns the failure for callers.
+    pub fn set_journal_failure(&self, error: StoreError) -> Failure {
+        let why = error.to_string();
+        self.is_full.store(matches!(error, StoreError::Full { .. }), Ordering::Release);
+        self.set_problem(ProblemSource::Journal, Some(why));
+        self.journal_failure()
+    }
+
+    /// The failure for callers while the journal cannot be written.
+    pub fn journal_failure(&self) -> Failure {
+        let why = self.problem_of(&[ProblemSource::Journal]).unwrap_or_default();
+        match self.is_full.load(Ordering::Acquire) {
+            true => Failure::NoSpace(why),
+            false => Failure::Unavailable(why),
+        }
     }
 
     /// Shows committed entities to readers, before callers are answered.

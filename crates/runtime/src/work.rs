@@ -31,6 +31,8 @@ pub struct SubmitOptions {
     pub stages: Option<Arc<Stages>>,
     /// The entity as the caller sees it, with computed fields and allowed transitions.
     pub with_entity_view: bool,
+    /// Whether it may use the space that is reserved for recovery, as the revocation of a token does.
+    pub from_reserve: bool,
 }
 
 /// Where to move the manual clock.

@@ -14,6 +14,7 @@ use trackside_lifecycle::value::Value;
 use trackside_runtime::{Gateway, Reads, Runtime};
 
 use crate::auth::{Access, FailedSignIns, PACK, UnknownTokenLimiter};
+use crate::backup_schedule::BackupSchedule;
 use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
@@ -48,6 +49,8 @@ pub struct ServerOptions {
     pub proxy: ProxyOptions,
     /// The OpenID provider of people; none if there is none.
     pub oidc: Option<OidcOptions>,
+    /// Backups that the server makes by itself.
+    pub backups: Option<BackupSchedule>,
 }
 
 impl ServerOptions {
@@ -64,6 +67,7 @@ impl ServerOptions {
             record_failures: Duration::from_secs(60),
             proxy: ProxyOptions::default(),
             oidc: None,
+            backups: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod app;
 mod auth;
+mod backup_schedule;
 mod connections;
 mod document;
 mod events;
@@ -25,6 +26,7 @@ mod webhooks;
 
 pub use app::ServerOptions;
 pub use auth::{AccessError, PACK as ACCESS, revoke_credentials};
+pub use backup_schedule::BackupSchedule;
 pub use limits::ServerLimits;
 pub use mcp::TOOLS as MCP_TOOLS;
 pub use rest::audit::audit_body;

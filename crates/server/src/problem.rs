@@ -67,6 +67,7 @@ impl From<Failure> for Refused {
         let code = match failure {
             Failure::Overloaded(_) => ProblemCode::Overloaded,
             Failure::Unavailable(_) => ProblemCode::Unavailable,
+            Failure::NoSpace(_) => ProblemCode::NoSpace,
             Failure::Archived { .. } | Failure::ArchiveFile(_) => {
                 return Self::new(Code::Archived, failure.to_string()).with_status(StatusCode::GONE);
             }

@@ -13,10 +13,11 @@ use trackside_engine::actor::{ActorKind, CredentialKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_protocol::issuer_of;
-use trackside_runtime::{Failure, Runtime, StartError};
+use trackside_runtime::{Failure, Runtime, SpaceStatus, StartError};
 
 use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, LinkSpec, TERMINAL, TokenSpec, keep_derived, keep_failures, keep_people};
+use crate::backup_schedule;
 use crate::connections::answer;
 use crate::routes::router;
 use crate::systemd;
@@ -85,15 +86,17 @@ pub struct BoundServer {
     pub address: SocketAddr,
     /// Its URL.
     pub url: String,
-    /// A sign-in link for the owner; works once.
-    pub sign_in: String,
+    /// A sign-in link for the owner; works once. None if the disk is full.
+    pub sign_in: Option<String>,
 }
 
 impl Server {
     /// Sets up a server for a running project. Blocks.
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
-        runtime.install(&[crate::auth::pack()])?;
-        crate::auth::migrate_records(&runtime)?;
+        runtime.install_if_space(&[crate::auth::pack()])?;
+        if !matches!(runtime.space(), SpaceStatus::Out(_)) {
+            crate::auth::migrate_records(&runtime)?;
+        }
         Ok(Self { app: App::new(runtime, options)? })
     }
 
@@ -105,23 +108,23 @@ impl Server {
         self.app.listens.set(address).ok();
         let address = reachable_address(address);
         // Removes people without a valid token from the list before the first request.
-        self.app.access.count_people().await?;
+        match self.app.access.count_people().await {
+            Ok(()) | Err(AccessError::Failure(Failure::NoSpace(_))) => {}
+            Err(error) => return Err(error.into()),
+        }
         let url = format!("{}://{address}", self.app.options.scheme());
-        let (link, _) = self
-            .app
-            .access
-            .link(
-                LinkSpec {
-                    holder: Name::new(OWNER),
-                    roles: vec![Name::new("admin")],
-                    by: Name::new(OWNER),
-                    until: None,
-                    made_with: None,
-                },
-                None,
-            )
-            .await?;
-        let sign_in = format!("{url}/sign-in?link={}", link.text);
+        let owner = LinkSpec {
+            holder: Name::new(OWNER),
+            roles: vec![Name::new("admin")],
+            by: Name::new(OWNER),
+            until: None,
+            made_with: None,
+        };
+        let sign_in = match self.app.access.link(owner, None).await {
+            Ok((link, _)) => Some(format!("{url}/sign-in?link={}", link.text)),
+            Err(AccessError::Failure(Failure::NoSpace(_))) => None,
+            Err(error) => return Err(error.into()),
+        };
         Ok(BoundServer { app: self.app, listener, address, url, sign_in })
     }
 }
@@ -244,8 +247,20 @@ impl BoundServer {
         stop: impl Future<Output = ()> + Send + 'static,
         patience: Duration,
     ) -> Result<(), ServeError> {
-        self.announce()?;
         let dispatch = self.app.telemetry.dispatch.clone();
+        match self.announce() {
+            // Clients that know the URL can still read.
+            Err(ServeError::Write { file, error }) if error.kind() == std::io::ErrorKind::StorageFull => {
+                tracing::dispatcher::with_default(&dispatch, || {
+                    warn!(
+                        file,
+                        url = self.url,
+                        "the disk is full: the address was not written, set TRACKSIDE_URL"
+                    );
+                });
+            }
+            announced => announced?,
+        }
         self.serve(stop, patience).with_subscriber(dispatch).await
     }
 
@@ -269,6 +284,9 @@ impl BoundServer {
         tokio::spawn(keep_people(self.app.clone()));
         tokio::spawn(keep_derived(self.app.clone()));
         let recorded = tokio::spawn(keep_failures(self.app.clone()));
+        if let Some(schedule) = self.app.options.backups.clone() {
+            tokio::spawn(backup_schedule::run(self.app.clone(), schedule).with_current_subscriber());
+        }
         systemd::tell("READY=1");
         let stopping = async move {
             stopping.await;
@@ -327,6 +345,8 @@ async fn log_trouble(app: App) {
     let mut stopping = app.stopping.subscribe();
     let mut known: Option<String> = None;
     let mut jumped = false;
+    let mut warned: Vec<String> = Vec::new();
+    let mut was_out = false;
     loop {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
@@ -348,6 +368,18 @@ async fn log_trouble(app: App) {
             _ => {}
         }
         jumped = alarm.is_some();
+        let space = app.runtime.space();
+        match &space {
+            SpaceStatus::Out(why) if !was_out => error!(why, "commands are refused: there is no space"),
+            SpaceStatus::Enough | SpaceStatus::Low(_) if was_out => warn!("commands are accepted again"),
+            _ => {}
+        }
+        was_out = matches!(space, SpaceStatus::Out(_));
+        let warnings = app.runtime.warnings();
+        if warnings.len() != warned.len() {
+            warnings.iter().for_each(|why| warn!(why, "attention"));
+        }
+        warned = warnings;
     }
 }
 
@@ -360,6 +392,15 @@ fn write(file: &Path, text: &str) -> Result<(), ServeError> {
     options.write(true).create(true).truncate(true);
     std::fs::remove_file(&beside).ok();
     let mut opened = options.open(&beside).map_err(failed)?;
-    opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()).map_err(failed)?;
+    match opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()) {
+        // An existing file has room for another address.
+        Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+            std::fs::remove_file(&beside).ok();
+            let mut opened = std::fs::OpenOptions::new().write(true).open(file).map_err(|_| failed(error))?;
+            let written = opened.write_all(text.as_bytes()).and_then(|()| opened.set_len(text.len() as u64));
+            return written.map_err(failed);
+        }
+        written => written.map_err(failed)?,
+    }
     std::fs::rename(&beside, file).map_err(failed)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use trackside_engine::key::EntityKey;
 
 use crate::rules::{ChangedRules, changes_text};
+use crate::space::bytes_text;
 
 /// Why the store failed.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,13 @@ pub enum StoreError {
     InUse { path: PathBuf, owner: String },
     #[error("{path}: the disk is full. Acknowledged commands are safe. Free some space and try again", path = .path.display())]
     Full { path: PathBuf },
+    /// A copy that would not fit.
+    #[error(
+        "{path}: the copy needs {needed}, and its disk has {free} free. Nothing was written. Free some space, or \
+         choose a folder on another disk",
+        path = .path.display(), needed = bytes_text(*.needed), free = bytes_text(*.free)
+    )]
+    NoRoom { path: PathBuf, needed: u64, free: u64 },
     #[error("{path} cannot be written: {why}", path = .path.display())]
     ReadOnly { path: PathBuf, why: String },
     /// No permission, or a path that cannot be opened.

@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod artifacts;
 pub mod audit;
+pub mod backups;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod dwell_times;
@@ -18,14 +19,17 @@ pub mod projection;
 pub mod projection_builder;
 pub mod record;
 pub mod rules;
+pub mod space;
 pub mod sqlite;
 pub mod store;
 
 pub use artifacts::Artifacts;
+pub use backups::BackupSet;
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use projection::{EntityRow, GroupChange, Projection};
 pub use projection_builder::ProjectionBuilder;
 pub use record::{Chain, Record};
+pub use space::DiskSpace;
 pub use sqlite::{Sqlite, SqliteOptions};
 pub use store::{Batch, Definition, Head, JournalWriter, Projector, Reader, Store, WrittenRecord};

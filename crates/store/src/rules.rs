@@ -52,7 +52,7 @@ impl Installed {
     }
 
     /// The installed version; none if it cannot be read.
-    fn in_force(&self) -> Option<InForce> {
+    pub(crate) fn in_force(&self) -> Option<InForce> {
         match self.record.entry().ok()?.event {
             Event::PackInstalled { pack, version, digest } => {
                 Some(InForce { seq: self.record.seq, pack, version, digest: digest.to_string() })

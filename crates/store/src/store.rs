@@ -33,8 +33,15 @@ pub trait Store: Send + Sync {
         Ok(Archive::default())
     }
 
-    /// Copies the project to an empty or absent folder while it is in use. Returns the end of the copy's journal.
-    fn backup(&self, to: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<Chain, StoreError> {
+    /// Copies journal and state to an empty or absent folder while they are in use. `beside` then copies the rest, and
+    /// only after that the copy is verified and gets its name. A copy that fails is removed. Returns the end of its
+    /// journal.
+    fn backup(
+        &self,
+        to: &Path,
+        _beside: &mut dyn FnMut(&Path) -> Result<(), StoreError>,
+        _progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Chain, StoreError> {
         Err(StoreError::io(format!("copy to {}", to.display()), "this store has no files"))
     }
 

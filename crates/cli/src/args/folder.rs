@@ -1,6 +1,6 @@
 //! Arguments of the commands that work on a data folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
 
@@ -88,12 +88,47 @@ pub(crate) struct AuditVerifyArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside backup backups/monday --data .trackside\n\nThe copy is verified from end to end. It is an ordinary data folder; put it back with trackside restore."
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:\n  trackside backup backups/monday --data .trackside\n  trackside backup backups/monday --increment\n\nThe copy is verified from end to end. It is an ordinary data folder; put it back with trackside restore. An increment adds the journal entries since to the folder increments of the backup."
 )]
 pub(crate) struct BackupArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<BackupCommand>,
     /// Target folder; must be empty or not exist
-    #[arg(value_name = "TO")]
-    pub(crate) to: PathBuf,
+    #[arg(value_name = "TO", required = true)]
+    to: Option<PathBuf>,
+    /// Add the journal entries since to the backup in TO
+    #[arg(long)]
+    pub(crate) increment: bool,
+    #[command(flatten)]
+    pub(crate) data: ProjectArgs,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl BackupArgs {
+    /// The target folder.
+    pub(crate) fn to(&self) -> &Path {
+        self.to.as_deref().unwrap_or(Path::new("."))
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BackupCommand {
+    /// List backups with their increments
+    List(BackupListArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example:\n  trackside backup list backups\n\nEvery backup is verified. Exits with 1 if one is damaged or unfinished."
+)]
+pub(crate) struct BackupListArgs {
+    /// Folder with backups, or one backup [default: backups in the data folder]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
     /// Print the result as JSON
@@ -103,12 +138,15 @@ pub(crate) struct BackupArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside restore backups/monday --data restored/.trackside\n\nThe backup is verified before anything is written. A folder that is not empty is never overwritten: move it away first."
+    after_help = "Examples:\n  trackside restore backups/monday --data restored/.trackside\n  trackside restore backups/monday --to-seq 12 --data earlier/.trackside\n\nThe backup is verified before anything is written. A folder that is not empty is never overwritten: move it away first."
 )]
 pub(crate) struct RestoreArgs {
     /// Backup folder
     #[arg(value_name = "FROM")]
     pub(crate) from: PathBuf,
+    /// Last journal entry to restore [default: the last one of the backup and its increments]
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) to_seq: Option<u64>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// Print the result as JSON

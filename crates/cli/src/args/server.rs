@@ -1,8 +1,10 @@
 //! Arguments of `up` and `demo`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use trackside_lifecycle::time::Span;
 
 use super::DataArgs;
 
@@ -79,6 +81,24 @@ pub(crate) struct UpArgs {
     /// Write an owner's token for scripts and tests to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Largest size of the data folder, such as 20GiB; commands are refused above it [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = byte_size)]
+    pub(crate) quota: Option<u64>,
+    /// Space of the disk that stays free for recovery; commands are refused below it [default: 256MiB, or 5 % of a small disk]
+    #[arg(long, value_name = "SIZE", value_parser = byte_size)]
+    pub(crate) min_free: Option<u64>,
+    /// Folder for backups that the server makes by itself
+    #[arg(long, value_name = "DIR")]
+    pub(crate) backup_to: Option<PathBuf>,
+    /// Interval of complete backups
+    #[arg(long, value_name = "SPAN", default_value = "24h", requires = "backup_to", value_parser = span)]
+    pub(crate) backup_every: Duration,
+    /// Interval of increments between them [default: no increments]
+    #[arg(long, value_name = "SPAN", requires = "backup_to", value_parser = span)]
+    pub(crate) backup_increment: Option<Duration>,
+    /// Number of complete backups to keep, each with its increments
+    #[arg(long, value_name = "COUNT", default_value_t = 7, requires = "backup_to", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) backup_keep: u32,
     /// Form of the log on standard error
     #[arg(long, value_enum, value_name = "FORM", default_value_t = LogKind::Text)]
     pub(crate) log: LogKind,
@@ -132,4 +152,47 @@ pub(crate) enum ClockArg {
     System,
     /// A clock that only `trackside clock advance` moves
     Manual,
+}
+
+/// A number of bytes: `512MiB`, `20GiB`, or plain bytes.
+fn byte_size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text}: write a size such as 512MiB or 20GiB");
+    let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim() {
+        "" | "B" => 1,
+        "KiB" | "K" | "k" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        "GiB" | "G" => 1 << 30,
+        "TiB" | "T" => 1 << 40,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        _ => return Err(wrong()),
+    };
+    number.parse::<u64>().ok().and_then(|it| it.checked_mul(factor)).ok_or_else(wrong)
+}
+
+/// A span of time that is not zero.
+fn span(text: &str) -> Result<Duration, String> {
+    let span = Span::parse(text).and_then(|it| u64::try_from(it.0).ok()).filter(|it| *it > 0);
+    span.map(Duration::from_millis).ok_or_else(|| format!("{text}: write a span such as 24h, 90m or 7d"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        let read = |text| byte_size(text).ok();
+        assert_eq!([read("0"), read("12"), read("3KiB")], [Some(0), Some(12), Some(3_072)]);
+        assert_eq!([read("20GiB"), read("1TB")], [Some(20 << 30), Some(1_000_000_000_000)]);
+        for bad in ["", "GiB", "-1", "1.5GiB", "3 miles", "99999999999TiB"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+        assert_eq!(span("90m"), Ok(Duration::from_secs(5_400)));
+        assert!(span("0s").is_err() && span("soon").is_err());
+    }
 }

@@ -1,14 +1,17 @@
 //! `trackside backup` and `trackside restore`: copies a folder, verifies it, and restores it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 use trackside_lifecycle::hex;
+use trackside_runtime::{ProjectClock, Runtime};
 use trackside_store::archive::Archive;
 use trackside_store::artifacts::ArtifactStats;
-use trackside_store::{Artifacts, Chain, Sqlite, SqliteOptions, StoreError};
+use trackside_store::backups::{BACKUPS, BackupSummary, back_up};
+use trackside_store::{Artifacts, BackupSet, Chain, Sqlite, SqliteOptions, Store as _, StoreError};
 
-use crate::args::{BackupArgs, DataArgs, RestoreArgs};
+use crate::args::{BackupArgs, BackupCommand, BackupListArgs, DataArgs, RestoreArgs};
 use crate::folder::{self, CliError};
 use crate::print::{self, ProgressBar};
 use crate::project::ProjectLocation;
@@ -16,9 +19,12 @@ use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::time_format::texts;
 use crate::url::ApiPath;
-use crate::{exit, project_files};
+use crate::{exit, project, project_files};
 
 pub(crate) fn run(args: &BackupArgs) -> u8 {
+    if let Some(BackupCommand::List(args)) = &args.command {
+        return list(args).unwrap_or_else(CliError::report);
+    }
     let data = match ProjectLocation::find(&args.data) {
         Ok(ProjectLocation::Server(server)) => {
             return refused::finish(served(args, &server), CommandSubject::default(), args.json);
@@ -29,7 +35,52 @@ pub(crate) fn run(args: &BackupArgs) -> u8 {
     let bar = ProgressBar::new("backup");
     let copied = backup(args, &data, &bar);
     bar.done();
-    print_copied(copied, "backup", &data.data.display().to_string(), &args.to, args.json)
+    print_copied(copied, args.what(), &data.data.display().to_string(), args.to(), args.json)
+}
+
+impl BackupArgs {
+    fn what(&self) -> &'static str {
+        if self.increment { "increment added" } else { "backup" }
+    }
+}
+
+/// Lists the backups in a folder.
+fn list(args: &BackupListArgs) -> Result<u8, CliError> {
+    let folder = match &args.folder {
+        Some(folder) => folder.clone(),
+        None => project::found(&args.data)?.data.join(BACKUPS),
+    };
+    let (sets, unusable) = BackupSet::list(&folder)?;
+    let row = |it: &BackupSet| {
+        json!({
+            "folder": it.folder, "base": it.base.seq, "increments": it.increments.len(),
+            "end": { "seq": it.end().seq, "hash": hex::encode(it.end().hash) }, "bytes": it.bytes(),
+        })
+    };
+    let broken = |(folder, why): &(PathBuf, String)| json!({ "folder": folder, "message": why });
+    let json = json!({
+        "backups": sets.iter().map(row).collect::<Vec<_>>(),
+        "unusable": unusable.iter().map(broken).collect::<Vec<_>>(),
+    });
+    print::answer(&json, args.json, |_| {
+        for set in &sets {
+            let increments = folder::count_with_noun(set.increments.len() as u64, "increment", "increments");
+            print::line(&format!(
+                "{}  entries 1 to {}, {increments} after {}, {}",
+                set.folder.display(),
+                set.end().seq,
+                set.base.seq,
+                set.bytes_text()
+            ));
+        }
+        if sets.is_empty() {
+            print::line(&format!("no backups in {}", folder.display()));
+        }
+        for (folder, why) in &unusable {
+            print::line(&format!("{}  unusable: {why}", folder.display()));
+        }
+    });
+    Ok(if unusable.is_empty() { exit::DONE } else { exit::REFUSED })
 }
 
 pub(crate) fn run_restore(args: &RestoreArgs) -> u8 {
@@ -44,15 +95,21 @@ struct Copied {
     end: Chain,
     files: usize,
     artifacts: ArtifactStats,
+    /// What else to know.
+    notes: Vec<String>,
 }
 
 /// Backs up through the server that owns the folder; it keeps running.
 fn served(args: &BackupArgs, server: &ServerConnection) -> Result<u8, RequestError> {
-    let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
-    if server.folder().is_some() {
+    let to = std::path::absolute(args.to()).unwrap_or_else(|_| args.to().to_owned());
+    if server.folder().is_some() && !args.increment {
         folder::must_be_free(&to)?;
     }
-    let answer = server.post(&ApiPath::new(&["backup"]), &json!({ "to": to }))?;
+    let body = match args.increment {
+        true => json!({ "to": to, "increment": true }),
+        false => json!({ "to": to }),
+    };
+    let answer = server.post(&ApiPath::new(&["backup"]), &body)?;
     let hash = answer.pointer("/end/hash").and_then(|it| hex::decode(it.as_str()?));
     let seq = answer.pointer("/end/seq").and_then(serde_json::Value::as_u64).unwrap_or_default();
     let files = answer.get("archiveFiles").and_then(serde_json::Value::as_u64).unwrap_or_default();
@@ -61,11 +118,12 @@ fn served(args: &BackupArgs, server: &ServerConnection) -> Result<u8, RequestErr
         whole: answer.get("artifacts").and_then(serde_json::Value::as_u64).unwrap_or_default(),
         damaged: texts(&answer, "damagedArtifacts").into_iter().map(str::to_owned).collect(),
     };
-    let copied = Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX), artifacts };
-    if server.folder().is_some() {
+    let copied =
+        Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX), artifacts, notes: Vec::new() };
+    if server.folder().is_some() && !args.increment {
         project_files::write_gitignore(&to)?;
     }
-    let code = print_copied(Ok(copied), "backup", &server.place(), &to, args.json);
+    let code = print_copied(Ok(copied), args.what(), &server.place(), &to, args.json);
     if server.folder().is_none() {
         print::message("The copy is on the server's machine.");
     }
@@ -74,17 +132,25 @@ fn served(args: &BackupArgs, server: &ServerConnection) -> Result<u8, RequestErr
 
 fn backup(args: &BackupArgs, data: &DataArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
     let store = folder::open(data, "backup")?;
-    folder::must_be_free(&args.to)?;
-    let data = &data.data;
-    let end = store.backup(&args.to, &mut |done, all| {
+    let (data, to) = (&data.data, args.to());
+    if args.increment {
+        let mut set = BackupSet::open(to)?;
+        set.add_increment(&store, data)?;
+        return Ok(Copied {
+            end: set.end(),
+            files: 0,
+            artifacts: ArtifactStats::default(),
+            notes: Vec::new(),
+        });
+    }
+    folder::must_be_free(to)?;
+    let BackupSummary { end, archive_files, artifacts } = back_up(&store, data, to, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} pages copied"));
     })?;
-    let files = Archive::of(data)?.copy(&args.to)?;
-    verify_chain(&args.to, files, bar)?;
-    let artifacts = Artifacts::of(data).copy(&args.to)?;
-    folder::same_clock(data, &args.to)?;
-    project_files::write_gitignore(&args.to)?;
-    Ok(Copied { end, files, artifacts })
+    verify_chain(to, archive_files, bar)?;
+    folder::same_clock(data, to)?;
+    project_files::write_gitignore(to)?;
+    Ok(Copied { end, files: archive_files, artifacts, notes: Vec::new() })
 }
 
 fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
@@ -112,15 +178,102 @@ fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
         );
         return Err(CliError::refused(why));
     }
-    project_files::remove(data);
-    let end = Sqlite::restore(&args.from, data).map_err(|error| unusable(&args.from, &error))?;
-    let files = Archive::of(&args.from)?.copy(data)?;
-    verify_chain(data, files, bar)?;
+    let set = BackupSet::open(&args.from).map_err(|error| unusable(&args.from, &error))?;
+    let (end, files) = match args.to_seq {
+        None if set.increments.is_empty() => {
+            project_files::remove(data);
+            let end = Sqlite::restore(&args.from, data).map_err(|error| unusable(&args.from, &error))?;
+            let files = Archive::of(&args.from)?.copy(data)?;
+            verify_chain(data, files, bar)?;
+            (end, files)
+        }
+        wanted => (restore_to(&set, wanted.unwrap_or(set.end().seq), data, bar)?, 0),
+    };
     let artifacts = Artifacts::of(&args.from).copy(data)?;
     folder::same_clock(&args.from, data)?;
     project_files::write_or_warn(data);
-    Ok(Copied { end, files, artifacts })
+    Ok(Copied { end, files, artifacts, notes: what_happens_next(data)? })
 }
+
+/// Restores to an entry: writes the journal up to it, builds the projections, and verifies both. The folder gets its
+/// name when it is complete.
+fn restore_to(set: &BackupSet, seq: u64, data: &Path, bar: &ProgressBar) -> Result<Chain, CliError> {
+    let name = data.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let part = data.with_file_name(format!("{name}.restoring"));
+    // A restore that was killed leaves it.
+    if part.exists() {
+        std::fs::remove_dir_all(&part).map_err(|it| CliError::unwritten(&part, &it))?;
+    }
+    let built = build(set, seq, &part, bar);
+    let end = match built {
+        Ok(end) => end,
+        Err(error) => {
+            std::fs::remove_dir_all(&part).ok();
+            return Err(error);
+        }
+    };
+    project_files::remove(data);
+    // An empty folder is in the way on some systems.
+    std::fs::remove_dir(data).ok();
+    std::fs::rename(&part, data).map_err(|it| CliError::unwritten(data, &it))?;
+    Ok(end)
+}
+
+fn build(set: &BackupSet, seq: u64, part: &Path, bar: &ProgressBar) -> Result<Chain, CliError> {
+    let end = Sqlite::restore_journal(set, seq, part, &mut |done, all| {
+        bar.show(folder::share(done, all), &format!("{done} of {all} entries"));
+    });
+    let end = end.map_err(|error| match error {
+        StoreError::Io { .. } => CliError::refused(error.to_string()),
+        error => unusable(&set.folder, &error),
+    })?;
+    let store = Arc::new(Sqlite::open(part, folder::owned_by("restore"))?);
+    Runtime::write_projections(store.clone(), &mut |done, all| {
+        bar.show(folder::share(done, all), &format!("{done} of {all} entries applied"));
+    })?;
+    let audit = Archive::of(part)?.verify(store.reader()?.as_mut(), &[], &mut |done, all| {
+        bar.show(folder::share(done, all), &format!("checking {done} of {all} entries"));
+    })?;
+    if let Some(first) = audit.problems.first() {
+        return Err(CliError::refused(format!(
+            "{first}. If it was redacted or erased after entry {seq}, restore to a later entry: the backup ends at {}",
+            set.end().seq
+        )));
+    }
+    match store.reader()?.head()?.chain == end {
+        true => Ok(end),
+        false => {
+            Err(CliError::refused(format!("{}: the project did not stop at entry {seq}", part.display())))
+        }
+    }
+}
+
+/// What a restored project does when it starts, which may have happened before.
+fn what_happens_next(data: &Path) -> Result<Vec<String>, CliError> {
+    let mut reader = Sqlite::open_to_read(data, SqliteOptions::default())?;
+    let effects = reader.effects(0, usize::MAX)?.value.len() as u64;
+    let now = ProjectClock::System.now();
+    let is_manual = ProjectClock::is_manual_in(data);
+    let due = reader.timers(None, MOST_TIMERS)?.value.iter().filter(|it| !is_manual && it.due <= now).count();
+    let mut notes = Vec::new();
+    if effects > 0 {
+        notes.push(format!(
+            "{} were open at this entry and are handed out again. Check whether they were carried out since",
+            folder::count_with_noun(effects, "effect", "effects")
+        ));
+    }
+    if due > 0 {
+        let many = if due >= MOST_TIMERS { " or more" } else { "" };
+        notes.push(format!(
+            "{}{many} became due since this entry and fire when the project starts",
+            folder::count_with_noun(due as u64, "timer", "timers")
+        ));
+    }
+    Ok(notes)
+}
+
+/// Timers that are counted.
+const MOST_TIMERS: usize = 10_000;
 
 /// The error for a damaged backup.
 fn unusable(from: &Path, error: &StoreError) -> CliError {
@@ -157,7 +310,7 @@ fn verify_chain(folder: &Path, files: usize, bar: &ProgressBar) -> Result<(), Cl
 }
 
 fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &Path, json: bool) -> u8 {
-    let Copied { end, files, artifacts } = match copied {
+    let Copied { end, files, artifacts, notes } = match copied {
         Ok(copied) => copied,
         Err(stopped) => return stopped.report(),
     };
@@ -165,7 +318,7 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
     if json {
         let json = json!({
             "from": from, "to": to, "end": { "seq": seq, "hash": hash }, "archiveFiles": files,
-            "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged,
+            "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged, "notes": notes,
         });
         print::json(&json);
     } else {
@@ -176,6 +329,9 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
                 folder::count_with_noun(artifacts.whole, "artifact", "artifacts")
             ));
         }
+    }
+    if !json {
+        notes.iter().for_each(|it| print::message(it));
     }
     if artifacts.damaged.is_empty() {
         return exit::DONE;

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{Client, NewLink};
-use trackside_runtime::{ProjectClock, Runtime};
+use trackside_runtime::{ProjectClock, Runtime, SpaceLimits};
 use trackside_server::{OwnerTokenUse, ServeError, Server, ServerOptions};
 
 use super::up;
@@ -136,7 +136,9 @@ impl Running {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<Self, CliError> {
         let begin = Timestamp::parse(BEGIN).unwrap_or_default();
-        let runtime = up::open(folder, "demo", &builtin::all(), |_| Ok(ProjectClock::manual(begin)))?;
+        let runtime = up::open(folder, "demo", &builtin::all(), SpaceLimits::default(), |_| {
+            Ok(ProjectClock::manual(begin))
+        })?;
         let server = Server::new(runtime.clone(), ServerOptions::new(folder))?;
         let bound = threads.block_on(server.bind(listen))?;
         let token = threads.block_on(bound.owner_token(OwnerTokenUse::Script, None))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::hex;
-use trackside_runtime::{ClockAlarm, ProjectClock};
+use trackside_runtime::{ClockAlarm, PackSource, ProjectClock};
 use trackside_store::archive::{Archive, PayloadDrops};
 use trackside_store::rules::{self, ChangedRules};
 use trackside_store::sqlite::FileHealth;
@@ -80,6 +80,9 @@ struct Found {
     packs: Vec<Definition>,
     /// Packs whose rules differ from the installed ones.
     changed: Vec<ChangedRules>,
+    /// Stored packs that this release would not install, and those that it cannot run.
+    outdated: Vec<String>,
+    unrunnable: Vec<String>,
     /// The file with the owner's credential, if this process can read it.
     credential: Option<PathBuf>,
     /// Credentials that more processes can read than should.
@@ -132,6 +135,12 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
     let data = &data.data;
     let credential = PinnedServer::of_folder(data).and_then(|it| it.path());
     let archive = Archive::of(data)?;
+    let packs = match reader.definitions() {
+        // Unreadable packs are listed with the changed ones.
+        Err(StoreError::Rules { .. }) => Vec::new(),
+        usual => usual?,
+    };
+    let (outdated, unrunnable) = judge_packs(&packs);
     let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
     Ok(Found {
         owner: Sqlite::owner(data)?,
@@ -143,11 +152,9 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
         position: reader.position()?,
         head: reader.head()?,
         base: reader.base()?,
-        packs: match reader.definitions() {
-            // Unreadable packs are listed with the changed ones.
-            Err(StoreError::Rules { .. }) => Vec::new(),
-            usual => usual?,
-        },
+        packs,
+        outdated,
+        unrunnable,
         changed: rules::find_changed(reader.as_mut())?,
         exposed: exposed_credentials(data, credential.as_deref()),
         clock: match ProjectClock::is_manual_in(data) {
@@ -158,6 +165,25 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
     })
 }
 
+/// Compiles the stored packs as a start does. Returns those that run although this release would not install them, and
+/// those that it cannot run.
+fn judge_packs(packs: &[Definition]) -> (Vec<String>, Vec<String>) {
+    let (mut outdated, mut unrunnable) = (Vec::new(), Vec::new());
+    for Definition { pack, version, files, .. } in packs {
+        match (PackSource { files: files.clone() }).compile_stored() {
+            Ok((.., spared)) if spared.is_empty() => {}
+            Ok((.., spared)) => outdated.push(format!(
+                "{pack} {version} keeps running, but this release would not install it: {}. Correct it and install it with a higher `version:`",
+                spared.join("; ")
+            )),
+            Err(error) => unrunnable.push(format!(
+                "this release cannot run the stored pack {pack} {version}. Use the release that was used before. See docs/operating/upgrades.md\n{error}"
+            )),
+        }
+    }
+    (outdated, unrunnable)
+}
+
 impl Found {
     fn is_well(&self) -> bool {
         self.files.iter().all(|it| it.problems.is_empty())
@@ -165,6 +191,7 @@ impl Found {
             && self.missing().is_none()
             && self.unwanted.is_empty()
             && self.changed.is_empty()
+            && self.unrunnable.is_empty()
     }
 
     /// The finding for a journal that ends before its projections.
@@ -205,6 +232,7 @@ impl Found {
                 "{it}. The project cannot start until the original text is restored, or a backup is restored into another folder. See docs/operating/recovery.md"
             ));
         }
+        next.extend(self.unrunnable.iter().chain(&self.outdated).cloned());
         if let Some(upto) = self.missing() {
             let missing = format!(
                 "entries up to {upto} were archived, but some archive files are missing: put them back into archive/"
@@ -295,7 +323,8 @@ impl Found {
             "journal": { "seq": self.head.chain.seq, "hash": hex::encode(self.head.chain.hash), "at": self.head.at.map(|it| it.to_string()) },
             "projections": { "position": self.position, "lag": self.lag() },
             "packs": self.packs.iter().map(pack).collect::<Vec<_>>(),
-            "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(), "next": self.next(),
+            "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(),
+            "outdatedPacks": self.outdated, "unrunnablePacks": self.unrunnable, "next": self.next(),
             "credentials": { "owner": self.credential, "warnings": self.exposed },
         })
     }

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::time::Timestamp;
-use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
+use trackside_runtime::{Failure, Options, PackSource, ProjectClock, Runtime, SpaceLimits, SpaceStatus};
 use trackside_server::{
-    BoundServer, Level, LogFormat, LogOptions, OidcOptions, PeopleFile, ServeError, Server, ServerOptions,
-    Tls,
+    AccessError, BackupSchedule, BoundServer, Level, LogFormat, LogOptions, OidcOptions, PeopleFile, ServeError,
+    Server, ServerOptions, Tls,
 };
-use trackside_store::{Sqlite, Store as _};
+use trackside_store::{Sqlite, Store as _, backups};
 
 use crate::args::{ClockArg, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, CliError};
@@ -40,7 +40,13 @@ fn up(args: &UpArgs) -> Result<(), CliError> {
         )));
     }
     let packs = packs(&args.packs)?;
-    let runtime = open(&args.data.data, "up", &packs, |store| clock(args, store))?;
+    let space =
+        SpaceLimits { folder: Some(args.data.data.clone()), quota: args.quota, min_free: args.min_free };
+    let runtime = open(&args.data.data, "up", &packs, space, |store| clock(args, store))?;
+    if let SpaceStatus::Out(why) = runtime.space() {
+        say(args, &format!("warning: the project can be read, but commands are refused: {why}"));
+    }
+    runtime.warnings().iter().for_each(|it| say(args, &format!("warning: {it}")));
     open_files::raise();
     let tokio = threads()?;
     let server = server(args, runtime.clone())?;
@@ -58,13 +64,17 @@ pub(super) fn open(
     folder: &Path,
     doing: &str,
     packs: &[PackSource],
+    space: SpaceLimits,
     clock: impl FnOnce(&Sqlite) -> Result<ProjectClock, CliError>,
 ) -> Result<Arc<Runtime>, CliError> {
     let store = Arc::new(Sqlite::open(folder, folder::owned_by(doing))?);
     project_files::write_or_warn(folder);
+    for unfinished in backups::remove_unfinished(folder) {
+        print::message(&format!("removed the unfinished backup {}", unfinished.display()));
+    }
     let clock = clock(&store)?;
     folder::note_clock(folder, &clock)?;
-    Ok(Arc::new(start(&store, packs, clock)?))
+    Ok(Arc::new(start(&store, packs, clock, space)?))
 }
 
 /// Threads that answer, and threads that wait for the store; named, so that the busy ones can be
@@ -89,6 +99,12 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
     if let Some(file) = &args.webhook_ca {
         options.webhooks.trust(file).map_err(CliError::usage)?;
     }
+    options.backups = args.backup_to.as_ref().map(|to| BackupSchedule {
+        to: to.clone(),
+        every: args.backup_every,
+        increment_every: args.backup_increment,
+        keep: args.backup_keep as usize,
+    });
     options.log = log(args);
     options.traces = traces::from(|name| std::env::var(name).ok()).map_err(CliError::usage)?;
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
@@ -126,7 +142,13 @@ fn sign_on(args: &UpArgs, options: &mut ServerOptions) -> Result<(), String> {
 async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {
     let bound = server.bind(&args.listen).await?;
     let is_new = !bound.has_people();
-    let pinned = owner_credential::pin(&bound, &args.data.data).await?;
+    let pinned = match owner_credential::pin(&bound, &args.data.data).await {
+        Err(ServeError::Access(AccessError::Failure(Failure::NoSpace(_)))) => {
+            say(args, "warning: the owner's credential was not made: there is no space");
+            None
+        }
+        pinned => pinned?,
+    };
     if let Some(pinned) = &pinned {
         owner_credential::retire_old_token(&bound, &args.data.data, pinned).await?;
     }
@@ -146,9 +168,10 @@ fn greet(args: &UpArgs, bound: &BoundServer, pinned: Option<&PinnedServer>) {
         return log.write(Level::INFO, "up", &more);
     }
     print::message(&format!("Trackside is up at {}", bound.url));
-    match person::check() {
-        Ok(()) => print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in)),
-        Err(_) => print::message("  sign in    at a terminal, with: trackside sign-in"),
+    match (person::check(), &bound.sign_in) {
+        (Ok(()), Some(link)) => print::message(&format!("  sign in    {link}  (once, within 15 minutes)")),
+        (Ok(()), None) => print::message("  sign in    not possible: there is no space for a link"),
+        (Err(_), _) => print::message("  sign in    at a terminal, with: trackside sign-in"),
     }
     if let Some(path) = pinned.and_then(PinnedServer::path) {
         print::message(&format!("  owner      {}", below_home(&path)));
@@ -333,9 +356,14 @@ fn packs(asked: &[String]) -> Result<Vec<PackSource>, CliError> {
         .collect()
 }
 
-fn start(store: &Arc<Sqlite>, packs: &[PackSource], clock: ProjectClock) -> Result<Runtime, CliError> {
+fn start(
+    store: &Arc<Sqlite>,
+    packs: &[PackSource],
+    clock: ProjectClock,
+    space: SpaceLimits,
+) -> Result<Runtime, CliError> {
     let bar = ProgressBar::new("catching up");
-    let options = Options { clock, ..Options::default() };
+    let options = Options { clock, space, ..Options::default() };
     let started = Runtime::start_telling(store.clone(), packs, options, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} entries"));
     });

@@ -126,6 +126,7 @@ const STEPS: &[Step] = &[
     Help("validate", &[]),
     Help("archive", &[]),
     Help("backup", &[]),
+    Help("backup list", &[]),
     Help("restore", &[]),
     Do("trackside new shop.task --id N-1 title=One"),
     Do("trackside test packs/shop --only accepts --journal shop.jsonl"),

@@ -102,8 +102,8 @@ impl ClientServer {
         let begun = Instant::now();
         while !data.join("address").is_file() {
             let log = std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
-            let well =
-                log.is_empty() || ["Trackside is up", "{", "--now"].iter().any(|it| log.starts_with(it));
+            let well = log.is_empty()
+                || ["Trackside is up", "{", "--now", "warning: "].iter().any(|it| log.starts_with(it));
             assert!(well && begun.elapsed() < Duration::from_secs(60), "the server did not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -26,6 +26,7 @@ mod program;
 mod project;
 mod reaching;
 mod reads;
+mod space;
 mod stopping;
 mod stuck;
 mod terminal;

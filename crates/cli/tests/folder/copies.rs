@@ -47,6 +47,56 @@ fn artifacts_in_a_backup_are_checked_against_their_hash() {
 }
 
 #[test]
+fn a_backup_with_increments_is_restored_to_any_entry() {
+    let ground = CliProject::with_scenario("increments", "Lights go on");
+    let (copy, back) = (ground.path("copy"), |seq: u64| ground.path(&format!("back-{seq}")));
+    ground.ask(&["backup", &copy]).says(0, &["ends at 8:"]);
+    ground.ask(&["backup", &copy, "--increment"]).says(0, &["increment added", "ends at 8:"]);
+    let redact = ["redact", "small.light/A", "--set", "note=[gone]", "--reason", "it was secret"];
+    ground.ask(&redact).says(0, &[]);
+    let told = ground.ask(&["backup", &copy, "--increment", "--json"]);
+    let end = told.says(0, &[]).json()["end"]["seq"].as_u64().unwrap();
+    assert!(end > 8, "{end}");
+    trackside(&["backup", "list", &copy]).says(0, &[&format!("entries 1 to {end}, 1 increment after 8")]);
+    let listed = trackside(&["backup", "list", &ground.path(""), "--json"]).says(0, &[]).json();
+    assert_eq!(listed["backups"][0]["end"]["seq"], end, "{listed:#}");
+    // Without an entry, all of it; the redacted value is gone, although the complete copy has it.
+    let whole = back(end);
+    trackside(&["restore", &copy, "--data", &whole]).says(0, &[&format!("ends at {end}:")]);
+    trackside(&["audit", "verify", "--data", &whole]).says(0, &["intact", "dropped"]);
+    let journal = std::fs::read(ground.root.join(format!("back-{end}/journal.db"))).unwrap();
+    assert!(!journal.windows(16).any(|it| it == b"the secret place"), "the value is still in the file");
+    // To an entry of the copy: the light is still on.
+    let early = back(5);
+    trackside(&["restore", &copy, "--to-seq", "5", "--data", &early]).says(0, &["ends at 5:"]);
+    trackside(&["audit", "verify", "--data", &early]).says(0, &["intact  5 entries"]);
+    let state = "SELECT count(*) FROM entities WHERE state = 'ON'";
+    let count = |folder: &str| -> i64 {
+        let file = rusqlite::Connection::open(ground.root.join(folder).join("state.db")).unwrap();
+        file.query_row(state, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("back-5"), count(&format!("back-{end}"))), (1, 1));
+    assert!(!ground.root.join("back-5.restoring").exists());
+    let nowhere = ground.path("nowhere");
+    let why = [&*format!("has the entries 1 to {end}"), "Choose one of them"];
+    trackside(&["restore", &copy, "--to-seq", "99", "--data", &nowhere]).says(1, &why);
+    assert!(!ground.root.join("nowhere").exists() && !ground.root.join("nowhere.restoring").exists());
+    // Effects get greater fences than the original can have handed out.
+    let begun = |folder: &str| -> i64 {
+        let file = rusqlite::Connection::open(ground.root.join(folder).join("journal.db")).unwrap();
+        file.query_row("SELECT value FROM meta WHERE key = 'begun'", [], |row| row.get(0)).unwrap()
+    };
+    assert!(begun("back-5") >= begun("data") + 900, "{} {}", begun("back-5"), begun("data"));
+    // A damaged increment is refused before anything is written.
+    let file = std::fs::read_dir(ground.root.join("copy/increments")).unwrap().map(|it| it.unwrap().path());
+    let file = file.into_iter().find(|it| it.extension().is_some_and(|it| it == "jsonl")).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap().replace("it was secret", "it was boring");
+    std::fs::write(&file, text).unwrap();
+    trackside(&["restore", &copy, "--data", &nowhere]).says(3, &["entry 9 was changed"]);
+    assert!(!ground.root.join("nowhere").exists());
+}
+
+#[test]
 fn restore_overwrites_nothing_and_refuses_a_damaged_backup() {
     let ground = CliProject::with_scenario("backup-refused", "Lights go on");
     let copy = ground.path("copy");

@@ -38,10 +38,26 @@ pub struct PackFiles {
 /// Reads, checks and compiles a pack. Warnings are returned with the pack.
 pub fn compile(sources: &Sources, files: &PackFiles) -> Result<(Pack, Problems), Problems> {
     let mut problems = Problems::default();
-    let pack: Option<PackFile> = parsed(sources, files.pack, &mut problems);
+    let pack = compile_files(sources, files, &mut problems);
+    with_pack(pack, problems)
+}
+
+/// Compiles a pack that a project already uses. Errors that refuse new packs only are warnings: the project must start.
+pub fn compile_stored(sources: &Sources, files: &PackFiles) -> Result<(Pack, Problems), Problems> {
+    let mut problems = Problems::default();
+    let pack = compile_files(sources, files, &mut problems);
+    problems.spare_stored();
+    with_pack(pack, problems)
+}
+
+fn compile_files(sources: &Sources, files: &PackFiles, problems: &mut Problems) -> Option<Pack> {
+    let pack: Option<PackFile> = parsed(sources, files.pack, problems);
     let lifecycles: Vec<LifecycleFile> =
-        files.lifecycles.iter().filter_map(|file| parsed(sources, *file, &mut problems)).collect();
-    let pack = pack.and_then(|pack| pack::compile(&pack, &lifecycles, &mut problems));
+        files.lifecycles.iter().filter_map(|file| parsed(sources, *file, problems)).collect();
+    pack.and_then(|pack| pack::compile(&pack, &lifecycles, problems))
+}
+
+fn with_pack(pack: Option<Pack>, problems: Problems) -> Result<(Pack, Problems), Problems> {
     match pack {
         Some(pack) if !problems.has_errors() => Ok((pack, problems)),
         _ => Err(problems),

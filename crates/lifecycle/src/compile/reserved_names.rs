@@ -60,7 +60,8 @@ fn undotted(context: &mut CompileContext<'_>, name: &At<Name>, kind: &str) {
             .hint(format!(
                 "write `{}`; names with a dot are reserved for the engine",
                 name.it.replace('.', "_")
-            ));
+            ))
+            .for_new_packs();
     }
 }
 

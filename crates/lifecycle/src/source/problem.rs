@@ -33,12 +33,21 @@ pub struct SourceProblem {
     pub example: Option<String>,
     /// The way to it, for instance `transitions.start.by`; may be empty.
     pub path: String,
+    /// Whether the compiled pack is complete in spite of it. Such an error refuses new packs only: a stored pack runs on.
+    pub only_new: bool,
 }
 
 impl SourceProblem {
     /// Adds advice.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Refuses new packs only. For rules that do not change what is compiled: a stored pack that a later release would
+    /// refuse keeps running.
+    pub fn for_new_packs(&mut self) -> &mut Self {
+        self.only_new = true;
         self
     }
 
@@ -89,7 +98,16 @@ impl Problems {
         message: String,
     ) -> &mut SourceProblem {
         let path = self.path();
-        self.found.push_mut(SourceProblem { severity, code, message, at, hint: None, example: None, path })
+        self.found.push_mut(SourceProblem {
+            severity,
+            code,
+            message,
+            at,
+            hint: None,
+            example: None,
+            path,
+            only_new: false,
+        })
     }
 
     /// Removes problems that another check reports better.
@@ -146,6 +164,13 @@ impl Problems {
 
     pub fn has_errors(&self) -> bool {
         self.found.iter().any(|it| it.severity == ProblemSeverity::Error)
+    }
+
+    /// Makes warnings of the errors that refuse new packs only.
+    pub fn spare_stored(&mut self) {
+        for problem in self.found.iter_mut().filter(|it| it.only_new) {
+            problem.severity = problem.severity.max(ProblemSeverity::Warning);
+        }
     }
 
     /// In the order of the text, each once.

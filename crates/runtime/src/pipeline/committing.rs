@@ -10,7 +10,7 @@ use super::committer::{Committed, Committer, JournalEnds};
 use super::decided_batch::{BatchCounts, DecidedBatch};
 use crate::answer::Failure;
 use crate::figures::Figures;
-use crate::shared::{ProblemSource, Shared};
+use crate::shared::Shared;
 use crate::work::CommitReply;
 
 /// The committer at work. Its results are on disk and published, but not yet flushed to the projections.
@@ -33,8 +33,7 @@ impl Committing {
         let asked = batch.content.counts.waiting_callers();
         if self.shared.is_broken() {
             Figures::add(&self.shared.figures.failed, asked);
-            let why = self.shared.problem_of(&[ProblemSource::Journal]).unwrap_or_default();
-            turn_down(&self.shared, batch.replies, &why);
+            turn_down(&self.shared, batch.replies, &self.shared.journal_failure());
             return None;
         }
         let committer = self.committer.as_mut()?;
@@ -50,8 +49,7 @@ impl Committing {
             }
             Err(error) => {
                 Figures::add(&self.shared.figures.failed, asked);
-                let why = error.to_string();
-                self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
+                let why = self.shared.set_journal_failure(error);
                 self.shared.set_broken(true);
                 Figures::add(&self.shared.figures.failed_commits, 1);
                 turn_down(&self.shared, replies, &why);
@@ -95,10 +93,10 @@ impl Committing {
     }
 }
 
-fn turn_down(shared: &Shared, replies: Vec<CommitReply>, why: &str) {
+fn turn_down(shared: &Shared, replies: Vec<CommitReply>, why: &Failure) {
     shared.remove_unanswered(replies.len());
     for say in replies {
-        say(Err(Failure::Unavailable(why.to_owned())));
+        say(Err(why.clone()));
     }
 }
 

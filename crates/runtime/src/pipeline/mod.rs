@@ -28,6 +28,6 @@ pub(crate) use self::{
 pub(crate) use committer::{CommitSize, Committed};
 pub use correction::ClockCorrection;
 pub(crate) use decided_batch::{Outcomes, PriorState};
-pub(crate) use steps::Workers;
+pub(crate) use steps::{Workers, write_projections};
 pub use sweep::{Depth, SweepReport};
 pub(crate) use threads::{Threads, Wiring};

@@ -34,12 +34,24 @@ pub(crate) fn catch_up(
     limits: Limits,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), StoreError> {
+    flush_until(shared, committer, flusher, limits, STRETCH as u64, progress)
+}
+
+/// Flushes the journal entries that the projections lack, but for the last `left` ones.
+pub(crate) fn flush_until(
+    shared: &Shared,
+    committer: &mut Committer,
+    flusher: &mut Flusher,
+    limits: Limits,
+    left: u64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), StoreError> {
     let (store, law) = (shared.store(), shared.law());
     let mut source = Source::of(store)?;
     let head = committer.end().seq;
-    while head.saturating_sub(flusher.last_flushed()) > STRETCH as u64 {
+    while head.saturating_sub(flusher.last_flushed()) > left {
         progress(flusher.last_flushed(), head);
-        let upto = flusher.last_flushed() + STRETCH as u64;
+        let upto = head.min(flusher.last_flushed() + STRETCH as u64);
         let clock = ProjectClock::manual(Timestamp(0));
         let reader = store.reader()?;
         let (decider, batch, _) = replay(law.clone(), reader, &mut source, clock, limits, upto, None)?;

@@ -11,7 +11,7 @@ use super::committer::Committer;
 use super::decided_batch::DecidedBatch;
 use super::decider::Decider;
 use super::flusher::{Dropping, Flusher};
-use super::recovery::{Source, catch_up, recover};
+use super::recovery::{Source, catch_up, flush_until, recover};
 use super::threads::Wiring;
 use crate::answer::Failure;
 use crate::failpoints::{Failpoint, is_enabled};
@@ -76,6 +76,17 @@ impl Workers {
         shared.begin_with(decider.project().clone(), head.at);
         Ok(Self { decider, unpublished, committer, flusher })
     }
+}
+
+/// Writes the projections up to the end of the journal, and decides nothing: no timer fires.
+pub(crate) fn write_projections(
+    shared: &Shared,
+    wiring: &Wiring,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), StoreError> {
+    let mut committer = Committer::new(shared.store().journal()?)?;
+    let mut flusher = Flusher::new(shared.store().projector()?, wiring.keys_last)?;
+    flush_until(shared, &mut committer, &mut flusher, wiring.limits, 0, progress)
 }
 
 /// Decides the waiting requests. `callers_wait` returns whether more of them wait: then background work stops early.

@@ -18,7 +18,6 @@ use super::decider::Decider;
 use super::flusher::Flusher;
 use super::long_term::{LongTermStorage, StorageTask, archived_entities};
 use super::steps::{Workers, decide, reload, turn_away, write_behind};
-use crate::answer::Failure;
 use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::memory::Limits;
@@ -230,10 +229,9 @@ impl Deciding {
                     return Some(decider);
                 }
                 Err(error) => {
-                    let why = error.to_string();
-                    self.shared.set_problem(ProblemSource::Journal, Some(why.clone()));
+                    let why = self.shared.set_journal_failure(error);
                     for work in self.work.drain() {
-                        turn_away(&self.shared, work, &Failure::Unavailable(why.clone()));
+                        turn_away(&self.shared, work, &why);
                     }
                     if self.work.is_stopping() {
                         return None;

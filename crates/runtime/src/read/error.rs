@@ -58,6 +58,7 @@ impl ReadError {
         match self {
             Self::Failure(Failure::Overloaded(_)) => "overloaded",
             Self::Failure(Failure::Archived { .. } | Failure::ArchiveFile(_)) => "archived",
+            Self::Failure(Failure::NoSpace(_)) => "no-space",
             Self::Failure(_) => "unavailable",
             Self::UnknownLifecycle { .. } => "unknown-lifecycle",
             Self::UnknownState { .. } => "unknown-state",

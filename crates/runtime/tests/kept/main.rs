@@ -24,12 +24,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::entity::Entity;
-use trackside_engine::event::{Entry, EventKind};
+use trackside_engine::event::{Entry, Event, EventKind};
+use trackside_lifecycle::name::Name;
 use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
 use trackside_store::archive::Archive;
 use trackside_store::projection_builder::OPEN_ALERT;
+use trackside_store::rules::digest_of;
 use trackside_store::store::Listing;
-use trackside_store::{Reader, Sqlite, SqliteOptions, Store};
+use trackside_store::{Batch, Chain, Definition, Reader, Sqlite, SqliteOptions, Store};
 
 use ground::{accepted, key, pack};
 
@@ -217,5 +219,77 @@ fn a_fixture_folder_with_altered_rules_is_not_opened() {
         let refused = Sqlite::open(&folder.0, SqliteOptions::default()).map(drop).unwrap_err();
         let words = format!("the rules of kept {version} were changed: its text has the digest");
         assert!(refused.to_string().contains(&words), "{refused}");
+    }
+}
+
+/// The journal of an earlier release that installed this text, without asking the compiler of this one.
+fn with_stored_pack(folder: &Path, lifecycle: &str) -> (Arc<Sqlite>, PackSource) {
+    let files = vec![
+        ("lifecycles/lamp.yaml".to_owned(), lifecycle.to_owned()),
+        ("pack.yaml".to_owned(), "pack: small\nversion: 1\n".to_owned()),
+    ];
+    let store = Arc::new(Sqlite::open(folder, SqliteOptions::default()).unwrap());
+    let fixture = Copy::of(&fixtures().join("2/whole"));
+    let like = {
+        let store = Sqlite::open(&fixture.0, SqliteOptions::default()).unwrap();
+        entries(&fixture.0, &mut *store.reader().unwrap()).remove(0)
+    };
+    let digest = digest_of(&files);
+    let event = Event::PackInstalled { pack: Name::new("small"), version: 1, digest: digest.as_str().into() };
+    let mut chain = Chain::default();
+    let record = chain.seal(Entry { seq: 1, event, ..like }, 0).unwrap();
+    let definition = Definition { pack: Name::new("small"), version: 1, digest, files: files.clone() };
+    let batch = Batch { records: vec![record], definitions: vec![definition] };
+    store.journal().unwrap().append(&batch).unwrap();
+    (store, PackSource { files })
+}
+
+const LAMP: &str = "\
+lifecycle: small.lamp
+create: { by: human }
+states: { in.use: { initial: true }, out: { final: true } }
+transitions: { smash: { from: in.use, to: out, by: human } }
+";
+
+#[test]
+fn a_stored_pack_that_a_stricter_rule_refuses_keeps_running_and_is_reported() {
+    let folder = Copy(std::env::temp_dir().join(format!("trackside-stricter-{}", std::process::id())));
+    std::fs::remove_dir_all(&folder.0).ok();
+    let (store, source) = with_stored_pack(&folder.0, LAMP);
+    assert!(source.compile().is_err(), "as a new pack it is refused");
+    // It starts, also if it is given again.
+    let runtime = Runtime::start(store, std::slice::from_ref(&source), Options::default()).unwrap();
+    let warnings = runtime.warnings();
+    assert!(
+        warnings.iter().any(|it| it.contains("small 1 keeps running") && it.contains("cannot contain a dot")),
+        "{warnings:?}"
+    );
+    let olga = Actor::new("olga", ActorKind::Human);
+    let lamp = key("small.lamp/L");
+    accepted(
+        &runtime,
+        Command::new(olga.clone(), Ask::Create { entity: lamp.clone(), fields: Default::default() }),
+    );
+    accepted(&runtime, Command::fire(olga, lamp.clone(), "smash", Default::default()));
+    assert_eq!(runtime.entity(&lamp).unwrap().unwrap().state, Name::new("out"));
+    // Installed by hand, it must be corrected first.
+    let refused = runtime.install(std::slice::from_ref(&source)).unwrap_err().to_string();
+    assert!(refused.contains("cannot contain a dot"), "{refused}");
+    let corrected = |(path, text): &(String, String)| {
+        (path.clone(), text.replace("in.use", "in_use").replace("version: 1", "version: 2"))
+    };
+    let corrected = PackSource { files: source.files.iter().map(corrected).collect() };
+    runtime.install(&[corrected]).unwrap();
+    runtime.stop();
+}
+
+#[test]
+fn a_stored_pack_that_cannot_run_is_refused_with_the_next_step() {
+    let folder = Copy(std::env::temp_dir().join(format!("trackside-unrunnable-{}", std::process::id())));
+    std::fs::remove_dir_all(&folder.0).ok();
+    let (store, _) = with_stored_pack(&folder.0, &LAMP.replace("from: in.use", "from: nowhere"));
+    let refused = Runtime::start(store, &[], Options::default()).unwrap_err().to_string();
+    for word in ["small version 1", "this release cannot run it", "Nothing was changed", "nowhere"] {
+        assert!(refused.contains(word), "{refused}");
     }
 }

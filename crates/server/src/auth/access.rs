@@ -9,13 +9,16 @@ use tokio::sync::Mutex;
 use trackside_engine::actor::{Actor, ActorKind, CredentialKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
+use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 use trackside_runtime::read::{ListQuery, MOST};
-use trackside_runtime::{CommandAnswer, Failure, Migration, MigrationRange, PackSource, Runtime, StartError};
+use trackside_runtime::{
+    CommandAnswer, Failure, Migration, MigrationRange, PackSource, Pending, Runtime, StartError, SubmitOptions,
+};
 
 use super::people::KnownPeople;
 use super::roles;
@@ -389,7 +392,7 @@ impl Access {
         }
         let mut follow = Command::fire(Actor::engine(), key, "follow", Default::default());
         follow.request_id = request_id();
-        match self.runtime.gateway()?.submit(follow)?.await? {
+        match self.submit(follow, true)?.await? {
             CommandAnswer::Accepted(_) => {}
             CommandAnswer::Refused(_) | CommandAnswer::Replayed { .. } => return Ok(None),
         }
@@ -409,7 +412,7 @@ impl Access {
         let key = EntityKey::new(TOKEN, id);
         let mut revoke = Command::fire(Actor::engine(), key, "revoke", Default::default());
         revoke.request_id = request_id();
-        self.runtime.gateway()?.submit(revoke)?.await?;
+        self.submit(revoke, true)?.await?;
         Ok(())
     }
 
@@ -435,6 +438,11 @@ impl Access {
         }
     }
 
+    pub(super) fn submit(&self, command: Command, from_reserve: bool) -> Result<Pending, Failure> {
+        let options = SubmitOptions { from_reserve, ..SubmitOptions::default() };
+        self.runtime.gateway()?.submit_with(command, options)
+    }
+
     async fn create(
         &self,
         key: EntityKey,
@@ -442,11 +450,14 @@ impl Access {
         by: Name,
         used: Option<&KeyUse>,
     ) -> Result<Arc<Entity>, AccessError> {
-        let fields = fields.into_iter().collect();
+        let fields: Fields = fields.into_iter().collect();
+        let purpose = fields.text("purpose").map(str::to_owned);
         let mut command = Command::new(Actor::engine(), Ask::Create { entity: key, fields });
         command.on_behalf_of = Some(by);
         command.request_id = request_id();
-        match self.runtime.gateway()?.submit(under(used, None, command))?.await? {
+        // People can sign in while there is no space, to see to it.
+        let from_reserve = purpose.as_deref() != Some("run");
+        match self.submit(under(used, None, command), from_reserve)?.await? {
             CommandAnswer::Accepted(accepted) => {
                 accepted.entity.ok_or_else(|| AccessError::Refused("nothing was made".to_owned()))
             }

@@ -95,7 +95,7 @@ impl Access {
         let change = ProjectChange { people: Some(people), ..ProjectChange::default() };
         let mut command = Command::new(Actor::engine(), Ask::Configure(change));
         command.request_id = request_id();
-        match self.runtime.gateway()?.submit(command)?.await? {
+        match self.submit(command, true)?.await? {
             CommandAnswer::Refused(refusal) => Err(AccessError::Refused(refusal.detail)),
             CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(()),
         }

@@ -28,6 +28,7 @@ pub(crate) async fn put(
     request: Request,
 ) -> Result<Response, Refused> {
     must_be_id(&id)?;
+    app.gateway.check_space()?;
     let content = whole(request.into_body(), app.limits().artifact).await?;
     let (asked, size) = (id.clone(), content.len() as u64);
     let stored = app.blocking(move |app| {
@@ -88,5 +89,9 @@ fn unavailable(error: &std::io::Error) -> Refused {
     if error.kind() == std::io::ErrorKind::InvalidData {
         return Refused::new(ProblemCode::ArtifactDamaged, error.to_string());
     }
-    Failure::Unavailable(format!("an artifact cannot be read or written: {error}")).into()
+    let why = format!("an artifact cannot be read or written: {error}");
+    match error.kind() {
+        std::io::ErrorKind::StorageFull => Failure::NoSpace(why).into(),
+        _ => Failure::Unavailable(why).into(),
+    }
 }

@@ -20,7 +20,7 @@ use trackside_runtime::{
 
 use super::{CommandHeaders, stored_body};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, is_own};
 use crate::events::Visibility;
 use crate::problem::Refused;
 use crate::telemetry::{RequestContext, current, request_id};
@@ -106,11 +106,10 @@ pub(crate) async fn submit(app: &App, mut command: Command) -> Result<CommandAns
 /// Submits a command. Its stages are recorded if the request is traced.
 fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Failure> {
     let noting = CommandSpan::of(&command);
-    Ok((
-        app.gateway
-            .submit_with(command, SubmitOptions { stages: noting.stages(), with_entity_view: true })?,
-        noting,
-    ))
+    // Tokens are revoked and sign-ins ended also while there is no space for more.
+    let from_reserve = matches!(&command.ask, Ask::Fire(fire) if is_own(&fire.entity.lifecycle));
+    let options = SubmitOptions { stages: noting.stages(), with_entity_view: true, from_reserve };
+    Ok((app.gateway.submit_with(command, options)?, noting))
 }
 
 /// Submits several commands of one caller, each for itself: all of them, or none if too many wait.

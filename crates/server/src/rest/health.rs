@@ -2,8 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use trackside_protocol::{HealthBody, Problem, ProblemCode, ReadyBody};
+use trackside_runtime::SpaceStatus;
 
 use crate::app::App;
 use crate::problem::Refused;
@@ -19,6 +21,13 @@ pub(crate) async fn healthz() -> Json<HealthBody> {
 #[utoipa::path(get, path = "/readyz", tag = "health", operation_id = "readyz", security(()),
     responses((status = 200, body = ReadyBody), (status = "4XX", body = Problem, content_type = "application/problem+json"), (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
+    // First: it is the cause of the others.
+    if let SpaceStatus::Out(why) = app.runtime.space() {
+        let detail = format!("Degraded: reads work, and commands are refused: {why}");
+        return Refused::new(ProblemCode::NoSpace, detail)
+            .with_status(StatusCode::SERVICE_UNAVAILABLE)
+            .into_response();
+    }
     if let Some(trouble) = app.runtime.problem() {
         let detail = format!("The store cannot be used: {trouble}");
         return Refused::new(ProblemCode::Unavailable, detail).into_response();
@@ -27,5 +36,7 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
         let detail = format!("Commands are accepted, but {alarm}");
         return Refused::new(ProblemCode::Unavailable, detail).into_response();
     }
-    Json(ReadyBody { status: "ready", seq: app.reads.seq(), behind: app.runtime.lag() }).into_response()
+    let warnings = app.runtime.warnings();
+    let status = if warnings.is_empty() { "ready" } else { "degraded" };
+    Json(ReadyBody { status, seq: app.reads.seq(), behind: app.runtime.lag(), warnings }).into_response()
 }

@@ -75,6 +75,7 @@ fn install(
     let source = PackSource { files: files.into_iter().collect() };
     let new = app.runtime.install_by(&[source], by).map_err(|error| match error {
         StartError::Catalog(CatalogError::Broken(why)) => invalid(why),
+        StartError::Catalog(error @ CatalogError::Unrunnable { .. }) => invalid(error.to_string()),
         StartError::Catalog(error @ CatalogError::SameVersion { .. }) => {
             Refused::new(ProblemCode::VersionInUse, error.to_string())
         }

@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params};
+use trackside_store::DiskSpace;
 
 /// The file in the data folder.
 const FILE: &str = "webhooks.db";
@@ -15,9 +16,12 @@ const DELIVERED: i64 = 200;
 /// Dead letters that are kept per webhook; the oldest are dropped.
 const DEAD: i64 = 10_000;
 
+/// The version of the tables, stored as `user_version`.
+const SCHEMA: u32 = 1;
+
+const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
+
 const TABLES: &str = "
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS progress (webhook TEXT PRIMARY KEY, cursor INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS delivery (
     webhook  TEXT NOT NULL,
@@ -78,10 +82,15 @@ pub(crate) struct Delivery {
 
 /// Why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {error}", path.display())]
-pub(crate) struct LedgerError {
-    path: PathBuf,
-    error: rusqlite::Error,
+pub(crate) enum LedgerError {
+    #[error("{}: {error}", path.display())]
+    Sqlite { path: PathBuf, error: rusqlite::Error },
+    #[error(
+        "{} was written by a newer release (schema {found}; this release supports up to {SCHEMA}). Use that release, or \
+         move the file away: webhooks then start at the newest entry",
+        path.display()
+    )]
+    TooNew { path: PathBuf, found: u32 },
 }
 
 /// The delivery state of all webhooks.
@@ -96,11 +105,31 @@ type Result<T> = std::result::Result<T, LedgerError>;
 impl DeliveryLedger {
     pub fn open(data: &Path) -> Result<Self> {
         let path = data.join(FILE);
-        let opened = Connection::open(&path).and_then(|it| it.execute_batch(TABLES).map(|()| it));
-        match opened {
-            Ok(connection) => Ok(Self { path, connection: Mutex::new(connection) }),
-            Err(error) => Err(LedgerError { path, error }),
+        let failed = |error| LedgerError::Sqlite { path: path.clone(), error };
+        let is_full = cfg!(unix) && DiskSpace::of(data).is_ok_and(|it| it.is_full());
+        let opened = match is_full {
+            // Needs no file for the index of the log, so that a full disk can be read.
+            true => Connection::open_with_flags_and_vfs(&path, OpenFlags::default(), "unix-excl"),
+            false => Connection::open(&path),
+        };
+        let connection = opened.map_err(failed)?;
+        let found: u32 =
+            connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
+        if found > SCHEMA {
+            return Err(LedgerError::TooNew { path, found });
         }
+        connection.execute_batch(PRAGMAS).map_err(failed)?;
+        // Files of the first releases have these tables and no number.
+        if found < SCHEMA {
+            let numbered = connection
+                .execute_batch(TABLES)
+                .and_then(|()| connection.pragma_update(None, "user_version", SCHEMA));
+            match numbered {
+                Err(error) if is_full && error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {}
+                numbered => numbered.map_err(failed)?,
+            }
+        }
+        Ok(Self { path, connection: Mutex::new(connection) })
     }
 
     /// The last entry that a webhook has processed; none if it is unknown.
@@ -242,7 +271,7 @@ impl DeliveryLedger {
 
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&connection).map_err(|error| LedgerError { path: self.path.clone(), error })
+        work(&connection).map_err(|error| LedgerError::Sqlite { path: self.path.clone(), error })
     }
 }
 
@@ -318,6 +347,23 @@ mod tests {
         ledger.note("a", &stands(9, DeliveryState::Dead)).unwrap();
         ledger.forget("a").unwrap();
         assert_eq!((ledger.cursor("a").unwrap(), ledger.delivery("a", 9).unwrap()), (None, None));
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+
+    #[test]
+    fn the_ledger_of_a_newer_release_is_refused_and_one_without_a_number_opens() {
+        let (ledger, data) = ledger("schema");
+        ledger.note("a", &stands(7, DeliveryState::Delivered)).unwrap();
+        drop(ledger);
+        let set = |version: u32| {
+            let file = Connection::open(data.join(FILE)).unwrap();
+            file.pragma_update(None, "user_version", version).unwrap();
+        };
+        set(0);
+        assert_eq!(DeliveryLedger::open(&data).unwrap().cursor("a").unwrap(), Some(7));
+        set(SCHEMA + 1);
+        let why = DeliveryLedger::open(&data).unwrap_err().to_string();
+        assert!(why.contains("newer release (schema 2") && why.contains("move the file away"), "{why}");
         std::fs::remove_dir_all(&data).unwrap();
     }
 

@@ -79,7 +79,7 @@ impl RestServer {
                 let known = std::fs::read_to_string(&file).ok();
                 let token = bound.owner_token(OwnerTokenUse::Script, known.as_deref()).await.unwrap();
                 std::fs::write(&file, token).unwrap();
-                told.send((bound.address, bound.sign_in.clone())).unwrap();
+                told.send((bound.address, bound.sign_in.clone().unwrap())).unwrap();
                 let stopped = async {
                     stopping.await.ok();
                 };

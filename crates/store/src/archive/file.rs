@@ -52,7 +52,7 @@ impl ArchiveHeader {
     }
 
     /// The file name for this range.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("journal-{:012}-{:012}.jsonl", self.first(), self.last())
     }
 

@@ -26,3 +26,4 @@ pub use full_journal::FullJournal;
 pub use move_out::{movable, move_out, still_needed, write_out};
 pub use payload_drops::{FileDrops, PayloadDrops};
 pub use write::write;
+pub(crate) use write::{put, sync_folder, verify_file};

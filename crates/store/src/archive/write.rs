@@ -38,7 +38,7 @@ pub fn write(reader: &mut dyn Reader, folder: &Path, upto: Chain) -> Result<Arch
 }
 
 /// Writes a file under a temporary name, verifies it, and then renames it.
-pub(super) fn put(
+pub(crate) fn put(
     about: &ArchiveHeader,
     records: impl Iterator<Item = Result<Record, StoreError>>,
 ) -> Result<(), StoreError> {
@@ -73,7 +73,7 @@ fn fill(
 }
 
 /// Verifies the chain of a file over the range it declares.
-pub(super) fn verify_file(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn verify_file(path: &Path) -> Result<(), StoreError> {
     let mut lines = ArchiveLines::open(path)?;
     let (mut chain, after) = (lines.about.before, lines.about.after);
     lines.try_for_each(|record| chain.follow(&record?))?;
@@ -85,12 +85,12 @@ pub(super) fn verify_file(path: &Path) -> Result<(), StoreError> {
 
 /// A rename is durable once the folder is synced.
 #[cfg(unix)]
-pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let synced = File::open(folder).and_then(|it| it.sync_all());
     synced.map_err(|it| failed(folder, "writing the folder", &it))
 }
 
 #[cfg(not(unix))]
-pub(super) fn sync_folder(_: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_folder(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::connect::{ConnectionUse, connect, connect_to_still};
-use super::failure::failed;
+use super::failure::{failed, int, number};
 use super::journal_table::JournalTable;
 use super::{Sqlite, SqliteOptions, project, schema, sync_folder};
 use crate::rules::Installed;
@@ -20,17 +20,43 @@ const STEP: i32 = 256;
 const PIECE: usize = 1_000;
 
 impl Sqlite {
-    /// Copies the folder to `to`, which must be empty or absent, while it is in use. `progress` gets the pages done
-    /// and in total. The copy is verified. Returns the end of its journal.
+    /// Copies journal and state to `to`, which must be empty or absent, while they are in use. `progress` gets the pages
+    /// done and in total. The copy is verified. Returns the end of its journal.
     ///
     /// It blocks no one. Meanwhile the WAL files cannot restart, so they grow.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Chain, StoreError> {
+        self.backup_with(to, &mut |_| Ok(()), progress)
+    }
+
+    /// As [`Self::backup`]; `beside` copies the rest of the folder before the copy gets its name.
+    pub(super) fn backup_with(
+        &self,
+        to: &Path,
+        beside: &mut dyn FnMut(&Path) -> Result<(), StoreError>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Chain, StoreError> {
         let shared = &self.shared;
         // Fail before writing anything if the copy would not verify.
         let journal = connect(&shared.journal, &shared.options, ConnectionUse::Read)?;
         JournalTable { connection: &journal, path: &shared.journal }.check_rules()?;
         drop(journal);
+        let existed = to.exists();
         make_empty(to)?;
+        let copied = self.copy_to(to, beside, progress);
+        if copied.is_err() {
+            // Not to be mistaken for a backup, and its space is needed.
+            remove_copy(to, existed);
+        }
+        copied
+    }
+
+    fn copy_to(
+        &self,
+        to: &Path,
+        beside: &mut dyn FnMut(&Path) -> Result<(), StoreError>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Chain, StoreError> {
+        let shared = &self.shared;
         // The state first: the journal must never be behind it.
         let state = Copy::begin(&shared.state, &shared.options)?;
         let pages = pages(&connect(&shared.journal, &shared.options, ConnectionUse::Read)?, &shared.journal)?;
@@ -39,15 +65,10 @@ impl Sqlite {
         let journal = Copy::begin(&shared.journal, &shared.options)?;
         let of = copied + journal.pages;
         journal.run(&part(to, "journal.db"), &mut |done| progress(copied + done, of))?;
+        // After the journal, so that nothing that its entries name is missing.
+        beside(to)?;
         name_parts(to, "write the backup")?;
-        let checked = check(to);
-        if checked.is_err() {
-            // Remove it, so that it is not mistaken for a backup.
-            for name in ["journal.db", "state.db"] {
-                std::fs::remove_file(to.join(name)).ok();
-            }
-        }
-        checked
+        check(to)
     }
 
     /// Verifies a backup and copies it into the folder `to`, which must be empty or absent. Returns the end of its
@@ -61,11 +82,53 @@ impl Sqlite {
             copied.map_err(|error| unusable(&part, "restore", error))?;
         }
         name_parts(to, "restore")?;
-        match check(to)? == end {
-            true => Ok(end),
-            false => Err(damaged(to, "the copy differs from the backup. Restore again into another folder")),
+        if check(to)? != end {
+            return Err(damaged(to, "the copy differs from the backup. Restore again into another folder"));
+        }
+        skip_sessions(from, to)?;
+        Ok(end)
+    }
+}
+
+/// Sessions that a restored folder skips: more than were begun since the backup, so that fences of effects handed out
+/// after the backup are not handed out again.
+const SKIPPED: u64 = 1_000;
+
+/// Makes the sessions of a restored journal begin after those of the original.
+pub(crate) fn skip_sessions(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let path = from.join("journal.db");
+    let begun = connect_to_still(&path)?
+        .query_row("SELECT value FROM meta WHERE key = 'begun'", [], |row| row.get::<_, i64>(0))
+        .optional()
+        .map_err(failed(&path, "read the number of sessions"))?;
+    let path = to.join("journal.db");
+    let journal = connect(&path, &SqliteOptions::default(), ConnectionUse::Append)?;
+    let sql = "INSERT INTO meta (key, value) VALUES ('begun', ?1) \
+               ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
+    let next = begun.map_or(0, number).saturating_add(SKIPPED);
+    journal.execute(sql, [int(next)]).map_err(failed(&path, "record the number of sessions"))?;
+    Ok(())
+}
+
+/// Removes an unfinished copy. The folder was empty when the copy began; it goes too unless it existed.
+pub(crate) fn remove_copy(dir: &Path, existed: bool) {
+    for name in ["journal.db", "state.db"] {
+        for end in ["", ".part", ".part-journal", ".part-wal", "-wal", "-shm"] {
+            std::fs::remove_file(dir.join(format!("{name}{end}"))).ok();
         }
     }
+    for name in ["archive", "artifacts"] {
+        std::fs::remove_dir_all(dir.join(name)).ok();
+    }
+    std::fs::remove_file(dir.join("clock")).ok();
+    if !existed {
+        std::fs::remove_dir(dir).ok();
+    }
+}
+
+/// Whether a folder has the files of a copy that was never finished.
+pub(crate) fn is_unfinished(dir: &Path) -> bool {
+    !dir.join("journal.db").exists() && ["journal.db", "state.db"].iter().any(|it| part(dir, it).exists())
 }
 
 /// The name of a file that is not finished.
@@ -131,11 +194,11 @@ impl Copy {
 
 fn pages(connection: &Connection, path: &Path) -> Result<u64, StoreError> {
     let count = connection.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0));
-    count.map(super::failure::number).map_err(failed(path, "count pages"))
+    count.map(number).map_err(failed(path, "count pages"))
 }
 
 /// Verifies a folder that is not in use: the chain of the journal, and that `state.db` belongs to it.
-fn check(dir: &Path) -> Result<Chain, StoreError> {
+pub(crate) fn check(dir: &Path) -> Result<Chain, StoreError> {
     let path = dir.join("journal.db");
     if !path.exists() && part(dir, "journal.db").exists() {
         return Err(damaged(dir, "the backup was never finished. Make another one in an empty folder"));

@@ -26,6 +26,9 @@ pub(super) enum ConnectionUse {
 /// The time to wait for another program that uses the file.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The VFS of SQLite that keeps the index of the WAL in memory, for one process alone.
+const INDEX_IN_MEMORY: Option<&str> = if cfg!(unix) { Some("unix-excl") } else { None };
+
 /// Statements that a connection keeps ready.
 const STATEMENTS: usize = 64;
 
@@ -61,8 +64,9 @@ fn open(
 ) -> Result<Connection, StoreError> {
     let failed = failed(path, "open it");
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = match &options.vfs {
-        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),
+    let in_memory = if options.index_in_memory { INDEX_IN_MEMORY } else { None };
+    let connection = match options.vfs.as_deref().or(in_memory) {
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs),
         None => Connection::open_with_flags(path, flags),
     }
     .map_err(&failed)?;

@@ -40,7 +40,13 @@ impl Lock {
             Some(owner) => format!("{owner} ({process})\n"),
             None => format!("{process}\n"),
         };
-        file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(unusable)?;
+        // In place: on a full disk the old name can be overwritten, but not written anew.
+        let named = file.write_all(text.as_bytes()).and_then(|()| file.set_len(text.len() as u64));
+        match named {
+            // The name is for people; the lock holds without it.
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {}
+            named => named.map_err(unusable)?,
+        }
         Ok(Self { file })
     }
 

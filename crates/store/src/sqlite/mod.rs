@@ -4,7 +4,7 @@
 //! be rebuilt. Every table is described in `docs/internals/store.md`.
 
 mod append;
-mod backup;
+pub(crate) mod backup;
 mod checkpointer;
 mod connect;
 mod failure;
@@ -14,6 +14,7 @@ mod journal_table;
 mod lock;
 mod name_table;
 mod options;
+mod point_in_time;
 mod project;
 mod read;
 mod row_sum;
@@ -37,7 +38,7 @@ use read::SqliteReader;
 use trackside_engine::key::EntityKey;
 
 use crate::archive::{Archive, PayloadDrops, folder_of};
-use crate::{Chain, JournalWriter, Projector, Reader, Store, StoreError};
+use crate::{Chain, DiskSpace, JournalWriter, Projector, Reader, Store, StoreError};
 
 /// Records at the end of the journal that are checked when it is opened.
 const LAST_FEW: u64 = 16;
@@ -70,11 +71,14 @@ struct Shared {
 
 impl Sqlite {
     /// Opens the folder as its only owner, and creates it if it is missing.
-    pub fn open(dir: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
+    ///
+    /// On a full disk it can still be read, and written as soon as there is room.
+    pub fn open(dir: &Path, mut options: SqliteOptions) -> Result<Self, StoreError> {
         let lock = match options.vfs {
             Some(_) => None,
             None => {
                 make(dir)?;
+                options.index_in_memory |= DiskSpace::of(dir).is_ok_and(|it| it.is_full());
                 Some(Lock::take(dir, options.owner.as_deref())?)
             }
         };
@@ -155,8 +159,13 @@ impl Store for Sqlite {
         }
     }
 
-    fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Chain, StoreError> {
-        Self::backup(self, to, progress)
+    fn backup(
+        &self,
+        to: &Path,
+        beside: &mut dyn FnMut(&Path) -> Result<(), StoreError>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Chain, StoreError> {
+        self.backup_with(to, beside, progress)
     }
 
     fn request_rebuild(&self, why: &str) {

@@ -19,6 +19,9 @@ pub struct SqliteOptions {
     /// thread runs checkpoints; [`super::Sqlite::keep`] does what it would do.
     pub vfs: Option<String>,
     pub durability: Durability,
+    /// Keeps the index of the WAL in memory instead of in a file, so that a folder opens on a full disk. Other processes
+    /// cannot read the folder meanwhile. [`super::Sqlite::open`] sets it when the disk is full.
+    pub index_in_memory: bool,
 }
 
 /// The size of a WAL, in pages.
@@ -50,6 +53,7 @@ impl Default for SqliteOptions {
             cache_kib: 16 * 1024,
             vfs: None,
             durability: Durability::Full,
+            index_in_memory: false,
         }
     }
 }

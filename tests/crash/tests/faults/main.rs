@@ -26,6 +26,7 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_powercut::{DiskFault, Unsynced, VirtualDisk};
 use trackside_runtime::{Failure, Runtime};
+use trackside_store::backups::back_up;
 use trackside_store::store::DueAt;
 use trackside_store::{Sqlite, SqliteOptions, Store, StoreError};
 
@@ -71,7 +72,7 @@ impl Project {
         for _ in 0..20_000 {
             match self.ask() {
                 Ok(()) => {}
-                Err(Failure::Unavailable(why)) => return why,
+                Err(Failure::Unavailable(why) | Failure::NoSpace(why)) => return why,
                 Err(Failure::Overloaded(_)) => std::thread::yield_now(),
                 Err(other) => panic!("{other}"),
             }
@@ -84,7 +85,7 @@ impl Project {
         for _ in 0..600 {
             match self.ask() {
                 Ok(()) => return,
-                Err(Failure::Unavailable(_) | Failure::Overloaded(_)) => {
+                Err(Failure::Unavailable(_) | Failure::NoSpace(_) | Failure::Overloaded(_)) => {
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }
                 Err(other) => panic!("{other}"),
@@ -152,7 +153,10 @@ fn every_disk_fault_is_reported_and_survived() {
         assert!(project.runtime().problem().is_some(), "{fault:?}");
         let before = project.answered.clone();
         let told = project.ask();
-        assert!(matches!(told, Err(Failure::Unavailable(_))), "{fault:?}: while it lasts: {told:?}");
+        assert!(
+            matches!(told, Err(Failure::Unavailable(_) | Failure::NoSpace(_))),
+            "{fault:?}: while it lasts: {told:?}"
+        );
         assert_eq!(before, project.answered);
         disk.lift();
         project.until_well();
@@ -224,6 +228,81 @@ fn a_full_or_read_only_file_system_is_reported_and_survived() {
     says(&why, &["data", "cannot be written", "Make the folder"]);
     small.again("remount,rw");
     is_there(&dir, &answered);
+}
+
+#[test]
+fn a_project_on_a_full_disk_starts_and_is_read() {
+    let Some(small) = SmallMount::mount("8m") else { return };
+    let dir = small.0.path().join("data");
+    let fill = small.0.path().join("fill");
+    for killed in [false, true] {
+        let mut project = Project::open(&dir, sqlite());
+        project.asks(6);
+        let answered = match killed {
+            false => project.stop(),
+            // As a kill would leave it: the files are copied while they are in use, and the index is gone.
+            true => {
+                let copy = TestFolder::new("killed");
+                let parts = ["cp", "-r", dir.to_str().unwrap(), copy.path().to_str().unwrap()];
+                assert!(Command::new(parts[0]).args(&parts[1..]).status().unwrap().success());
+                let answered = project.stop();
+                std::fs::remove_dir_all(&dir).unwrap();
+                let parts = ["cp", "-r", copy.path().to_str().unwrap(), dir.to_str().unwrap()];
+                assert!(Command::new(parts[0]).args(&parts[1..]).status().unwrap().success());
+                for name in ["journal.db-shm", "state.db-shm"] {
+                    std::fs::remove_file(dir.join(name)).ok();
+                }
+                answered
+            }
+        };
+        // dd exits with an error when the disk is full.
+        let to = format!("of={}", fill.display());
+        Command::new("dd")
+            .args(["if=/dev/zero", &to, "bs=4096"])
+            .stderr(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        let store = Arc::new(Sqlite::open(&dir, sqlite()).unwrap());
+        let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
+        let mut full = Project {
+            runtime: Some(runtime),
+            store,
+            answered,
+            next: CommandKey { round: 1, caller: 1, step: 0 },
+        };
+        // Every entity is shown as the journal has it, although no projection can be written.
+        let journal = StoredJournal::read(full.store.reader().unwrap().as_mut()).unwrap();
+        journal.has(&full.answered).unwrap();
+        for entity in journal.replay(u64::MAX).entities() {
+            assert_eq!(full.runtime().entity(&entity.key).unwrap().unwrap().seq, entity.seq);
+        }
+        let refused = (0..2_000).find_map(|_| full.ask().err()).unwrap();
+        assert!(matches!(refused, Failure::NoSpace(_)), "{refused:?}");
+        std::fs::remove_file(&fill).unwrap();
+        full.until_well();
+        full.is_whole();
+        full.stop();
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
+
+#[test]
+fn a_backup_that_does_not_fit_leaves_nothing() {
+    let Some(small) = SmallMount::mount("200k") else { return };
+    let (folder, _) = worked_in("no-room", 20);
+    let to = small.0.path().join("backup");
+    let store = Sqlite::open(folder.path(), sqlite()).unwrap();
+    // Found before anything is written.
+    let why = back_up(&store, folder.path(), &to, &mut |_, _| {}).unwrap_err().to_string();
+    says(&why, &["the copy needs", "free", "Nothing was written", "another disk"]);
+    assert!(!to.exists());
+    // Found while it is written.
+    let why = store.backup(&to, &mut |_, _| {}).unwrap_err().to_string();
+    says(&why, &["disk is full"]);
+    assert!(!to.exists(), "the part that was written is gone");
+    std::fs::create_dir(&to).unwrap();
+    store.backup(&to, &mut |_, _| {}).unwrap_err();
+    assert_eq!(std::fs::read_dir(&to).unwrap().count(), 0, "an existing folder stays, and is empty");
 }
 
 #[test]

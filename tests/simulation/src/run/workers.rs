@@ -136,7 +136,7 @@ impl SimulationRun<'_> {
                 (Ok(said), Some(expected)) => is_same(said, expected),
                 (Ok(_), None) => false,
                 (Err(_), None) => true,
-                (Err(Failure::Unavailable(_)), Some(_)) => decider_step.read_failed,
+                (Err(Failure::Unavailable(_) | Failure::NoSpace(_)), Some(_)) => decider_step.read_failed,
                 (Err(_), Some(_)) => false,
             };
             looked_at_all(&attempt, &outcome)?;
