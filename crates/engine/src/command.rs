@@ -342,7 +342,9 @@ impl Command {
             | Ask::UndoMigration { .. }
             | Ask::Redact(_)
             | Ask::Configure(_)
-            | Ask::Install(_) => 0,
+            | Ask::Install(_)
+            | Ask::Clock(_)
+            | Ask::Rebase { .. } => 0,
         }
     }
 

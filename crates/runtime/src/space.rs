@@ -126,7 +126,12 @@ fn needs_space(work: &Work) -> bool {
         Work::Command(command, _, options) => !options.from_reserve && !frees_space(command),
         Work::Atomic(commands, ..) => !commands.iter().all(frees_space),
         Work::Law(_, new, ..) => !new.is_empty(),
-        Work::Look(..) | Work::Advance(..) | Work::Sweep(..) | Work::Stop => false,
+        Work::Look(..)
+        | Work::Trial(..)
+        | Work::Advance(..)
+        | Work::CorrectClock(..)
+        | Work::Sweep(..)
+        | Work::Stop => false,
     }
 }
 

@@ -71,6 +71,8 @@ pub(super) fn check(command: &Command) -> Result<(), Stop> {
         | Ask::Seed(_)
         | Ask::HandleAlert { .. }
         | Ask::Configure(_)
-        | Ask::Install(_) => Ok(()),
+        | Ask::Install(_)
+        | Ask::Clock(_)
+        | Ask::Rebase { .. } => Ok(()),
     }
 }
