@@ -10,6 +10,7 @@ mod events;
 mod limits;
 mod mcp;
 mod middleware;
+mod pack_log;
 mod page;
 mod problem;
 mod request_id;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tracing::instrument::WithSubscriber as _;
 use tracing::{error, info, warn};
 use trackside_engine::actor::{ActorKind, CredentialKind};
@@ -17,6 +18,7 @@ use trackside_runtime::{Failure, Runtime, StartError};
 use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, TERMINAL, TokenSpec, keep_people};
 use crate::connections::answer;
+use crate::pack_log;
 use crate::routes::router;
 use crate::systemd;
 use crate::webhooks;
@@ -197,6 +199,11 @@ impl BoundServer {
         ));
         tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_people(self.app.clone()));
+        let (end_log, log_ends) = watch::channel(false);
+        let pack_log = self.app.options.pack_log.clone().map(|file| {
+            let after = self.app.reads.seq();
+            tokio::spawn(pack_log::run(self.app.clone(), file, after, log_ends).with_current_subscriber())
+        });
         systemd::tell("READY=1");
         let stopping = async move {
             stopping.await;
@@ -229,6 +236,10 @@ impl BoundServer {
             ended = served => ended.map_err(ServeError::Ended),
             () = late => Ok(()),
         };
+        end_log.send(true).ok();
+        if let Some(pack_log) = pack_log {
+            pack_log.await.ok();
+        }
         let sent = ended.blocking(|app| {
             app.telemetry.finish();
             Ok(())

@@ -15,7 +15,7 @@ use crate::args::{ClockArg, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, CliError};
 use crate::pinned_servers::PinnedServer;
 use crate::print::{self, ProgressBar};
-use crate::{builtin, exit, huge_pages, open_files, owner_credential, person, project_files, traces};
+use crate::{builtin, exit, files, huge_pages, open_files, owner_credential, person, project_files, traces};
 
 /// The start of a manual clock.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -87,6 +87,11 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
         options.webhooks.trust(file).map_err(CliError::usage)?;
     }
     options.log = log(args);
+    if let Some(file) = &args.pack_log {
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        opened.map_err(|error| CliError::usage(files::unwritten(file, &error)))?;
+        options.pack_log = Some(file.clone());
+    }
     options.traces = traces::from(|name| std::env::var(name).ok()).map_err(CliError::usage)?;
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
         options.tls = Some(Tls::read(certificate, key).map_err(CliError::usage)?);
