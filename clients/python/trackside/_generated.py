@@ -2290,12 +2290,13 @@ class Routes(Transport):
         audience: str | None = None,
         after: int | None = None,
         all: bool | None = None,
+        form: str | None = None,
     ) -> Iterator[JournalEntry]:
         """Streams the journal as server-sent events. Resume with `Last-Event-ID`."""
         return self._events(
             "GET",
             "/v1/events",
-            query=given({"lifecycle": lifecycle, "id": id, "audience": audience, "after": after, "all": all}),
+            query=given({"lifecycle": lifecycle, "id": id, "audience": audience, "after": after, "all": all, "form": form}),
         )
 
     def export(self) -> Iterator[dict[str, Any]]:

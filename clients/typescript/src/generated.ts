@@ -2254,12 +2254,12 @@ export class Routes extends Transport {
 
   /** Streams the journal as server-sent events. Resume with `Last-Event-ID`. */
   events(
-    options: { lifecycle?: string; id?: string; audience?: string; after?: number; all?: boolean } & CallOptions = {},
+    options: { lifecycle?: string; id?: string; audience?: string; after?: number; all?: boolean; form?: string } & CallOptions = {},
   ): AsyncGenerator<JournalEntry> {
     return this.forEvents<JournalEntry>({
       method: 'GET',
       path: `/v1/events`,
-      query: { lifecycle: options.lifecycle, id: options.id, audience: options.audience, after: options.after, all: options.all },
+      query: { lifecycle: options.lifecycle, id: options.id, audience: options.audience, after: options.after, all: options.all, form: options.form },
       headers: {},
       body: undefined,
       keyed: false,

@@ -156,6 +156,10 @@ fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
     if let Some(code) = code.filter(|it| !it.next_steps().is_empty()) {
         return next_by_code(code, about);
     }
+    let is_form = |it: &UnmetBody| it.field.as_deref() == Some("form");
+    if code == Some(ProblemCode::InvalidParameter) && problem.errors.iter().any(is_form) {
+        return Some("ask again without --form".to_owned());
+    }
     let sent_as_text = |it: &UnmetBody| {
         it.has_code(ConditionCode::WrongType)
             && it.field.as_deref().is_some_and(|it| values::is_text(about.typed, it))
@@ -204,6 +208,9 @@ mod tests {
         problem.errors = vec![unmet("fence", "missing"), unmet("reason", "missing")];
         let beat = CommandSubject::default().with_options(&["slot", "fence"]);
         assert_eq!(next(&problem, beat).unwrap(), "ask again with --fence … --reason …");
+        let mut problem = Problem::new(ProblemCode::InvalidParameter, "No log line");
+        problem.errors = vec![unmet("form", "invalid-parameter")];
+        assert_eq!(next(&problem, CommandSubject::default()).unwrap(), "ask again without --form");
     }
 
     #[test]

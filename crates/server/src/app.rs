@@ -40,6 +40,8 @@ pub struct ServerOptions {
     pub tls: Option<Tls>,
     /// The log on standard error.
     pub log: LogOptions,
+    /// The file for the log lines that packs declare; none for no file.
+    pub pack_log: Option<PathBuf>,
     /// The collector for traces; none for no traces.
     pub traces: Option<TraceOptions>,
     pub webhooks: WebhookOptions,
@@ -62,6 +64,7 @@ impl ServerOptions {
             open_metrics: false,
             tls: None,
             log: LogOptions::default(),
+            pack_log: None,
             traces: None,
             webhooks: WebhookOptions::default(),
             record_failures: Duration::from_secs(60),

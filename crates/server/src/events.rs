@@ -14,11 +14,12 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event as Frame, KeepAlive, Sse};
 use futures_core::Stream;
 use serde::Deserialize;
+use trackside_engine::actor::Actor;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::guard::did_you_mean_or_all;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{EntryBody, Problem, ProblemCode};
+use trackside_protocol::{EntryBody, FieldMap, Problem, ProblemCode, entry_value};
 use trackside_runtime::read::History;
 use trackside_runtime::{Failure, FeedBatch, Follower, ReadError, Reads, Viewer};
 use trackside_store::Record;
@@ -27,6 +28,7 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::auth::{Caller, TokenLiveness};
 use crate::problem::Refused;
+use crate::rest::history::LineForm;
 use crate::rest::lifecycles::newest;
 use crate::rest::{Parameters, entry_text, stored_body};
 
@@ -43,6 +45,11 @@ pub(crate) struct Visibility {
 impl Visibility {
     pub fn of(app: &App, caller: &Caller) -> Self {
         Self { app: app.clone(), viewer: Viewer::new(caller.actor().clone()) }
+    }
+
+    /// The caller.
+    pub fn reader(&self) -> &Actor {
+        self.viewer.actor()
     }
 
     /// Whether an entry may be shown.
@@ -150,6 +157,9 @@ pub(crate) struct EventsQuery {
     /// Include lease renewals.
     #[serde(default)]
     all: bool,
+    /// `pack`: the log lines that the packs declare, instead of the entries. Entries without a log line are left out.
+    #[param(value_type = Option<String>)]
+    form: Option<LineForm>,
 }
 
 /// Streams the journal as server-sent events. Resume with `Last-Event-ID`.
@@ -237,6 +247,13 @@ impl Choice {
             let reads = &self.visibility.app.reads;
             let text = match self.visibility.entry(reads, entry)? {
                 None => continue,
+                Some(shown) if self.query.form == Some(LineForm::Pack) => {
+                    let shown = (shown.entity.clone(), entry_value(&shown));
+                    let Some(line) = reads.log_lines([shown], Some(self.visibility.reader()))?.pop() else {
+                        continue;
+                    };
+                    Cow::Owned(serde_json::to_string(&FieldMap(line)).unwrap_or_default())
+                }
                 Some(Cow::Borrowed(_)) => Cow::Borrowed(text),
                 // The shared text has fields that the caller may not read.
                 Some(Cow::Owned(shown)) => Cow::Owned(entry_text(&shown, heard.hash(entry.seq))),

@@ -11,6 +11,7 @@ mod events;
 mod limits;
 mod mcp;
 mod middleware;
+mod pack_log;
 mod page;
 mod problem;
 mod request_id;

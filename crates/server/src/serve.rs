@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tracing::instrument::WithSubscriber as _;
 use tracing::{error, info, warn};
 use trackside_engine::actor::{ActorKind, CredentialKind};
@@ -19,6 +20,7 @@ use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, LinkSpec, TERMINAL, TokenSpec, keep_derived, keep_failures, keep_people};
 use crate::backup_schedule;
 use crate::connections::answer;
+use crate::pack_log;
 use crate::routes::router;
 use crate::systemd;
 use crate::webhooks;
@@ -287,6 +289,11 @@ impl BoundServer {
         if let Some(schedule) = self.app.options.backups.clone() {
             tokio::spawn(backup_schedule::run(self.app.clone(), schedule).with_current_subscriber());
         }
+        let (end_log, log_ends) = watch::channel(false);
+        let pack_log = self.app.options.pack_log.clone().map(|file| {
+            let after = self.app.reads.seq();
+            tokio::spawn(pack_log::run(self.app.clone(), file, after, log_ends).with_current_subscriber())
+        });
         systemd::tell("READY=1");
         let stopping = async move {
             stopping.await;
@@ -320,6 +327,10 @@ impl BoundServer {
             () = late => Ok(()),
         };
         recorded.await.ok();
+        end_log.send(true).ok();
+        if let Some(pack_log) = pack_log {
+            pack_log.await.ok();
+        }
         let sent = ended.blocking(|app| {
             app.telemetry.finish();
             Ok(())

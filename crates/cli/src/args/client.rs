@@ -315,7 +315,7 @@ pub(crate) struct JournalArgs {
     #[command(flatten)]
     pub(crate) page: PageArgs,
     /// Keep printing new entries until you stop it
-    #[arg(long, short, conflicts_with_all = ["limit", "all", "form"])]
+    #[arg(long, short, conflicts_with_all = ["limit", "all"])]
     pub(crate) follow: bool,
     /// Form of the entries; pack prints the log lines that the packs declare
     #[arg(long, value_name = "FORM", value_enum)]

@@ -105,6 +105,9 @@ pub(crate) struct UpArgs {
     /// Log level
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Warn)]
     pub(crate) log_level: LogLevel,
+    /// Append the log lines that the packs declare to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pack_log: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -22,10 +22,15 @@ fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
         false => print::line(&print_entry::line(it, true)),
     };
     if args.follow {
-        let wanted = FeedFilter { after: args.after, everything: true, ..FeedFilter::default() };
+        let log_lines = args.form == Some(EntryForm::Pack);
+        let wanted = FeedFilter { after: args.after, everything: true, log_lines, ..FeedFilter::default() };
         feed::follow(&server, wanted, &mut |event| match event {
             FeedEvent::Entry(it) => {
                 show(&it);
+                print::is_read()
+            }
+            FeedEvent::Line(it) => {
+                print::line(&it);
                 print::is_read()
             }
             FeedEvent::Disconnected => {

@@ -106,6 +106,11 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
         keep: args.backup_keep as usize,
     });
     options.log = log(args);
+    if let Some(file) = &args.pack_log {
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        opened.map_err(|error| CliError::usage(files::unwritten(file, &error)))?;
+        options.pack_log = Some(file.clone());
+    }
     options.traces = traces::from(|name| std::env::var(name).ok()).map_err(CliError::usage)?;
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
         options.tls = Some(Tls::read(certificate, key).map_err(CliError::usage)?);

@@ -40,6 +40,10 @@ fn lines(server: &ServerConnection, args: &WatchArgs) -> Result<(), RequestError
             }
             print::is_read()
         }
+        FeedEvent::Line(it) => {
+            print::line(&it);
+            print::is_read()
+        }
         FeedEvent::Disconnected => {
             print::message("lost the connection to the server: reconnecting");
             true

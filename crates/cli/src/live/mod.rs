@@ -93,6 +93,8 @@ fn turns(
                     scene.add_entry(entry);
                     stale = true;
                 }
+                // The screen follows entries.
+                News::Entry(FeedEvent::Line(_)) => {}
                 News::Entry(FeedEvent::Disconnected) => scene.set_disconnected(),
                 News::Looked(look) => scene.update(*look),
                 News::Lost(error) => return Ok(Some(error)),

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::ground::ClientServer;
+use crate::ground::{ClientServer, scratch};
 use crate::program::isolate;
 
 /// The longest wait for an expected event.
@@ -44,6 +44,35 @@ fn without_a_terminal_events_are_lines() {
     ground
         .ask(&["journal", "--follow", "--after", "100000"])
         .says(1, &["not-yet", "The journal is at entry"]);
+}
+
+#[test]
+fn log_lines_of_packs_are_followed_and_written_to_a_file() {
+    let root = scratch("pack-log");
+    let file = root.join("pack.log");
+    let mut ground = ClientServer::start_with(root, "build,mission", &["--pack-log", file.to_str().unwrap()]);
+    let mut child = ground
+        .command(&["journal", "--follow", "--after", "0", "--form", "pack"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let orchestrator = ground.token("orch", "agent", &["build:orchestrator"]);
+    ground.ask(&["new", "mission.task", "--id", "T-1", "title=It has no log line"]).says(0, &[]);
+    ground.ask(&["new", "build.task", "--id", "TASK-1", "title=Add it"]).says(0, &[]);
+    ground.ask_as(&orchestrator, &["fire", "build.task/TASK-1", "assign"]).says(0, &[]);
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.starts_with("{\"timestamp\":\""), "{line}");
+    let expected =
+        r#","taskId":"TASK-1","event":"STATE_TRANSITION","from":"pending","to":"assigned","actor":"orch""#;
+    assert!(line.contains(expected), "{line}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A clean stop writes the last lines.
+    ground.stop();
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(written.lines().next(), Some(line.as_str()), "{written}");
+    assert!(!written.contains("T-1\""), "{written}");
 }
 
 /// A pseudo-terminal of 100 columns, by the program that every Debian has.

@@ -1,6 +1,7 @@
 //! Journal entries in expressions: log lines, and the entries of a history.
 
-use trackside_lifecycle::model::{Lifecycle, Query};
+use trackside_lifecycle::guard::{Fault, Scope, VarSlot};
+use trackside_lifecycle::model::{EntityAttribute, Lifecycle, Query, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -13,27 +14,96 @@ use crate::actor::{Actor, ActorKind, ENGINE};
 use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::law::Law;
+use crate::observe::EntryAccess;
 use crate::view::{Lookup, Needs, View};
 
 /// The log line of an entry in the form that the newest version of its lifecycle declares: the members that are not
 /// null. None if there is no line for this entry. `entity` is the entity as it is now.
+///
+/// Fields that the reader may not see are null; without a reader, all fields that are not for everybody.
 pub fn log_line(
     law: &Law,
     view: &View,
     entity: &Entity,
     entry: &Value,
+    reader: Option<&Actor>,
     now: Timestamp,
 ) -> Result<Option<Vec<(Name, Value)>>, Needs> {
     let Some(life) = law.newest(&entity.key.lifecycle) else { return Ok(None) };
     let Some(log) = &life.log else { return Ok(None) };
+    let hidden = hidden_fields(law, view, life, entity, reader, now)?;
+    let mut entity = entity.clone();
+    hidden.iter().for_each(|it| entity.fields.set(it, Value::Null));
+    let entity = &entity;
     let request = Request::engine(ActorKind::System, Fields::default(), Name::new(ENGINE), None);
     with_entry(law, view, life, entity, entry, &request, now, None, |scope| {
+        let scope = &LogScope { law, life, hidden: &hidden, scope };
         if log.when.as_ref().is_some_and(|it| !it.test(scope).unwrap_or(false)) {
             return None;
         }
         let members = log.line.iter().map(|(name, it)| (name.clone(), it.eval(scope).unwrap_or_default()));
         Some(members.filter(|(_, value)| !value.is_null()).collect())
     })
+}
+
+/// The fields of an entity that a log line must not show.
+fn hidden_fields(
+    law: &Law,
+    view: &View,
+    newest: &Lifecycle,
+    entity: &Entity,
+    reader: Option<&Actor>,
+    now: Timestamp,
+) -> Result<Vec<Name>, Needs> {
+    let restricted = || newest.restricted_fields().map(|(field, _)| field.name.clone());
+    let Some(reader) = reader else { return Ok(restricted().collect()) };
+    let mut hidden = EntryAccess::of(law, view, entity, reader, now)?.hidden;
+    if entity.definition != newest.version {
+        hidden.extend(restricted());
+    }
+    Ok(hidden)
+}
+
+/// The names in a log line, without the values that the reader may not see.
+struct LogScope<'a> {
+    law: &'a Law,
+    life: &'a Lifecycle,
+    hidden: &'a [Name],
+    scope: &'a EntityScope<'a>,
+}
+
+impl LogScope<'_> {
+    fn is_hidden(&self, slot: VarSlot) -> bool {
+        match self.life.reads.get(slot.0 as usize) {
+            Some(Read::Field(name) | Read::Was(name)) => self.hidden.contains(name),
+            Some(Read::Computed(guard)) => self.hidden.iter().any(|it| {
+                let computed = self.life.fields.get(it).and_then(|it| it.is.as_ref());
+                computed.is_some_and(|it| it.source() == guard.source())
+            }),
+            Some(Read::Ref(name, EntityAttribute::Field(field))) => {
+                let to = self.life.refs.iter().find(|it| it.name == *name).map(|it| &it.to);
+                self.is_restricted(to, field)
+            }
+            Some(Read::Me(EntityAttribute::Field(field))) => self.is_restricted(self.life.me.as_ref(), field),
+            _ => false,
+        }
+    }
+
+    /// Whether a field of another entity is not for everybody.
+    fn is_restricted(&self, lifecycle: Option<&Name>, field: &Name) -> bool {
+        let definitions = lifecycle.map(|it| self.law.definitions(it)).unwrap_or_default();
+        definitions.iter().any(|it| it.restricted_fields().any(|(it, _)| it.name == *field))
+    }
+}
+
+impl Scope for LogScope<'_> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
+        if self.is_hidden(slot) { Ok(Value::Null) } else { self.scope.read(slot) }
+    }
+
+    fn call(&self, function: u16, arguments: &[Value]) -> Result<Value, Fault> {
+        self.scope.call(function, arguments)
+    }
 }
 
 /// Whether an entry passes the `where` of a history. A condition that cannot be evaluated leaves the entry out.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use trackside_engine::View;
+use trackside_engine::actor::Actor;
 use trackside_engine::decide::{log_line, passes_history};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
@@ -76,10 +77,12 @@ impl Reads {
     }
 
     /// The log lines of entries, in the form that their packs declare. Each entry comes with its entity, and as
-    /// expressions read it. Entries without a line are left out.
+    /// expressions read it. Entries without a line are left out. Fields that the reader may
+    /// not see are null; without a reader, all fields that are not for everybody.
     pub fn log_lines(
         &self,
         entries: impl IntoIterator<Item = (EntityKey, Value)>,
+        reader: Option<&Actor>,
     ) -> Result<Vec<Vec<(Name, Value)>>, ReadError> {
         let mut view = ReadView::new(self);
         let mut lines = Vec::new();
@@ -88,7 +91,7 @@ impl Reads {
                 continue;
             }
             let Some(entity) = self.entity(&key)? else { continue };
-            lines.extend(view.ask(|law, view, now| log_line(law, view, &entity, &entry, now))?);
+            lines.extend(view.ask(|law, view, now| log_line(law, view, &entity, &entry, reader, now))?);
         }
         Ok(lines)
     }

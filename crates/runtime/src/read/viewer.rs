@@ -37,6 +37,10 @@ impl Viewer {
         Self { actor, backlogs: Arc::default() }
     }
 
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
     /// Whether an entity may be shown.
     pub fn sees_entity(&self, reads: &Reads, key: &EntityKey) -> Result<bool, ReadError> {
         let law = reads.shared.law();

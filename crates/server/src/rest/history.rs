@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
+use trackside_engine::actor::Actor;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
@@ -50,12 +51,13 @@ pub(crate) fn items(
     reads: &Reads,
     entries: Vec<(Entry, EntryBody)>,
     form: Option<LineForm>,
+    reader: &Actor,
 ) -> Result<Vec<HistoryItem>, ReadError> {
     if form != Some(LineForm::Pack) {
         return Ok(entries.into_iter().map(|(_, body)| HistoryItem::Entry(Box::new(body))).collect());
     }
     let values = entries.iter().map(|(entry, _)| (entry.entity.clone(), entry_value(entry)));
-    let lines = reads.log_lines(values)?;
+    let lines = reads.log_lines(values, Some(reader))?;
     Ok(lines.into_iter().map(|it| HistoryItem::Line(FieldMap(it))).collect())
 }
 
@@ -83,7 +85,7 @@ pub(crate) async fn history(
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "history"]);
     let after = cursors.after(which.cursor.as_deref())?;
     let key = EntityKey::new(lifecycle.as_str(), id.as_str());
-    let visibility = Visibility::of(&app, &caller);
+    let (visibility, reader) = (Visibility::of(&app, &caller), caller.actor().clone());
     let found = app.read(move |reads| {
         visibility.check_observer(reads, &key)?;
         let history = reads.history(&key, after, limit, which.all)?;
@@ -98,7 +100,7 @@ pub(crate) async fn history(
         let stays = reads.stays(&key)?;
         let seconds = stays.iter().map(|it| (it.state.to_string(), it.spent.0 as f64 / 1_000.0));
         Ok(HistoryBody {
-            items: items(reads, entries, which.form)?,
+            items: items(reads, entries, which.form, &reader)?,
             next_cursor: history.next_cursor.map(|it| cursors.give(it)),
             time_in_states: seconds.collect(),
             visits: stays.iter().map(|it| (it.state.to_string(), it.visits)).collect(),

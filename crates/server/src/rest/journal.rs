@@ -45,7 +45,7 @@ pub(crate) async fn journal(
 ) -> Result<Json<Page<HistoryItem>>, Refused> {
     let limit = super::limit(which.limit)?;
     let after = entry(which.cursor.as_deref())?.max(super::number("after", which.after)?.unwrap_or(0));
-    let visibility = Visibility::of(&app, &caller);
+    let (visibility, reader) = (Visibility::of(&app, &caller), caller.actor().clone());
     let page = app.read(move |reads| {
         let (records, next) = reads.journal_page(after, limit)?;
         let mut entries = Vec::new();
@@ -56,7 +56,7 @@ pub(crate) async fn journal(
                 entries.push((seen.into_owned(), body));
             }
         }
-        let items = items(reads, entries, which.form)?;
+        let items = items(reads, entries, which.form, &reader)?;
         Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
     });
     Ok(Json(page.await?))

@@ -160,6 +160,39 @@ fn log_lines_have_the_form_that_the_pack_declares() {
 }
 
 #[test]
+fn a_log_line_has_no_field_that_its_reader_may_not_see() {
+    let ground = RestServer::new();
+    let book = ROW
+        .replace("pages: { type: integer, default: 0 }", "pages: { type: integer, default: 0, read: human }, double: { type: integer, is: pages * 2, read: human }")
+        .replace("page: pages }", "page: pages, twice: double, changed: it.metadata }");
+    let shop = "\
+lifecycle: shelf.shop
+fields: { book: { type: string } }
+refs: { best: { to: shelf.book, by: book } }
+create: { by: human, takes: [book] }
+states: { OPEN: { initial: true } }
+transitions: { sell: { from: OPEN, by: human } }
+log: { line: { shop: id, state: best.state, secret: best.pages } }
+";
+    let pack = json!({ "files": { "pack.yaml": "pack: shelf\nversion: 1\nabout: A shelf.\n", "lifecycles/book.yaml": book, "lifecycles/shop.yaml": shop } });
+    ground.owner.put("/v1/packs/shelf", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    lost_book(&ground);
+    ground.owner.post("/v1/entities/shelf.shop", &json!({ "id": "S", "fields": { "book": "B" } })).unwrap();
+    let ada = ground.agent("ada", "mission:specialist");
+    for path in ["/v1/entities/shelf.book/B/history", "/v1/journal"] {
+        let path = format!("{path}?form=pack&limit=200");
+        let seen = ground.owner.get(&path).unwrap().body.to_string();
+        assert!(seen.contains(r#""page":5"#) && seen.contains(r#""twice":10"#), "{seen}");
+        let seen = ada.get(&path).unwrap().body.to_string();
+        assert!(seen.contains(r#""book":"B""#), "{seen}");
+        assert!(!seen.contains("page") && !seen.contains("twice"), "{seen}");
+    }
+    // Restricted fields of other entities are in no line.
+    let seen = ground.owner.get("/v1/entities/shelf.shop/S/history?form=pack").unwrap().body.to_string();
+    assert!(seen.contains(r#""state":"GONE""#) && !seen.contains("secret"), "{seen}");
+}
+
+#[test]
 fn a_wrong_form_and_a_lifecycle_without_log_lines_are_refused() {
     let ground = ground();
     lost_book(&ground);
