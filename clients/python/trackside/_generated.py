@@ -905,8 +905,8 @@ JournalEntry = TypedDict(
         # The version of the entity after this entry.
         "version": "int",
         # How the person who acted was authenticated: `page` for the session of a browser, `terminal` for the
-        # owner's credential, which commands use only at a terminal, `token` for any other token. Absent for other
-        # actors.
+        # owner's credential, which commands use only at a terminal, `oidc` for a session that an OpenID provider
+        # granted, `proxy` for the reverse proxy, `token` for any other token. Absent for other actors.
         "via": "NotRequired[str | None]",
     },
 )
@@ -1550,8 +1550,12 @@ Token = TypedDict(
         "id": "str",
         # The kind of actor: `human`, `agent` or `system`.
         "kind": "str",
+        # The id of the token it ends with, for run tokens and browser sessions.
+        "madeWith": "NotRequired[str | None]",
         # The actor that created it.
         "mintedBy": "NotRequired[str | None]",
+        # The id of the token it was created with.
+        "mintedWith": "NotRequired[str | None]",
         "note": "NotRequired[str | None]",
         "purpose": "str",
         "roles": "list[str]",
@@ -2237,9 +2241,23 @@ class Routes(Transport):
         )
         return response
 
+    def rotate_token(self, *, idempotency_key: str | None = None) -> TokenMade:
+        """Creates a token that replaces the caller's: with the same actor, roles and purpose, and a lifetime that
+        starts now. The caller's token stays valid.
+        """
+        response: TokenMade = self._json("POST", "/v1/tokens/rotate", key=self._key(idempotency_key))
+        return response
+
     def revoke_token(self, id: str) -> None:
-        """Revokes a token, and the run tokens made with it."""
+        """Revokes a token, and everything made with it: run tokens, browser sessions and sign-in links."""
         return self._nothing("DELETE", f"/v1/tokens/{part(id)}")
+
+    def replace_token(self, id: str, *, idempotency_key: str | None = None) -> Token:
+        """Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`. What
+        was made with it stays valid while the caller's token is.
+        """
+        response: Token = self._json("POST", f"/v1/tokens/{part(id)}/replace", key=self._key(idempotency_key))
+        return response
 
     def whoami(self) -> Identity:
         """Shows the identity of the caller."""

@@ -820,7 +820,8 @@ export interface JournalEntry {
   version: number;
   /**
    * How the person who acted was authenticated: `page` for the session of a browser, `terminal` for the owner's
-   * credential, which commands use only at a terminal, `token` for any other token. Absent for other actors.
+   * credential, which commands use only at a terminal, `oidc` for a session that an OpenID provider granted,
+   * `proxy` for the reverse proxy, `token` for any other token. Absent for other actors.
    */
   via?: string | null;
 }
@@ -1417,8 +1418,12 @@ export interface Token {
   id: string;
   /** The kind of actor: `human`, `agent` or `system`. */
   kind: string;
+  /** The id of the token it ends with, for run tokens and browser sessions. */
+  madeWith?: string | null;
   /** The actor that created it. */
   mintedBy?: string | null;
+  /** The id of the token it was created with. */
+  mintedWith?: string | null;
   note?: string | null;
   purpose: string;
   roles: string[];
@@ -2164,7 +2169,23 @@ export class Routes extends Transport {
     });
   }
 
-  /** Revokes a token, and the run tokens made with it. */
+  /**
+   * Creates a token that replaces the caller's: with the same actor, roles and purpose, and a lifetime that starts
+   * now. The caller's token stays valid.
+   */
+  rotateToken(options: CallOptions = {}): Promise<TokenMade> {
+    return this.forJson<TokenMade>({
+      method: 'POST',
+      path: `/v1/tokens/rotate`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Revokes a token, and everything made with it: run tokens, browser sessions and sign-in links. */
   revokeToken(id: string, options: CallOptions = {}): Promise<void> {
     return this.forNothing({
       method: 'DELETE',
@@ -2173,6 +2194,22 @@ export class Routes extends Transport {
       headers: {},
       body: undefined,
       keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`. What was
+   * made with it stays valid while the caller's token is.
+   */
+  replaceToken(id: string, options: CallOptions = {}): Promise<Token> {
+    return this.forJson<Token>({
+      method: 'POST',
+      path: `/v1/tokens/${encodeURIComponent(id)}/replace`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: true,
       options,
     });
   }
