@@ -12,6 +12,7 @@ use crate::auth::{Access, PACK, UnknownTokenLimiter};
 use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
+use crate::quotas::Quotas;
 use crate::serve::ServeError;
 use crate::server_key::ServerKey;
 use crate::telemetry::{LogOptions, Telemetry, TraceOptions, current, on_thread};
@@ -27,6 +28,8 @@ pub struct ServerOptions {
     pub hosts: Vec<String>,
     /// Limits; settings of the project override them.
     pub limits: ServerLimits,
+    /// Most open connections that the system has room for; the settings cannot exceed it.
+    pub most_connections: usize,
     /// Whether `/metrics` needs no token.
     pub open_metrics: bool,
     /// The TLS certificate; none for plain HTTP.
@@ -44,6 +47,7 @@ impl ServerOptions {
             data: data.into(),
             hosts: Vec::new(),
             limits: ServerLimits::default(),
+            most_connections: usize::MAX,
             open_metrics: false,
             tls: None,
             log: LogOptions::default(),
@@ -72,6 +76,7 @@ pub(crate) struct Inner {
     pub access: Access,
     pub key: ServerKey,
     pub unknown_tokens: UnknownTokenLimiter,
+    pub quotas: Quotas,
     pub webhooks: Webhooks,
     pub options: ServerOptions,
     pub telemetry: Telemetry,
@@ -110,6 +115,7 @@ impl App {
             access,
             key,
             unknown_tokens: UnknownTokenLimiter::default(),
+            quotas: Quotas::default(),
             webhooks,
             options,
             telemetry,

@@ -4,6 +4,7 @@
 
 mod app;
 mod auth;
+mod connection_slots;
 mod connections;
 mod document;
 mod events;
@@ -12,6 +13,7 @@ mod mcp;
 mod middleware;
 mod page;
 mod problem;
+mod quotas;
 mod request_id;
 mod rest;
 mod routes;

@@ -17,7 +17,6 @@ use trackside_lifecycle::value::Value;
 use trackside_runtime::{CommandAnswer, Failure, PackSource, Runtime};
 
 use super::secret::{Secret, hash_of};
-use super::token_bucket::TokenBucket;
 use super::token_cache::TokenCache;
 use crate::rest::{KeyUse, under};
 use crate::telemetry::request_id;
@@ -73,8 +72,6 @@ pub(crate) struct Identity {
     pub expires: Option<Timestamp>,
     /// For a run token: the token it was made with. It ends with that one.
     pub(super) made_with: Option<Name>,
-    /// Limits how often the token may be used.
-    pub bucket: TokenBucket,
 }
 
 impl Identity {
@@ -94,7 +91,6 @@ impl Identity {
             on_behalf: list("for"),
             expires: entity.fields.get("expires").and_then(Value::as_time),
             made_with: text("madeWith"),
-            bucket: TokenBucket::default(),
         })
     }
 
@@ -159,11 +155,6 @@ impl Access {
         let cache = Arc::<TokenCache>::default();
         runtime.observe(cache.clone());
         Self { runtime, cache, issuer: issuer.to_owned(), counting: Mutex::default() }
-    }
-
-    /// Whether this may be a token that has to be looked up in the store.
-    pub fn is_uncached(&self, text: &str) -> bool {
-        Secret::id_in(text).is_some() && self.cache.get(&hash_of(text)).is_none()
     }
 
     /// The identity of a valid token; none for any other text.

@@ -1,6 +1,7 @@
 //! The caller: who sent a request, from its token or cookie.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -15,10 +16,14 @@ use super::Identity;
 use crate::app::App;
 use crate::connections::Peer;
 use crate::problem::Refused;
+use crate::quotas::body_length;
 use crate::telemetry::request_id;
 
 /// The cookie that a signed-in browser sends.
 pub(crate) const COOKIE: &str = "trackside_session";
+
+/// The time before the answer to an unknown token beyond the rate.
+const DELAY: Duration = Duration::from_millis(250);
 
 /// The sender of a request.
 #[derive(Clone, Debug)]
@@ -73,15 +78,8 @@ impl FromRequestParts<App> for Caller {
             must_be_own_page(parts)?;
         }
         let (now, Ok(peer)) = (app.reads.now(), Peer::from_request_parts(parts, app).await);
-        let is_stranger = app.access.is_uncached(&text);
-        if is_stranger {
-            check_unknown_token_rate(app, peer)?;
-        }
-        let identity = app.access.identity(&text, now)?;
-        if is_stranger && identity.is_some() {
-            app.unknown_tokens.refund(peer.0, app.limits().strangers);
-        }
-        let Some(identity) = identity else {
+        let Some(identity) = app.access.identity(&text, now)? else {
+            limit_unknown_tokens(app, peer).await?;
             return Err(Refused::unauthorized(
                 "Unknown token: it was revoked, has expired, or belongs to another server. Ask an admin for a new one (`trackside token create`)",
             ));
@@ -89,12 +87,7 @@ impl FromRequestParts<App> for Caller {
         if let Some(current) = crate::telemetry::current() {
             current.actor.set(identity.actor.id.clone()).ok();
         }
-        let rate = app.limits().rate;
-        if !identity.bucket.take(rate) {
-            let detail =
-                format!("Too many requests with this token (limit {rate}/s). Retry later, or send batches");
-            return Err(Refused::new(ProblemCode::RateLimited, detail));
-        }
+        app.quotas.charge_request(&identity.actor, &app.limits(), body_length(&parts.headers))?;
         let on_behalf_of = match parts.headers.get("trackside-for") {
             None => None,
             Some(id) => {
@@ -116,12 +109,14 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// Limits how often an address may send unknown tokens.
-pub(crate) fn check_unknown_token_rate(app: &App, peer: Peer) -> Result<(), Refused> {
+/// Counts a request with an unknown token or link. Beyond the rate of its address, the answer is 429 and comes late, so
+/// that a storm costs little. Requests with a valid token are not counted.
+pub(crate) async fn limit_unknown_tokens(app: &App, peer: Peer) -> Result<(), Refused> {
     let rate = app.limits().strangers;
-    if app.unknown_tokens.allow(peer.0, rate) {
+    if app.unknown_tokens.count(peer.0, rate) {
         return Ok(());
     }
+    tokio::time::sleep(DELAY).await;
     let detail = format!(
         "Too many requests with an unknown token from this address (limit {rate}/s). Check the token and retry later"
     );

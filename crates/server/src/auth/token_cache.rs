@@ -55,7 +55,7 @@ impl CommitObserver for TokenCache {
         if changed.is_empty() {
             return;
         }
-        // The others stay, with how much of their rate they have used.
+        // The others stay.
         let mut cached = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let is_changed = |it: &Name| changed.contains(&it);
         cached

@@ -17,7 +17,7 @@ use super::commands::submit;
 use super::identity::{ended, known_roles, refused};
 use super::{Body, CommandHeaders};
 use crate::app::App;
-use crate::auth::{AccessError, COOKIE, Caller, LinkGrant, TokenSpec, check_unknown_token_rate};
+use crate::auth::{AccessError, COOKIE, Caller, LinkGrant, TokenSpec, limit_unknown_tokens};
 use crate::connections::Peer;
 use crate::page;
 use crate::problem::Refused;
@@ -103,11 +103,11 @@ const NEXT: &str = "<p>Run it where you have a token, or on the server's machine
     <p>A link works once, within 15 minutes. You may already be signed in: <a href=\"/\">check</a>.</p>";
 
 async fn follow_link(app: &App, peer: Peer, following: &SignInQuery) -> Result<Response, Refused> {
-    check_unknown_token_rate(app, peer)?;
     let now = app.reads.now();
     let followed = app.access.follow(&following.link).await.map_err(refused)?;
     let Some(LinkGrant { holder, roles, until }) = followed.filter(|it| it.until.is_none_or(|end| now < end))
     else {
+        limit_unknown_tokens(app, peer).await?;
         return Err(Refused::unauthorized(
             "This link was used, has expired, or belongs to another server. Get a new one: `trackside sign-in`",
         ));
