@@ -325,6 +325,8 @@ pub(crate) enum Measurement {
     Throughput,
     /// Answer times at half of that rate, on a schedule
     Latency,
+    /// Answer times of quiet callers beside a storm of another actor; with `--http`
+    Neighbour,
 }
 
 #[derive(Debug, ClapArgs)]

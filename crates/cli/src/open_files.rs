@@ -11,3 +11,15 @@ pub(crate) fn raise() {
         setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).ok();
     }
 }
+
+/// The number of files and connections that this process may have open.
+pub(crate) fn limit() -> usize {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        let current = getrlimit(Resource::Nofile).current;
+        current.and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX)
+    }
+    #[cfg(not(unix))]
+    usize::MAX
+}

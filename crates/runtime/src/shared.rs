@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 use trackside_engine::Law;
@@ -30,6 +31,16 @@ const SHARDS: usize = 64;
 
 /// Most damaged rows that wait for the decider.
 const MOST_DAMAGE: usize = 100;
+/// Readers that stay open while nobody uses them, at most.
+const IDLE_READERS: usize = 64;
+/// The time after which an unused reader is closed.
+const READER_REST: Duration = Duration::from_secs(10);
+
+/// An open reader that nobody uses, and since when.
+struct IdleReader {
+    since: Instant,
+    reader: Box<dyn Reader>,
+}
 
 /// The shared state. Each part is changed by one worker only.
 pub(crate) struct Shared {
@@ -43,7 +54,7 @@ pub(crate) struct Shared {
     project: RwLock<Arc<Project>>,
     /// The time of the last entry.
     at: AtomicI64,
-    readers: Mutex<Vec<Box<dyn Reader>>>,
+    readers: Mutex<Vec<IdleReader>>,
     pub observers: Observers,
     pub feed: Feed,
     pub fences: Fences,
@@ -350,12 +361,16 @@ impl Shared {
     ) -> Result<T, StoreError> {
         let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut reader = match idle {
-            Some(reader) => reader,
+            Some(idle) => idle.reader,
             None => self.store.reader()?,
         };
         let found = work(reader.as_mut());
         if found.is_ok() {
-            self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+            let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+            // Others are closed: each holds files and memory.
+            if readers.len() < IDLE_READERS {
+                readers.push(IdleReader { since: Instant::now(), reader });
+            }
         }
         found.inspect_err(|error| self.report_damage(error))
     }
@@ -381,6 +396,15 @@ impl Shared {
     pub fn take_damage(&self) -> Vec<StoreError> {
         std::mem::take(&mut self.damage.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Closes the readers that nobody has used for a while. Those used last are lent first, so the others age.
+    pub fn close_idle_readers(&self, now: Instant) {
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let old: Vec<IdleReader> =
+            readers.extract_if(.., |it| now.duration_since(it.since) >= READER_REST).collect();
+        drop(readers);
+        drop(old);
+    }
 }
 
 /// The bytes of a commit in the journal.
@@ -405,5 +429,34 @@ impl Fences {
     pub fn next(&self) -> Option<u64> {
         let grown = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |it| (it > 0).then_some(it + 1));
         grown.ok().map(|it| it + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trackside_store::MemoryStore;
+
+    use super::*;
+
+    /// Lends this many readers at once.
+    fn lend(shared: &Shared, many: usize) {
+        if many > 0 {
+            shared.read(|_| Ok(lend(shared, many - 1))).unwrap();
+        }
+    }
+
+    #[test]
+    fn readers_are_closed_when_nobody_uses_them() {
+        let shared = Shared::new(Arc::new(MemoryStore::new()), Arc::default(), Feed::new());
+        let idle = || shared.readers.lock().unwrap().len();
+        lend(&shared, 3);
+        assert_eq!(idle(), 3);
+        lend(&shared, IDLE_READERS * 3);
+        assert_eq!(idle(), IDLE_READERS);
+        let now = Instant::now();
+        shared.close_idle_readers(now);
+        assert_eq!(idle(), IDLE_READERS, "they were used just now");
+        shared.close_idle_readers(now + READER_REST);
+        assert_eq!(idle(), 0);
     }
 }

@@ -18,6 +18,7 @@ use crate::backup_schedule::BackupSchedule;
 use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
+use crate::quotas::Quotas;
 use crate::serve::ServeError;
 use crate::server_key::ServerKey;
 use crate::sign_on::{Oidc, OidcOptions, ProxyOptions, ProxySessions};
@@ -34,6 +35,8 @@ pub struct ServerOptions {
     pub hosts: Vec<String>,
     /// Limits; settings of the project override them.
     pub limits: ServerLimits,
+    /// Most open connections that the system has room for; the settings cannot exceed it.
+    pub most_connections: usize,
     /// Whether `/metrics` needs no token.
     pub open_metrics: bool,
     /// The TLS certificate; none for plain HTTP.
@@ -61,6 +64,7 @@ impl ServerOptions {
             data: data.into(),
             hosts: Vec::new(),
             limits: ServerLimits::default(),
+            most_connections: usize::MAX,
             open_metrics: false,
             tls: None,
             log: LogOptions::default(),
@@ -97,6 +101,7 @@ pub(crate) struct Inner {
     pub failed_sign_ins: FailedSignIns,
     pub proxy_sessions: ProxySessions,
     pub oidc: Option<Oidc>,
+    pub quotas: Quotas,
     pub webhooks: Webhooks,
     pub options: ServerOptions,
     pub telemetry: Telemetry,
@@ -139,6 +144,7 @@ impl App {
             failed_sign_ins: FailedSignIns::default(),
             proxy_sessions: ProxySessions::default(),
             oidc,
+            quotas: Quotas::default(),
             webhooks,
             options,
             telemetry,

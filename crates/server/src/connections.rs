@@ -17,12 +17,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_rustls::server::TlsStream;
 use tower::ServiceExt as _;
+
+/// The buffer of a connection: the most that the head of a request may take, before any token is known.
+const BUFFER: usize = 32 * 1024;
 
 /// Accepts connections until `stop`, then lets open requests finish.
 ///
@@ -69,7 +71,7 @@ async fn one(
         router.oneshot(request)
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(patience);
+    http.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(BUFFER);
     let mut connection = pin!(http.serve_connection(stream, service));
     let ended = tokio::select! {
         ended = connection.as_mut() => Some(ended),
@@ -117,15 +119,9 @@ pub(crate) trait LocalAddress {
     fn local(&self) -> Option<SocketAddr>;
 }
 
-impl LocalAddress for TcpStream {
+impl<T: LocalAddress> LocalAddress for TlsStream<T> {
     fn local(&self) -> Option<SocketAddr> {
-        self.local_addr().ok()
-    }
-}
-
-impl LocalAddress for TlsStream<TcpStream> {
-    fn local(&self) -> Option<SocketAddr> {
-        self.get_ref().0.local_addr().ok()
+        self.get_ref().0.local()
     }
 }
 

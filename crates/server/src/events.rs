@@ -28,6 +28,7 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::auth::{Caller, TokenLiveness};
 use crate::problem::Refused;
+use crate::quotas::ActorStream;
 use crate::rest::history::LineForm;
 use crate::rest::lifecycles::newest;
 use crate::rest::{Parameters, entry_text, stored_body};
@@ -196,7 +197,7 @@ pub(crate) async fn events(
         // Refuses archived entries that are missing now: a client would reconnect to a stream that ends.
         app.read(move |reads| reads.journal(after, 1)).await?;
     }
-    let place = StreamSlot::take(&app)?;
+    let place = StreamSlot::take(&app, &caller)?;
     let choice = Choice { visibility: Visibility::of(&app, &caller), query, audience };
     let (feed, liveness) = (Some(app.runtime.follow(after)), TokenLiveness::of(&caller));
     let frames = Frames { next: None, ready: VecDeque::new(), feed, choice, liveness, _place: place };
@@ -205,23 +206,28 @@ pub(crate) async fn events(
 
 /// One of the limited number of open streams.
 #[derive(Debug)]
-pub(crate) struct StreamSlot(Arc<AtomicUsize>);
+pub(crate) struct StreamSlot {
+    open: Arc<AtomicUsize>,
+    _of_actor: ActorStream,
+}
 
 impl StreamSlot {
-    pub fn take(app: &App) -> Result<Self, Refused> {
-        let most = app.limits().streams;
+    pub fn take(app: &App, caller: &Caller) -> Result<Self, Refused> {
+        let limits = app.limits();
+        let of_actor = app.quotas.open_stream(&caller.identity.actor, &limits)?;
+        let most = limits.streams;
         if app.streams.fetch_add(1, Ordering::AcqRel) >= most {
             app.streams.fetch_sub(1, Ordering::AcqRel);
             let detail = format!("{most} event streams are open, which is the limit. Retry later");
             return Err(Refused::new(ProblemCode::Overloaded, detail));
         }
-        Ok(Self(app.streams.clone()))
+        Ok(Self { open: app.streams.clone(), _of_actor: of_actor })
     }
 }
 
 impl Drop for StreamSlot {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.open.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -5,6 +5,7 @@
 mod app;
 mod auth;
 mod backup_schedule;
+mod connection_slots;
 mod connections;
 mod document;
 mod events;
@@ -14,6 +15,7 @@ mod middleware;
 mod pack_log;
 mod page;
 mod problem;
+mod quotas;
 mod request_id;
 mod rest;
 mod routes;

@@ -19,8 +19,22 @@ pub struct ServerLimits {
     pub batch: usize,
     /// Open event streams.
     pub streams: usize,
-    /// Requests per token and second; 0 means no limit.
+    /// Requests per actor and second; 0 means no limit.
     pub rate: u32,
+    /// Commands per actor and second; 0 means no limit.
+    pub actor_commands: u32,
+    /// Bytes of request bodies per actor and second; 0 means no limit.
+    pub actor_bytes: u32,
+    /// Open event streams and waits of an actor.
+    pub actor_streams: usize,
+    /// Bytes of artifacts that an actor may store a day; 0 means no limit.
+    pub actor_artifact_bytes: u64,
+    /// Entities that an actor may create a day; 0 means no limit.
+    pub actor_entities: u64,
+    /// Open connections.
+    pub connections: usize,
+    /// Open connections of one address.
+    pub address_connections: usize,
     /// Unknown tokens or links per address and second; 0 means no limit.
     pub strangers: u32,
     /// Seconds a request may take, and a peer may be idle; streams excepted.
@@ -38,6 +52,13 @@ impl Default for ServerLimits {
             batch: 1_000,
             streams: 4_096,
             rate: 2_000,
+            actor_commands: 10_000,
+            actor_bytes: 32 * 1024 * 1024,
+            actor_streams: 256,
+            actor_artifact_bytes: 4 * 1024 * 1024 * 1024,
+            actor_entities: 200_000,
+            connections: 8_192,
+            address_connections: 4_096,
             strangers: 50,
             seconds: 30,
             advance: Span(400 * 24 * 60 * 60 * 1_000),
@@ -58,6 +79,13 @@ impl ServerLimits {
                 "batchCommands" => self.batch = whole.unwrap_or(self.batch),
                 "eventStreams" => self.streams = whole.unwrap_or(self.streams),
                 "requestsPerSecond" => self.rate = small.unwrap_or(self.rate),
+                "commandsPerSecond" => self.actor_commands = small.unwrap_or(self.actor_commands),
+                "bytesPerSecond" => self.actor_bytes = small.unwrap_or(self.actor_bytes),
+                "actorEventStreams" => self.actor_streams = whole.unwrap_or(self.actor_streams),
+                "artifactBytesPerDay" => self.actor_artifact_bytes = number,
+                "entitiesPerDay" => self.actor_entities = number,
+                "connections" => self.connections = whole.unwrap_or(self.connections),
+                "addressConnections" => self.address_connections = whole.unwrap_or(self.address_connections),
                 "strangersPerSecond" => self.strangers = small.unwrap_or(self.strangers),
                 "requestSeconds" => self.seconds = number,
                 _ => {}

@@ -1,5 +1,7 @@
 //! Refused requests, in the form of RFC 9457 problems.
 
+use std::time::Duration;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use trackside_engine::refusal::{Code, Refusal};
@@ -8,7 +10,7 @@ use trackside_runtime::{Failure, ReadError};
 
 /// A refused request.
 #[derive(Clone, Debug)]
-pub(crate) struct Refused(pub Box<Problem>);
+pub(crate) struct Refused(pub Box<Problem>, Option<Duration>);
 
 /// The code of a problem, as an extension of its response: middleware logs and counts it.
 #[derive(Clone, Debug)]
@@ -16,7 +18,13 @@ pub(crate) struct AnswerCode(pub String);
 
 impl Refused {
     pub fn new(code: impl Into<ProblemCode>, detail: impl Into<String>) -> Self {
-        Self(Box::new(Problem::new(code, detail)))
+        Self(Box::new(Problem::new(code, detail)), None)
+    }
+
+    /// Sets when a repeated request can succeed.
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.1 = Some(wait);
+        self
     }
 
     /// Sets another status than that of its code.
@@ -58,7 +66,7 @@ impl Refused {
 
 impl From<&Refusal> for Refused {
     fn from(refusal: &Refusal) -> Self {
-        Self(Box::new(refusal.into()))
+        Self(Box::new(refusal.into()), None)
     }
 }
 
@@ -112,7 +120,8 @@ impl IntoResponse for Refused {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            let seconds = self.1.map_or(1, |it| it.as_secs_f64().ceil().max(1.0) as u64);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::instrument::WithSubscriber as _;
@@ -19,6 +18,7 @@ use trackside_runtime::{Failure, Runtime, SpaceStatus, StartError};
 use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, LinkSpec, TERMINAL, TokenSpec, keep_derived, keep_failures, keep_people};
 use crate::backup_schedule;
+use crate::connection_slots::{ConnectionLimits, ConnectionSlots, LimitedListener, LimitsNow};
 use crate::connections::answer;
 use crate::pack_log;
 use crate::routes::router;
@@ -305,16 +305,20 @@ impl BoundServer {
         let (tls, router) = (self.app.options.tls.clone(), router(self.app));
         let limits = ended.clone();
         let patience_with_peers = move || Duration::from_secs(limits.limits().seconds);
+        let limited = ended.clone();
+        let connections: LimitsNow = Arc::new(move || {
+            let (limits, most) = (limited.limits(), limited.options.most_connections);
+            let all = limits.connections.min(most);
+            ConnectionLimits { all, of_address: limits.address_connections.min(all) }
+        });
+        let slots = ConnectionSlots::default();
+        let listener = LimitedListener::new(self.listener, slots, connections, tls.is_none());
         let served = async move {
             match tls {
                 Some(tls) => {
-                    answer(tls.over(self.listener)?, router, patience_with_peers, stopping).await;
+                    answer(tls.over(listener)?, router, patience_with_peers, stopping).await;
                 }
-                None => {
-                    // Small events must not wait for the acknowledgement of earlier ones.
-                    let listener = self.listener.tap_io(|it| it.set_nodelay(true).unwrap_or_default());
-                    answer(listener, router, patience_with_peers, stopping).await;
-                }
+                None => answer(listener, router, patience_with_peers, stopping).await,
             }
             Ok::<(), std::io::Error>(())
         };

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::Listener;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
+
+use crate::connection_slots::{LimitedListener, SlottedStream};
 
 /// Time limit of a handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,19 +48,14 @@ impl Tls {
     }
 
     /// Performs handshakes concurrently.
-    pub(crate) fn over(self, listener: TcpListener) -> io::Result<TlsListener> {
+    pub(crate) fn over(self, mut listener: LimitedListener) -> io::Result<TlsListener> {
         let address = listener.local_addr()?;
         let (ready, shaken) = mpsc::channel(WAITING);
         tokio::spawn(async move {
             loop {
-                let accepted = tokio::select! {
+                let (stream, from) = tokio::select! {
                     accepted = listener.accept() => accepted,
                     () = ready.closed() => return,
-                };
-                let Ok((stream, from)) = accepted else {
-                    // Probably out of file descriptors: wait until other connections end.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
                 };
                 let (acceptor, ready) = (self.0.clone(), ready.clone());
                 tokio::spawn(async move {
@@ -77,12 +73,12 @@ impl Tls {
 /// Connections after their handshake.
 #[derive(Debug)]
 pub(crate) struct TlsListener {
-    shaken: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+    shaken: mpsc::Receiver<(TlsStream<SlottedStream>, SocketAddr)>,
     address: SocketAddr,
 }
 
 impl Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
+    type Io = TlsStream<SlottedStream>;
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {

@@ -13,7 +13,7 @@ use crate::BenchError;
 use crate::subject::{CommandOutcome, LoadCommand};
 use crate::trackside::{AGENTS, STEPS};
 
-/// Tokens of the assigning person, because the rate of one token is limited.
+/// People who assign, because the rate of one actor is limited.
 const LEADS: u64 = 64;
 
 /// The requests, and the next step of each task.
@@ -33,7 +33,7 @@ impl Tasks {
         let agents = (0..AGENTS).map(
             |n| json!({ "actor": format!("agent-{n}"), "kind": "agent", "roles": ["mission:specialist"] }),
         );
-        let leads = (0..LEADS).map(|_| json!({ "actor": "hank", "kind": "human" }));
+        let leads = (0..LEADS).map(|n| json!({ "actor": format!("hank-{n}"), "kind": "human" }));
         for body in agents.chain(leads) {
             let result =
                 post(&mut wire, host, "/v1/tokens", &headers, &body).await.map_err(BenchError::other)?;

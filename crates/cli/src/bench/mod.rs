@@ -3,6 +3,7 @@
 mod bare_handler;
 mod connection;
 mod load;
+mod neighbour;
 mod process;
 mod report;
 mod workload;
@@ -198,12 +199,27 @@ impl Bench<'_> {
                         "axum; {appended} bytes appended for a request, one disk sync for all who wait"
                     )),
             );
-            rows.push(server_time(&spent, peak.commands));
+            let what = "processor time of the server for a command";
+            rows.push(server_time("serverTime", what, &spent, peak.commands));
         } else {
             peak = peak.merge(saturate(&mut callers, &self.workload, "peak", self.time()).await?);
         }
         if self.wants(Measurement::Latency) {
-            rows.push(self.latency(&mut callers, &peak).await?);
+            let before = server.thread_times();
+            let row = self.latency(&mut callers, &peak).await?;
+            let commands = row.per_second.unwrap_or_default() * (self.time() * LATENCY_TIME).as_secs_f64();
+            rows.push(row);
+            let spent = [(before, server.thread_times())];
+            rows.push(server_time(
+                "halfLoadTime",
+                "  processor time of the server for each of these",
+                &spent,
+                commands as u64,
+            ));
+        }
+        if self.wants(Measurement::Neighbour) {
+            self.show("measures quiet callers beside a storm", 0.9);
+            rows.extend(neighbour::measure(self, &server, &tokens).await?);
         }
         Ok(rows)
     }
@@ -392,8 +408,8 @@ async fn wait_until_flushed(server: &ServerProcess) -> Result<(), String> {
 /// Processor time before and after a turn, by thread name.
 type TurnTimes = (std::collections::BTreeMap<String, f64>, std::collections::BTreeMap<String, f64>);
 
-fn server_time(turns: &[TurnTimes], commands: u64) -> BenchRow {
-    let mut row = BenchRow::new("serverTime", "processor time of the server for a command");
+fn server_time(name: &'static str, what: &str, turns: &[TurnTimes], commands: u64) -> BenchRow {
+    let mut row = BenchRow::new(name, what);
     for (before, after) in turns {
         for (name, seconds) in after {
             let spent = seconds - before.get(name).copied().unwrap_or_default();

@@ -151,13 +151,23 @@ impl Workload {
         Some((path, body, token))
     }
 
+    /// The body of a batch whose commands are all refused.
+    pub(super) fn refused_batch(&self, commands: usize) -> String {
+        let one = serde_json::json!({
+            "lifecycle": self.declared.entities.lifecycle, "id": "there-is-none", "event": "none",
+        });
+        serde_json::json!({ "commands": vec![one; commands] }).to_string()
+    }
+
     /// Bodies of the requests that make the tokens which [`Workload::request`] counts on, in order.
     pub(super) fn tokens(&self) -> impl Iterator<Item = Json> {
         let roles = &self.declared.agents.roles;
         let agents = (0..self.declared.agents.count)
             .map(move |n| serde_json::json!({ "actor": agent_id(n), "kind": "agent", "roles": roles }));
-        let leads = (0..LEAD_TOKENS).map(|_| serde_json::json!({ "actor": LEAD, "kind": "human" }));
-        agents.chain(leads)
+        let leads =
+            (0..LEAD_TOKENS).map(|n| serde_json::json!({ "actor": format!("{LEAD}-{n}"), "kind": "human" }));
+        let storm = serde_json::json!({ "actor": STORM, "kind": "agent", "roles": roles });
+        agents.chain(leads).chain([storm])
     }
 
     fn step(&self, entity: usize) -> Option<&RoundStep> {
@@ -174,7 +184,10 @@ impl Workload {
     }
 }
 
-/// Tokens of the lead, because the rate of one token is limited.
+/// The actor that disturbs the others; its token is the last one.
+const STORM: &str = "bench-storm";
+
+/// Leads, because the rate of one actor is limited.
 const LEAD_TOKENS: usize = 64;
 
 fn agent_id(n: usize) -> String {

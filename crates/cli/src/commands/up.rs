@@ -77,6 +77,11 @@ pub(super) fn open(
     Ok(Arc::new(start(&store, packs, clock, space)?))
 }
 
+/// Threads that wait for the store, at most. Each may hold a reader of it.
+const MOST_READING: usize = 128;
+/// Open files that connections leave for the store: its readers, journal and artifacts.
+const RESERVED_FILES: usize = 512;
+
 /// Threads that answer, and threads that wait for the store; named, so that the busy ones can be
 /// identified.
 pub(super) fn threads() -> Result<tokio::runtime::Runtime, CliError> {
@@ -87,7 +92,8 @@ pub(super) fn threads() -> Result<tokio::runtime::Runtime, CliError> {
         nth => format!("reads-{nth}"),
     };
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let built = builder.worker_threads(answering).thread_name_fn(name).enable_all().build();
+    builder.worker_threads(answering).max_blocking_threads(MOST_READING).thread_name_fn(name);
+    let built = builder.enable_all().build();
     built.map_err(|error| CliError::unreachable(format!("cannot start threads: {error}")))
 }
 
@@ -95,6 +101,7 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
     let mut options = ServerOptions::new(args.data.data.clone());
     options.hosts.clone_from(&args.host);
     options.open_metrics = args.open_metrics;
+    options.most_connections = open_files::limit().saturating_sub(RESERVED_FILES).max(RESERVED_FILES);
     options.webhooks.allow_private = args.allow_private_webhooks;
     if let Some(file) = &args.webhook_ca {
         options.webhooks.trust(file).map_err(CliError::usage)?;

@@ -325,6 +325,7 @@ fn flush(
         }
         // Under constant traffic, too, old keys must expire.
         if open && tidied.elapsed() >= TICK {
+            shared.close_idle_readers(Instant::now());
             let done = tidy(&mut flusher, quiet && since.is_none());
             let why = done.err().map(|error| format!("old idempotency keys are not forgotten: {error}"));
             shared.set_problem(ProblemSource::Keys, why);

@@ -23,7 +23,6 @@ use trackside_runtime::{
 use super::people::KnownPeople;
 use super::roles;
 use super::secret::{Secret, hash_of};
-use super::token_bucket::TokenBucket;
 use super::token_cache::TokenCache;
 use crate::rest::{KeyUse, under};
 use crate::telemetry::request_id;
@@ -129,8 +128,6 @@ pub(crate) struct Identity {
     pub expires: Option<Timestamp>,
     /// The tokens that a run token or session was made with, the nearest first. It ends with each of them.
     pub(super) makers: Vec<Name>,
-    /// Limits how often the token may be used.
-    pub bucket: TokenBucket,
 }
 
 impl Identity {
@@ -153,7 +150,6 @@ impl Identity {
             on_behalf: list("for"),
             expires: expiry(entity),
             makers,
-            bucket: TokenBucket::default(),
         })
     }
 
@@ -250,11 +246,6 @@ impl Access {
             counting: Mutex::default(),
             known_people: KnownPeople::default(),
         }
-    }
-
-    /// Whether this may be a token that has to be looked up in the store.
-    pub fn is_uncached(&self, text: &str) -> bool {
-        Secret::id_in(text).is_some() && self.cache.get(&hash_of(text)).is_none()
     }
 
     /// The identity of a valid token; none for any other text.

@@ -1,6 +1,7 @@
 //! The caller: who sent a request, from its token or cookie.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -20,11 +21,15 @@ use super::roles::resolve;
 use crate::app::App;
 use crate::connections::Peer;
 use crate::problem::Refused;
+use crate::quotas::body_length;
 use crate::sign_on::Forwarded;
 use crate::telemetry::request_id;
 
 /// The lifetime of the session of a person whom the reverse proxy authenticated.
 const PROXY_SESSION_LASTS: Span = Span(12 * 60 * 60 * 1_000);
+
+/// The time before the answer to an unknown token beyond the rate.
+const DELAY: Duration = Duration::from_millis(250);
 
 /// The sender of a request.
 #[derive(Clone, Debug)]
@@ -79,17 +84,9 @@ impl FromRequestParts<App> for Caller {
         if credential != FailedCredential::Token {
             must_be_own_page(parts)?;
         }
-        let failed = || app.failed_sign_ins.note(peer, credential, now);
-        let is_stranger = app.access.is_uncached(&text);
-        if is_stranger {
-            check_unknown_token_rate(app, peer).inspect_err(|_| failed())?;
-        }
-        let identity = app.access.identity(&text, now)?;
-        if is_stranger && identity.is_some() {
-            app.unknown_tokens.refund(peer.0, app.limits().strangers);
-        }
-        let Some(identity) = identity else {
-            failed();
+        let Some(identity) = app.access.identity(&text, now)? else {
+            app.failed_sign_ins.note(peer, credential, now);
+            limit_unknown_tokens(app, peer).await?;
             return Err(Refused::unauthorized(
                 "Unknown token: it was revoked, has expired, or belongs to another server. Ask an admin for a new one (`trackside token create`)",
             ));
@@ -97,12 +94,7 @@ impl FromRequestParts<App> for Caller {
         if let Some(current) = crate::telemetry::current() {
             current.actor.set(identity.actor.id.clone()).ok();
         }
-        let rate = app.limits().rate;
-        if !identity.bucket.take(rate) {
-            let detail =
-                format!("Too many requests with this token (limit {rate}/s). Retry later, or send batches");
-            return Err(Refused::new(ProblemCode::RateLimited, detail));
-        }
+        app.quotas.charge_request(&identity.actor, &app.limits(), body_length(&parts.headers))?;
         let on_behalf_of = match parts.headers.get("trackside-for") {
             None => None,
             Some(id) => {
@@ -130,12 +122,14 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// Limits how often an address may send unknown tokens.
-pub(crate) fn check_unknown_token_rate(app: &App, peer: Peer) -> Result<(), Refused> {
+/// Counts a request with an unknown token or link. Beyond the rate of its address, the answer is 429 and comes late, so
+/// that a storm costs little. Requests with a valid token are not counted.
+pub(crate) async fn limit_unknown_tokens(app: &App, peer: Peer) -> Result<(), Refused> {
     let rate = app.limits().strangers;
-    if app.unknown_tokens.allow(peer.0, rate) {
+    if app.unknown_tokens.count(peer.0, rate) {
         return Ok(());
     }
+    tokio::time::sleep(DELAY).await;
     let detail = format!(
         "Too many requests with an unknown token from this address (limit {rate}/s). Check the token and retry later"
     );

@@ -18,12 +18,13 @@ pub(crate) use access::{
     migrate_records, pack,
 };
 pub use access::{AccessError, PACK, revoke_credentials};
-pub(crate) use caller::{Caller, check_unknown_token_rate};
+pub(crate) use caller::{Caller, limit_unknown_tokens};
 pub(crate) use cookies::{SecureTransport, cookie};
 pub(crate) use derived::{end_derived, keep_derived};
 pub(crate) use failed_sign_ins::{FailedCredential, FailedSignIns, keep_failures};
 pub(crate) use people::keep_people;
 pub(crate) use roles::resolve as resolve_roles;
 pub(crate) use secret::Secret;
+pub(crate) use token_bucket::TokenBucket;
 pub(crate) use token_liveness::TokenLiveness;
 pub(crate) use unknown_tokens::UnknownTokenLimiter;

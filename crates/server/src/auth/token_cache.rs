@@ -54,7 +54,7 @@ impl CommitObserver for TokenCache {
         if changed.is_empty() {
             return;
         }
-        // The others stay, with how much of their rate they have used.
+        // The others stay.
         let mut cached = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let is_changed = |it: &Name| changed.contains(&it);
         cached.by_hash.retain(|_, it| !is_changed(&it.token) && !it.makers.iter().any(is_changed));

@@ -1,4 +1,4 @@
-//! A rate limit per address for unknown tokens, because each of them costs a lookup in the store.
+//! A rate limit per address for unknown tokens. Requests with a valid token do not count and are never limited by it.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -16,24 +16,15 @@ const MOST: usize = 10_000;
 pub(crate) struct UnknownTokenLimiter(Mutex<HashMap<IpAddr, TokenBucket, RandomState>>);
 
 impl UnknownTokenLimiter {
-    /// Whether this address may have another unknown token looked up. `rate` is per second.
-    pub fn allow(&self, peer: Option<IpAddr>, rate: u32) -> bool {
+    /// Counts an unknown token of this address. Returns whether it is within the rate, which is per second.
+    pub fn count(&self, peer: Option<IpAddr>, rate: u32) -> bool {
         let Some(peer) = peer else { return true };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let whose = network(peer);
         if known.len() >= MOST && !known.contains_key(&whose) {
             known.clear();
         }
-        known.entry(whose).or_default().take(rate)
-    }
-
-    /// Gives the attempt back, because the token turned out to be valid.
-    pub fn refund(&self, peer: Option<IpAddr>, rate: u32) {
-        let Some(peer) = peer else { return };
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bucket) = known.get(&network(peer)) {
-            bucket.give_back(rate);
-        }
+        known.entry(whose).or_default().take(rate, 1).is_ok()
     }
 }
 
@@ -55,12 +46,10 @@ mod tests {
     fn an_address_is_limited_and_others_are_not() {
         let strangers = UnknownTokenLimiter::default();
         let peer = |text: &str| Some(text.parse::<IpAddr>().unwrap());
-        let tried = |text: &str| (0..50).filter(|_| strangers.allow(peer(text), 1)).count();
+        let tried = |text: &str| (0..50).filter(|_| strangers.count(peer(text), 1)).count();
         assert_eq!(tried("192.0.2.1"), 1);
         assert_eq!(tried("192.0.2.2"), 1);
         assert_eq!(tried("::ffff:192.0.2.2"), 0);
         assert_eq!((tried("2001:db8::1"), tried("2001:db8::2")), (1, 0));
-        strangers.refund(peer("192.0.2.1"), 1);
-        assert_eq!(tried("192.0.2.1"), 1);
     }
 }

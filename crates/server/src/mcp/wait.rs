@@ -171,7 +171,7 @@ pub(super) async fn in_call(
     context: &RequestContext<RoleServer>,
 ) -> Result<ToolAnswer, Refused> {
     let limit = Duration::from_secs(seconds.unwrap_or(USUAL).clamp(1, LONGEST));
-    let _place = StreamSlot::take(app)?;
+    let _place = StreamSlot::take(app, caller)?;
     let mut feed = app.runtime.follow(app.reads.seq());
     let mut stopping = app.stopping.subscribe();
     let begun = Instant::now();

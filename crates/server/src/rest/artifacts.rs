@@ -23,7 +23,7 @@ use crate::problem::Refused;
 )]
 pub(crate) async fn put(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, Refused> {
@@ -39,7 +39,20 @@ pub(crate) async fn put(
             );
             return Err(Refused::new(ProblemCode::HashMismatch, detail));
         }
-        Artifacts::of(&app.options.data).put(&asked, &content).map_err(|error| unavailable(&error))
+        let actor = &caller.identity.actor;
+        let artifacts = Artifacts::of(&app.options.data);
+        let charged = app.quotas.charge_artifact(actor, size, &app.limits());
+        if let Err(refused) = &charged
+            && artifacts.get(&asked).map_err(|error| unavailable(&error))?.is_none()
+        {
+            return Err(refused.clone());
+        }
+        let stored = artifacts.put(&asked, &content);
+        // One that is there already costs nothing.
+        if charged.is_ok() && !matches!(stored, Ok(true)) {
+            app.quotas.refund_artifact(actor, size);
+        }
+        stored.map_err(|error| unavailable(&error))
     });
     let stored = stored.await?;
     let status = if stored { StatusCode::CREATED } else { StatusCode::OK };

@@ -15,7 +15,7 @@ use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{EntityBody, EntryBody, Moved};
 use trackside_runtime::{
-    AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
+    AcceptedCommand, BatchAnswer, CommandAnswer, Pending, ReadError, Stages, SubmitOptions,
 };
 
 use super::{CommandHeaders, stored_body};
@@ -104,7 +104,8 @@ pub(crate) async fn submit(app: &App, mut command: Command) -> Result<CommandAns
 }
 
 /// Submits a command. Its stages are recorded if the request is traced.
-fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Failure> {
+fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Refused> {
+    app.quotas.charge_commands(std::slice::from_ref(&command), &app.limits())?;
     let noting = CommandSpan::of(&command);
     // Tokens are revoked and sign-ins ended also while there is no space for more.
     let from_reserve = matches!(&command.ask, Ask::Fire(fire) if is_own(&fire.entity.lifecycle));
@@ -113,7 +114,8 @@ fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Failur
 }
 
 /// Submits several commands of one caller, each for itself: all of them, or none if too many wait.
-pub(crate) fn hand_in_all(app: &App, commands: Vec<Command>) -> Result<Vec<(Pending, CommandSpan)>, Failure> {
+pub(crate) fn hand_in_all(app: &App, commands: Vec<Command>) -> Result<Vec<(Pending, CommandSpan)>, Refused> {
+    app.quotas.charge_commands(&commands, &app.limits())?;
     let noting: Vec<CommandSpan> = commands.iter().map(CommandSpan::of).collect();
     let options = |it: &CommandSpan| SubmitOptions { stages: it.stages(), with_entity_view: true };
     let commands = commands.into_iter().zip(noting.iter().map(options)).collect();
@@ -124,7 +126,8 @@ pub(crate) fn hand_in_all(app: &App, commands: Vec<Command>) -> Result<Vec<(Pend
 pub(crate) fn hand_in_batch(
     app: &App,
     commands: Vec<Command>,
-) -> Result<(Pending<BatchAnswer>, Vec<CommandSpan>), Failure> {
+) -> Result<(Pending<BatchAnswer>, Vec<CommandSpan>), Refused> {
+    app.quotas.charge_commands(&commands, &app.limits())?;
     let noting: Vec<CommandSpan> = commands.iter().map(CommandSpan::of).collect();
     let stages = noting.iter().filter_map(CommandSpan::stages).collect();
     Ok((app.gateway.submit_atomic(commands, stages)?, noting))

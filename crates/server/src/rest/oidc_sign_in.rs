@@ -11,7 +11,7 @@ use trackside_protocol::ProblemCode;
 use super::identity::refused;
 use crate::app::App;
 use crate::auth::{
-    FailedCredential, OIDC, SecureTransport, TokenSpec, check_unknown_token_rate, cookie, resolve_roles,
+    FailedCredential, OIDC, SecureTransport, TokenSpec, cookie, limit_unknown_tokens, resolve_roles,
 };
 use crate::connections::Peer;
 use crate::page::{self, PAGE};
@@ -58,7 +58,7 @@ async fn begin(
     uri: &Uri,
 ) -> Result<Response, Refused> {
     let oidc = provider(app)?;
-    check_unknown_token_rate(app, peer)?;
+    limit_unknown_tokens(app, peer).await?;
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
     let host = host.or_else(|| uri.authority().map(|it| it.as_str())).unwrap_or("127.0.0.1");
     let redirect = format!("{}://{host}{CALLBACK}", secure.scheme());
@@ -102,7 +102,7 @@ async fn complete(
     answer: &OidcAnswer,
 ) -> Result<Response, Refused> {
     let oidc = provider(app)?;
-    check_unknown_token_rate(app, peer)?;
+    limit_unknown_tokens(app, peer).await?;
     let now = app.reads.now();
     let failed = |why: &str| {
         app.failed_sign_ins.note(peer, FailedCredential::Oidc, now);

@@ -20,7 +20,7 @@ use super::{Body, CommandHeaders};
 use crate::app::App;
 use crate::auth::{
     AccessError, Caller, FailedCredential, LinkGrant, LinkSpec, SESSION, SecureTransport, TokenSpec,
-    check_unknown_token_rate, end_derived, resolve_roles,
+    end_derived, limit_unknown_tokens, resolve_roles,
 };
 use crate::connections::Peer;
 use crate::page;
@@ -122,12 +122,12 @@ async fn follow_link(
 ) -> Result<Response, Refused> {
     let now = app.reads.now();
     let failed = || app.failed_sign_ins.note(peer, FailedCredential::Link, now);
-    check_unknown_token_rate(app, peer).inspect_err(|_| failed())?;
     let followed = app.access.follow(&following.link).await.map_err(refused)?;
     let Some(LinkGrant { holder, roles, until, made_with }) =
         followed.filter(|it| it.until.is_none_or(|end| now < end))
     else {
         failed();
+        limit_unknown_tokens(app, peer).await?;
         return Err(Refused::unauthorized(
             "This link was used, has expired, or belongs to another server. Get a new one: `trackside sign-in`",
         ));

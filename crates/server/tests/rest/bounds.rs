@@ -6,12 +6,14 @@ use trackside_server::ServerLimits;
 use crate::ground::{RestServer, refused, why};
 
 #[test]
-fn a_token_has_a_rate_of_its_own() {
+fn an_actor_has_a_rate_of_its_own() {
     let ground = RestServer::with(ServerLimits { rate: 5, ..ServerLimits::default() });
     let pia = ground.person("pia");
     let refused = (0..40).filter(|_| pia.get("/v1/whoami").is_err()).count();
     assert!((20..40).contains(&refused), "{refused} of 40 were refused");
     assert_eq!(why(pia.get("/v1/whoami")), (429, "rate-limited".to_owned()));
+    // Another token of the same actor does not help.
+    assert!((0..10).any(|_| ground.person("pia").get("/v1/whoami").is_err()));
     // Other callers are not affected.
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
 
@@ -41,7 +43,7 @@ fn every_answer_has_a_request_id() {
 
 #[test]
 fn an_early_rejection_is_still_answered() {
-    let ground = RestServer::new();
+    let ground = RestServer::with(ServerLimits { strangers: 0, ..ServerLimits::default() });
     let stranger = ground.client("ts_000000000000_0");
     // The server does not read this body: the connection must still work for the next request.
     let body = serde_json::json!({ "fields": { "title": "a".repeat(20_000) } });
@@ -93,4 +95,149 @@ fn the_clock_is_not_moved_through_centuries_by_a_slip() {
     assert_eq!(now(), before);
     advance(json!({ "by": "399d" })).unwrap();
     advance(json!({ "by": "2d" })).unwrap();
+}
+
+/// A quota that is used up: the answer names it, its value, the use, and how to raise it.
+fn must_name(problem: &trackside_protocol::Problem, parts: &[&str]) {
+    assert_eq!((problem.status, problem.code.as_str()), (429, "rate-limited"), "{problem:?}");
+    for part in parts {
+        assert!(problem.detail.contains(part), "{part} is missing: {}", problem.detail);
+    }
+}
+
+fn create(n: usize) -> serde_json::Value {
+    json!({ "lifecycle": "mission.task", "id": format!("T-{n}"), "fields": { "title": "Write it" } })
+}
+
+#[test]
+fn a_batch_counts_as_its_commands_and_refused_ones_count_too() {
+    let ground = RestServer::with(ServerLimits { actor_commands: 5, ..ServerLimits::default() });
+    let pia = ground.person("pia");
+    let task = json!({ "fields": { "title": "Write it" } });
+    // Refused: the task does not exist.
+    let start = json!({ "lifecycle": "mission.task", "id": "NONE", "event": "start" });
+    let batch = json!({ "commands": vec![start; 60] });
+    assert_eq!(pia.post("/v1/batch", &batch).unwrap().body["results"].as_array().unwrap().len(), 60);
+    let problem = refused(pia.post("/v1/batch", &json!({ "commands": [create(1)] })));
+    must_name(
+        &problem,
+        &["pia", "`commandsPerSecond`", "5 commands a second", "commandsPerSecond:=10", "free again in 1"],
+    );
+    must_name(&refused(pia.post("/v1/entities/mission.task", &task)), &["commandsPerSecond"]);
+    // Reads, other actors and admins are not affected.
+    assert_eq!(pia.get("/v1/whoami").unwrap().status, 200);
+    let batch = json!({ "commands": (0..20).map(create).collect::<Vec<_>>() });
+    for other in [&ground.person("paul"), &ground.owner] {
+        assert_eq!(other.post("/v1/batch", &batch).unwrap().status, 200);
+    }
+    ground.owner.post("/v1/batch", &batch).unwrap();
+    // The setting applies from the next request on.
+    ground.owner.put("/v1/settings/access", &json!({ "commandsPerSecond": 0 })).unwrap();
+    assert_eq!(pia.post("/v1/entities/mission.task", &task).unwrap().status, 201);
+}
+
+#[test]
+fn an_actor_creates_and_stores_so_much_a_day() {
+    let ground = RestServer::with(ServerLimits {
+        actor_entities: 3,
+        actor_artifact_bytes: 1_500,
+        actor_bytes: 10_000,
+        ..ServerLimits::default()
+    });
+    let pia = ground.person("pia");
+    let batch =
+        |from: usize, many: usize| json!({ "commands": (from..from + many).map(create).collect::<Vec<_>>() });
+    assert_eq!(pia.post("/v1/batch", &batch(0, 2)).unwrap().status, 200);
+    let problem = refused(pia.post("/v1/batch", &batch(2, 2)));
+    must_name(
+        &problem,
+        &["`entitiesPerDay`", "used 2", "3 new entities a day", "needs 2", "24.0 hours", "entitiesPerDay:=6"],
+    );
+    assert_eq!(pia.post("/v1/batch", &batch(2, 1)).unwrap().status, 200);
+
+    let artifact = |byte: u8| vec![byte; 1_000];
+    let path = |content: &[u8]| format!("/v1/artifacts/{}", crate::artifacts::id(content));
+    assert_eq!(pia.put_bytes(&path(&artifact(1)), &artifact(1)).unwrap().status, 201);
+    // One that is there already costs nothing.
+    assert_eq!(pia.put_bytes(&path(&artifact(1)), &artifact(1)).unwrap().status, 200);
+    let problem = refused(pia.put_bytes(&path(&artifact(2)), &artifact(2)));
+    must_name(
+        &problem,
+        &["`artifactBytesPerDay`", "used 1000", "1500 bytes of artifacts a day", "needs 1000"],
+    );
+    assert_eq!(ground.owner.put_bytes(&path(&artifact(2)), &artifact(2)).unwrap().status, 201);
+
+    let large = json!({ "title": "x".repeat(30_000) });
+    // It passes, and the next one waits for it.
+    pia.post("/v1/entities/mission.task", &json!({ "fields": large })).ok();
+    must_name(&refused(pia.post("/v1/batch", &batch(9, 1))), &["`bytesPerSecond`", "10000 bytes"]);
+}
+
+#[test]
+fn one_actor_cannot_take_all_event_streams() {
+    let ground = RestServer::with(ServerLimits { actor_streams: 2, ..ServerLimits::default() });
+    let open = |token: &str| {
+        use std::io::{Read as _, Write as _};
+        let mut stream = std::net::TcpStream::connect(ground.address).unwrap();
+        let head = format!(
+            "GET /v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+            ground.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        (String::from_utf8_lossy(&status[9..]).into_owned(), stream)
+    };
+    let token = |id: &str| ground.mint_token(json!({ "actor": id, "kind": "human" }));
+    let (one, two) = (token("pia"), token("pia"));
+    let (first, second) = (open(&one), open(&two));
+    assert_eq!((first.0.as_str(), second.0.as_str()), ("200", "200"));
+    assert_eq!(open(&one).0, "429");
+    assert_eq!(open(&token("paul")).0, "200");
+    drop(first);
+    let is_free = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        open(&one).0 == "200"
+    });
+    assert!(is_free, "a closed stream still counts");
+}
+
+#[test]
+fn connections_are_limited_before_any_token() {
+    use std::io::{Read as _, Write as _};
+    let ground = RestServer::with(ServerLimits {
+        connections: 40,
+        address_connections: 20,
+        ..ServerLimits::default()
+    });
+    let connect = || std::net::TcpStream::connect(ground.address).unwrap();
+    let mut open: Vec<_> = (0..30).map(|_| connect()).collect();
+    // Those beyond the limit are told so.
+    let refused: Vec<String> = open
+        .drain(20..)
+        .filter_map(|mut it| {
+            let mut text = String::new();
+            it.read_to_string(&mut text).ok()?;
+            Some(text)
+        })
+        .collect();
+    assert!(
+        refused.iter().any(|it| it.starts_with("HTTP/1.1 503") && it.contains("overloaded")),
+        "{refused:?}"
+    );
+    // A closed connection gives its place back.
+    drop(open);
+    let is_served = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        ground.owner.get("/v1/whoami").is_ok_and(|it| it.status == 200)
+    });
+    assert!(is_served, "closed connections still count");
+    // A head without an end takes little memory.
+    let mut endless = connect();
+    let line = format!("X-Filler: {}\r\n", "x".repeat(8_000));
+    endless.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+    let is_refused = (0..20).any(|_| endless.write_all(line.as_bytes()).is_err());
+    let mut answer = String::new();
+    endless.read_to_string(&mut answer).ok();
+    assert!(is_refused || answer.starts_with("HTTP/1.1 431"), "160 KB of head were read: {answer}");
 }

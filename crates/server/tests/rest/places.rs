@@ -51,6 +51,13 @@ fn limits_are_settings_with_their_origin_and_apply_at_once() {
         ("batchCommands", usual.batch as u64),
         ("eventStreams", usual.streams as u64),
         ("requestsPerSecond", usual.rate.into()),
+        ("commandsPerSecond", usual.actor_commands.into()),
+        ("bytesPerSecond", usual.actor_bytes.into()),
+        ("actorEventStreams", usual.actor_streams as u64),
+        ("artifactBytesPerDay", usual.actor_artifact_bytes),
+        ("entitiesPerDay", usual.actor_entities),
+        ("connections", usual.connections as u64),
+        ("addressConnections", usual.address_connections as u64),
         ("strangersPerSecond", usual.strangers.into()),
         ("requestSeconds", usual.seconds),
     ] {
