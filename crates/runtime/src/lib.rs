@@ -21,6 +21,7 @@ pub mod read;
 mod redaction;
 mod requester;
 mod runtime;
+mod salts;
 mod shared;
 mod stages;
 #[cfg(feature = "simulation")]
@@ -44,6 +45,7 @@ pub use read::{ReadError, Reads, Viewer};
 pub use redaction::Redaction;
 pub use requester::Requester;
 pub use runtime::{Options, Runtime, StartError};
+pub use salts::SaltSource;
 pub use stages::Stages;
 pub use tally::{SinceStart, Throughput};
 pub use work::SubmitOptions;

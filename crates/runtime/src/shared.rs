@@ -18,6 +18,7 @@ use crate::feed::Feed;
 use crate::figures::Figures;
 use crate::observers::Observers;
 use crate::pipeline::Committed;
+use crate::salts::SaltSource;
 use crate::tally::RunTotals;
 
 type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     pub observers: Observers,
     pub feed: Feed,
     pub fences: Fences,
+    /// The salts of payloads.
+    pub salts: Arc<Mutex<SaltSource>>,
     /// The last entry that is on disk.
     committed: AtomicU64,
     /// The last entry that is in the projections.
@@ -91,6 +94,7 @@ impl Shared {
             observers: Observers::default(),
             feed,
             fences: Fences::default(),
+            salts: Arc::default(),
             committed: AtomicU64::new(0),
             written: AtomicU64::new(0),
             idle: AtomicBool::new(false),

@@ -80,7 +80,7 @@ impl Artifacts {
         fs::create_dir_all(folder)?;
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let part = self.folder.join(format!("{id}-{}-{number}.part", std::process::id()));
-        let written = File::create(&part)
+        let written = create(&part)
             .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&part, &path));
         if written.is_err() {
@@ -140,6 +140,18 @@ impl Artifacts {
         }
         Ok(looked)
     }
+}
+
+/// Creates a file that only its owner can read.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
