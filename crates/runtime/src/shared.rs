@@ -20,6 +20,7 @@ use crate::feed::Feed;
 use crate::figures::Figures;
 use crate::observers::Observers;
 use crate::pipeline::Committed;
+use crate::salts::SaltSource;
 use crate::space::SpaceGuard;
 use crate::steering::ClockAlarm;
 use crate::tally::RunTotals;
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
     pub observers: Observers,
     pub feed: Feed,
     pub fences: Fences,
+    /// The salts of payloads.
+    pub salts: Arc<Mutex<SaltSource>>,
     /// The last entry that is on disk.
     committed: AtomicU64,
     /// The last entry that is in the projections.
@@ -117,6 +120,7 @@ impl Shared {
             observers: Observers::default(),
             feed,
             fences: Fences::default(),
+            salts: Arc::default(),
             committed: AtomicU64::new(0),
             written: AtomicU64::new(0),
             unwritten_bytes: AtomicU64::new(0),

@@ -225,7 +225,7 @@ fn write_under_hash(root: &Path, id: &str, content: &[u8]) -> io::Result<()> {
     fs::create_dir_all(&folder)?;
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let part = root.join(format!("{id}-{}-{number}.part", std::process::id()));
-    let written = File::create(&part)
+    let written = create(&part)
         .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&part, folder.join(id)));
     if written.is_err() {
@@ -236,6 +236,18 @@ fn write_under_hash(root: &Path, id: &str, content: &[u8]) -> io::Result<()> {
     sync_folder(&folder)?;
     sync_folder(root)?;
     sync_folder(root.parent().unwrap_or(root))
+}
+
+/// Creates a file that only its owner can read.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {

@@ -162,7 +162,7 @@ fn files_of_a_later_release_are_left_alone() {
         drop(file);
         if name == "journal.db" {
             let refused = open_error(folder.path());
-            assert!(matches!(refused, StoreError::TooNew { found: 99, known: 3, .. }), "{refused}");
+            assert!(matches!(refused, StoreError::TooNew { found: 99, known: 4, .. }), "{refused}");
         } else {
             // The rest can be rebuilt.
             let store = open(folder.path());
@@ -170,6 +170,103 @@ fn files_of_a_later_release_are_left_alone() {
             assert_eq!(store.reader().unwrap().head().unwrap().chain, chain);
         }
     }
+}
+
+/// The files of a server that was killed: entries in the log, in the file and in both.
+fn killed() -> (StoreFolder, Chain) {
+    let folder = StoreFolder::new("killed");
+    let store = Sqlite::open(folder.path(), SqliteOptions::default().with_logs(8, 16)).unwrap();
+    let (mut journal, mut chain) = (store.journal().unwrap(), Chain::default());
+    let mut projector = store.projector().unwrap();
+    for _ in 0..12 {
+        journal.append(&batch(&mut chain, 3)).unwrap();
+    }
+    let mut projection = Projection { position: 9, ..Projection::default() };
+    projection.entities = vec![row(entity("T-1", "open", 9))];
+    projector.project(&projection).unwrap();
+    (snatch(folder.path()), chain)
+}
+
+/// Every acknowledged entry is there, or the folder is refused with the next steps.
+fn is_whole_or_refused(folder: &Path, end: Chain, what: &str) -> bool {
+    match Sqlite::open(folder, SqliteOptions::default()) {
+        Ok(store) => {
+            assert_eq!(store.reader().unwrap().head().unwrap().chain, end, "{what}");
+            true
+        }
+        Err(error) => {
+            let why = error.to_string();
+            assert!(why.contains("backup") || why.contains("the journal back"), "{what}: {why}");
+            assert!(Sqlite::examine(folder).is_err(), "{what}: the doctor sees nothing: {why}");
+            false
+        }
+    }
+}
+
+#[test]
+fn acknowledged_entries_that_are_missing_after_a_kill_are_noticed() {
+    let (folder, end) = killed();
+    let names =
+        ["journal.db-wal", "journal.db-shm", "state.db", "state.db-wal", "state.db-shm", "journal.db"];
+    let mut whole = 0;
+    for subset in 0..1_u32 << names.len() {
+        let copy = snatch(folder.path());
+        let gone: Vec<&str> =
+            names.iter().enumerate().filter(|(at, _)| subset & (1 << at) != 0).map(|(_, it)| *it).collect();
+        for name in &gone {
+            std::fs::remove_file(copy.path().join(name)).ok();
+        }
+        whole += u32::from(is_whole_or_refused(copy.path(), end, &format!("without {gone:?}")));
+    }
+    assert!(whole >= 16, "{whole}: all that keep journal.db and its log");
+    // A log that is cut, at each frame and within it.
+    let log = std::fs::read(folder.path().join("journal.db-wal")).unwrap();
+    let frames = (log.len() - 32) / (24 + 4096);
+    assert!(frames > 8, "{frames}");
+    let cuts = (0..=frames).flat_map(|it| [32 + it * (24 + 4096), 32 + it * (24 + 4096) + 100]);
+    for cut in cuts.chain([0, 10]).filter(|it| *it <= log.len()) {
+        let copy = snatch(folder.path());
+        std::fs::write(copy.path().join("journal.db-wal"), &log[..cut]).unwrap();
+        std::fs::remove_file(copy.path().join("state.db")).unwrap();
+        is_whole_or_refused(copy.path(), end, &format!("log cut at {cut}"));
+    }
+    // A bit in the middle of the log.
+    for at in (40..log.len()).step_by(1_013) {
+        let copy = snatch(folder.path());
+        let mut log = log.clone();
+        log[at] ^= 1;
+        std::fs::write(copy.path().join("journal.db-wal"), &log).unwrap();
+        is_whole_or_refused(copy.path(), end, &format!("a bit of byte {at} of the log"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_foreign_lock_is_not_blamed_on_an_owner_that_has_ended() {
+    let folder = StoreFolder::new("foreign-lock");
+    drop(open(folder.path()));
+    let lock = std::fs::File::open(folder.path().join("lock")).unwrap();
+    lock.lock_shared().unwrap();
+    let why = open_error(folder.path()).to_string();
+    assert!(why.contains("does not own it but has locked the file"), "{why}");
+    drop(lock);
+    open(folder.path());
+}
+
+#[test]
+fn a_salt_hides_a_dropped_payload_and_is_no_part_of_the_entry() {
+    let seal = |salt| Chain::default().seal_salted(entry(1, "4711"), 0, salt).unwrap();
+    let (one, two, bare) =
+        (seal([1; 16]), seal([2; 16]), Chain::default().seal(entry(1, "4711"), 0).unwrap());
+    assert!(one.digest != two.digest && one.digest != bare.digest && one.hash != two.hash);
+    assert_eq!(one.entry().unwrap(), bare.entry().unwrap());
+    for record in [&one, &two, &bare] {
+        let dropped = trackside_store::Record { payload: None, ..record.clone() };
+        Chain::default().follow(record).unwrap();
+        Chain::default().follow(&dropped).unwrap();
+    }
+    let other = trackside_store::Record { payload: bare.payload.clone(), ..one };
+    assert!(Chain::default().follow(&other).is_err());
 }
 
 #[test]
@@ -231,6 +328,8 @@ fn projections_of_another_journal_are_thrown_away() {
     store.journal().unwrap().append(&Batch { records, definitions: Vec::new() }).unwrap();
     drop(store);
     std::fs::copy(elsewhere.path().join("journal.db"), folder.path().join("journal.db")).unwrap();
+    assert!(open_error(folder.path()).to_string().contains("entry 3 is not the one that was acknowledged"));
+    std::fs::remove_file(folder.path().join("journal.end")).unwrap();
     assert_eq!(open(folder.path()).projector().unwrap().position().unwrap(), 0, "the entries differ");
 }
 
@@ -324,9 +423,11 @@ fn a_store_that_was_not_closed_is_complete() {
     }
     let killed = snatch(folder.path());
     assert_eq!(open(killed.path()).reader().unwrap().head().unwrap().chain, chain);
-    // Without its log it is an older journal, and a whole one.
+    // Without its log it is an older journal, and a whole one. It is opened only if that is wanted.
     let cut = snatch(folder.path());
     std::fs::remove_file(cut.path().join("journal.db-wal")).unwrap();
+    assert!(open_error(cut.path()).to_string().contains("Entry 100 was acknowledged"));
+    std::fs::remove_file(cut.path().join("journal.end")).unwrap();
     let mut older = Chain::default();
     let store = Sqlite::open(cut.path(), SqliteOptions::default()).unwrap();
     let mut reader = store.reader().unwrap();

@@ -9,7 +9,7 @@ use trackside_runtime::{ClockAlarm, PackSource, ProjectClock};
 use trackside_store::archive::{Archive, PayloadDrops};
 use trackside_store::rules::{self, ChangedRules};
 use trackside_store::sqlite::FileHealth;
-use trackside_store::{Chain, Definition, Head, Sqlite, Store, StoreError};
+use trackside_store::{Artifacts, Chain, Definition, Head, Sqlite, Store, StoreError};
 
 use crate::args::{DataArgs, DoctorArgs};
 use crate::folder::{self, CliError, count_with_noun};
@@ -83,6 +83,11 @@ struct Found {
     /// Stored packs that this release would not install, and those that it cannot run.
     outdated: Vec<String>,
     unrunnable: Vec<String>,
+    /// Why the project would not start.
+    refusal: Option<StoreError>,
+    /// The last entry of journal.db without its log, if it has one.
+    without_log: Option<u64>,
+    damaged_artifacts: Vec<String>,
     /// The file with the owner's credential, if this process can read it.
     credential: Option<PathBuf>,
     /// Credentials that more processes can read than should.
@@ -94,6 +99,11 @@ struct Found {
 /// Warnings about credentials. The owner's is worth nothing where agents can read it.
 fn exposed_credentials(data: &Path, credential: Option<&Path>) -> Vec<String> {
     let mut warnings = Vec::new();
+    if is_readable_by_others(data) && is_readable_by_others(&data.join("journal.db")) {
+        let data = data.display();
+        warnings
+            .push(format!("other users can read {data} and the journal in it. Run: chmod -R go-rwx {data}"));
+    }
     for path in
         [&data.join("server.key"), &data.join("token")].map(PathBuf::as_path).into_iter().chain(credential)
     {
@@ -141,10 +151,15 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
         usual => usual?,
     };
     let (outdated, unrunnable) = judge_packs(&packs);
+    let files = Sqlite::health(data)?;
+    let has_log = files.first().is_some_and(|it| it.log_bytes > 0);
     let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
     Ok(Found {
         owner: Sqlite::owner(data)?,
-        files: Sqlite::health(data)?,
+        files,
+        refusal: Sqlite::examine(data).err(),
+        without_log: if has_log { Sqlite::end_without_log(data).ok().map(|it| it.seq) } else { None },
+        damaged_artifacts: Artifacts::of(data).stats()?.damaged,
         archive_bytes: sizes.map(|it| it.len()).sum(),
         unwanted: archive.pending_drops()?,
         archive,
@@ -155,7 +170,11 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
         packs,
         outdated,
         unrunnable,
-        changed: rules::find_changed(reader.as_mut())?,
+        changed: match rules::find_changed(reader.as_mut()) {
+            // A damaged journal is reported as the reason why the project does not start.
+            Err(StoreError::Chain { .. } | StoreError::Unreadable { .. }) => Vec::new(),
+            usual => usual?,
+        },
         exposed: exposed_credentials(data, credential.as_deref()),
         clock: match ProjectClock::is_manual_in(data) {
             true => None,
@@ -192,6 +211,8 @@ impl Found {
             && self.unwanted.is_empty()
             && self.changed.is_empty()
             && self.unrunnable.is_empty()
+            && self.refusal.is_none()
+            && self.damaged_artifacts.is_empty()
     }
 
     /// The finding for a journal that ends before its projections.
@@ -226,6 +247,14 @@ impl Found {
         }
         if let Some(what) = self.cut_off() {
             next.push(format!("journal.db: {what}. See docs/operating/recovery.md"));
+        } else if let Some(refusal) = self.refusal.as_ref().filter(|_| self.changed.is_empty()) {
+            next.push(format!("the project does not start: {refusal}"));
+        }
+        if let Some(first) = self.damaged_artifacts.first() {
+            next.push(format!(
+                "{} damaged, {first} first: send the content again, or copy the file from a backup",
+                count_with_noun(self.damaged_artifacts.len() as u64, "artifact is", "artifacts are")
+            ));
         }
         for it in &self.changed {
             next.push(format!(
@@ -263,7 +292,10 @@ impl Found {
             let name = file.path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
             let log = match file.log_bytes {
                 0 => String::new(),
-                some => format!(", {} in its log", bytes(some)),
+                some => match self.without_log.filter(|_| name == "journal.db") {
+                    Some(end) => format!(", {} in its log, without which it ends at {end}", bytes(some)),
+                    None => format!(", {} in its log", bytes(some)),
+                },
             };
             let older = match file.schema == file.known {
                 true => String::new(),
@@ -323,6 +355,7 @@ impl Found {
             "journal": { "seq": self.head.chain.seq, "hash": hex::encode(self.head.chain.hash), "at": self.head.at.map(|it| it.to_string()) },
             "projections": { "position": self.position, "lag": self.lag() },
             "packs": self.packs.iter().map(pack).collect::<Vec<_>>(),
+            "refusal": self.refusal.as_ref().map(ToString::to_string), "damagedArtifacts": self.damaged_artifacts,
             "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(),
             "outdatedPacks": self.outdated, "unrunnablePacks": self.unrunnable, "next": self.next(),
             "credentials": { "owner": self.credential, "warnings": self.exposed },

@@ -1,12 +1,13 @@
 //! Seals decided entries into the hash chain and commits them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use trackside_engine::entity::Entity;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_store::{Batch, Chain, Definition, JournalWriter, Record, StoreError};
 
 use super::decided_batch::{BatchContent, DecidedBatch};
+use crate::salts::SaltSource;
 use crate::work::CommitReply;
 
 /// A changed entity in its final state, with its definition.
@@ -51,6 +52,7 @@ pub(crate) struct Committer {
     chain: Chain,
     /// The end of the journal if the commit under way succeeds.
     trying: Chain,
+    salts: Arc<Mutex<SaltSource>>,
 }
 
 /// The possible ends of a journal after a commit with an unknown result: without it, or with all of it.
@@ -77,9 +79,12 @@ impl std::fmt::Debug for Committer {
 }
 
 impl Committer {
-    pub fn new(mut journal: Box<dyn JournalWriter>) -> Result<Self, StoreError> {
+    pub fn new(
+        mut journal: Box<dyn JournalWriter>,
+        salts: Arc<Mutex<SaltSource>>,
+    ) -> Result<Self, StoreError> {
         let chain = journal.head()?.chain;
-        Ok(Self { journal, chain, trying: chain })
+        Ok(Self { journal, chain, trying: chain, salts })
     }
 
     /// The end of the journal, as this committer knows it.
@@ -107,10 +112,12 @@ impl Committer {
     ) -> Result<CommitSize, StoreError> {
         let mut chain = self.chain;
         let all = content.entries.iter().flat_map(|it| it.iter());
+        let mut salts = self.salts.lock().unwrap_or_else(PoisonError::into_inner);
         let records = all
             .zip(&content.prior_states)
-            .map(|(entry, before)| chain.seal(entry.clone(), before.prev))
+            .map(|(entry, before)| chain.seal_salted(entry.clone(), before.prev, salts.next()?))
             .collect::<Result<Vec<_>, _>>()?;
+        drop(salts);
         if records.is_empty() && definitions.is_empty() {
             return Ok(CommitSize::default());
         }

@@ -79,7 +79,7 @@ impl Committing {
         if let Some(failed) = self.committer.take() {
             self.ends = failed.ends();
         }
-        let committer = Committer::new(self.shared.store().journal()?)?;
+        let committer = Committer::new(self.shared.store().journal()?, self.shared.salts.clone())?;
         self.ends.are_ours(committer.end())?;
         Ok(self.committer.insert(committer).end())
     }

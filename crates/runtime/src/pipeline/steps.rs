@@ -57,7 +57,7 @@ impl Workers {
     ) -> Result<Self, StoreError> {
         let mut journal = shared.store().journal()?;
         let begun = journal.begin();
-        let mut committer = Committer::new(journal)?;
+        let mut committer = Committer::new(journal, shared.salts.clone())?;
         let mut flusher = Flusher::new(shared.store().projector()?, wiring.keys_last)?;
         catch_up(shared, &mut committer, &mut flusher, wiring.limits, progress)?;
         let mut reader = shared.store().reader()?;

@@ -67,7 +67,7 @@ impl Counters {
         let copy = Self { folder: self.folder.with_extension("copy") };
         std::fs::remove_dir_all(&copy.folder).ok();
         std::fs::create_dir(&copy.folder).unwrap();
-        for file in ["journal.db", "state.db"] {
+        for file in ["journal.db", "state.db", "journal.end"] {
             std::fs::copy(self.path(file), copy.path(file)).unwrap();
         }
         let mut bytes = std::fs::read(copy.path(name)).unwrap();
@@ -190,6 +190,17 @@ fn one_flipped_bit_of_a_value_is_not_decided_on() {
     let runtime = copy.start().unwrap();
     assert_eq!(sweep(&runtime).unwrap().mended, 0);
     assert_eq!(IDS.map(|id| shown(&runtime, id)), [Some(5); 3]);
+}
+
+#[test]
+fn every_payload_has_a_salt_of_its_own() {
+    let counters = Counters::new("salts");
+    let runtime = counters.start().unwrap();
+    let records = runtime.store().reader().unwrap().records(0, 1_000).unwrap();
+    let payloads: Vec<String> = records.into_iter().filter_map(|it| it.payload).collect();
+    let salts: std::collections::BTreeSet<&str> =
+        payloads.iter().map(|it| it.strip_prefix("{\"salt\":\"").unwrap().get(..32).unwrap()).collect();
+    assert!(payloads.len() > 5 && salts.len() == payloads.len(), "{payloads:?}");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The hash chain: every record covers the one before it.
 
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+use trackside_engine::content::Content;
 use trackside_engine::event::Entry;
+use trackside_lifecycle::hex;
 
 use super::{FORMAT, Record};
 use crate::StoreError;
@@ -16,6 +19,18 @@ pub fn digest(text: &str) -> Hash {
     Sha256::digest(text.as_bytes()).into()
 }
 
+/// The salt of a payload. It is a part of the payload and is dropped with it.
+pub type Salt = [u8; 16];
+
+/// A payload as it is stored.
+#[derive(Serialize)]
+struct SaltedContent<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salt: Option<String>,
+    #[serde(flatten)]
+    content: &'a Content,
+}
+
 /// A position in the chain: an entry and its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
@@ -24,8 +39,18 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The next record. `prev` is the entity's record before it, 0 if there is none.
-    pub fn seal(&mut self, mut entry: Entry, prev: u64) -> Result<Record, StoreError> {
+    /// The next record, with a random salt in its payload, so that a payload that was dropped cannot be guessed from its
+    /// digest. `prev` is the entity's record before it, 0 if there is none.
+    pub fn seal_salted(&mut self, entry: Entry, prev: u64, salt: Salt) -> Result<Record, StoreError> {
+        self.seal_with(entry, prev, Some(salt))
+    }
+
+    /// The next record without a salt: for tests, which need the same record each time.
+    pub fn seal(&mut self, entry: Entry, prev: u64) -> Result<Record, StoreError> {
+        self.seal_with(entry, prev, None)
+    }
+
+    fn seal_with(&mut self, mut entry: Entry, prev: u64, salt: Option<Salt>) -> Result<Record, StoreError> {
         let seq = entry.seq;
         if seq != self.seq.saturating_add(1) {
             return Err(StoreError::Chain { seq, what: format!("does not follow {}", self.seq) });
@@ -35,7 +60,10 @@ impl Chain {
         let header = serde_json::to_string(&entry).map_err(unwritable)?;
         let payload = match content.is_empty() {
             true => None,
-            false => Some(serde_json::to_string(&content).map_err(unwritable)?),
+            false => {
+                let salted = SaltedContent { salt: salt.map(hex::encode), content: &content };
+                Some(serde_json::to_string(&salted).map_err(unwritable)?)
+            }
         };
         let digest = payload.as_deref().map(digest);
         let mut record = Record { seq, prev, format: FORMAT, header, payload, digest, hash: Hash::default() };

@@ -9,7 +9,7 @@ use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 
 use crate::StoreError;
-pub use chain::{Chain, Hash, digest};
+pub use chain::{Chain, Hash, Salt, digest};
 pub use line::RecordLine;
 pub use upcast::{FORMAT, UPCASTS, Upcast};
 
@@ -26,7 +26,7 @@ pub struct Record {
     pub format: u32,
     /// Actor, event, entity, time, states, timers and groups, as JSON.
     pub header: String,
-    /// Field values and free text, as JSON. None if there is none, or it was dropped.
+    /// Field values, free text and a random salt, as JSON. None if there is none, or it was dropped.
     pub payload: Option<String>,
     /// The digest of the original payload; none if there never was one.
     pub digest: Option<Hash>,

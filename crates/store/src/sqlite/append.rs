@@ -41,7 +41,10 @@ impl Appender {
             Ok((connection, known))
         });
         match opened {
-            Ok((connection, known)) => Ok(Self { connection, known: Some(known), shared }),
+            Ok((connection, known)) => {
+                shared.note_end(known, true);
+                Ok(Self { connection, known: Some(known), shared })
+            }
             Err(error) => {
                 shared.appending.store(false, Ordering::Release);
                 Err(error)
@@ -161,7 +164,9 @@ impl JournalWriter for Appender {
             let why = "the previous commit failed; read the head first";
             return Err(StoreError::io("append to the journal", why));
         };
-        self.known = Some(self.write(batch, known)?);
+        let end = self.write(batch, known)?;
+        self.shared.note_end(end, true);
+        self.known = Some(end);
         let pages = self.pages(batch);
         self.shared.logs.record_write(&self.shared.logs.journal, pages);
         Ok(())
@@ -239,6 +244,11 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
+        // After an error it is not known which one it is.
+        let log = JournalTable { connection: &self.connection, path: &self.shared.journal };
+        if let Some(end) = self.known.or_else(|| log.end().ok()) {
+            self.shared.note_end(end, false);
+        }
         self.shared.appending.store(false, Ordering::Release);
     }
 }

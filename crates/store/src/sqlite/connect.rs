@@ -53,6 +53,12 @@ pub(super) fn make(
     options: &SqliteOptions,
     purpose: ConnectionUse,
 ) -> Result<Connection, StoreError> {
+    #[cfg(unix)]
+    if options.vfs.is_none() {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // SQLite would make a file that others can read. Files beside it get its mode.
+        let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    }
     open(path, options, purpose, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
 }
 
@@ -122,7 +128,6 @@ pub(super) fn leave_log(connection: &Connection, path: &Path) -> Result<(), Stor
 
 /// Opens a file that is not in use, without creating files beside it.
 pub(super) fn connect_to_still(path: &Path) -> Result<Connection, StoreError> {
-    let failed = failed(path, "open it");
     if !path.is_file() {
         return Err(StoreError::io(format!("open {}", path.display()), "there is no such file"));
     }
@@ -132,9 +137,15 @@ pub(super) fn connect_to_still(path: &Path) -> Result<Connection, StoreError> {
             "it was not closed: its last entries are still in the -wal file beside it. Stop the server that uses the folder, or open the folder with trackside once",
         ));
     }
+    connect_ignoring_log(path)
+}
+
+/// Opens a file as it is without its log, and without creating files beside it.
+pub(super) fn connect_ignoring_log(path: &Path) -> Result<Connection, StoreError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(failed)?;
+    let connection =
+        Connection::open_with_flags(immutable_uri(path), flags).map_err(failed(path, "open it"))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }

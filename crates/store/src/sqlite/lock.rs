@@ -26,12 +26,26 @@ impl Lock {
             }
             _ => StoreError::io(format!("take {}", path.display()), error),
         };
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = open.map_err(unusable)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        let mut file = options.open(&path).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::InUse { path: dir.to_path_buf(), owner: owner_of(&path) });
+                // An owner would not let others lock the file for reading: then its text is of an earlier one.
+                let owner = match file.try_lock_shared() {
+                    Ok(()) => {
+                        let _ = file.unlock();
+                        reader_of(&path)
+                    }
+                    Err(_) => owner_of(&path),
+                };
+                return Err(StoreError::InUse { path: dir.to_path_buf(), owner });
             }
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
@@ -76,6 +90,36 @@ impl Drop for Lock {
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
+}
+
+/// The program that has locked the file for reading, which only a foreign program does.
+fn reader_of(path: &Path) -> String {
+    let lock = path.display();
+    match lock_holder(path) {
+        Some(process) => format!("process {process}, which does not own it but has locked the file {lock}"),
+        None => format!(
+            "a program that does not own it but has locked the file {lock}: `fuser {lock}` shows which"
+        ),
+    }
+}
+
+/// The process that holds a lock, as the system lists it.
+#[cfg(target_os = "linux")]
+fn lock_holder(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    let end = format!(":{}", std::fs::metadata(path).ok()?.ino());
+    let own = std::process::id();
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = words.iter().position(|it| it.ends_with(&end))?;
+        words.get(at.checked_sub(1)?)?.parse().ok().filter(|it| *it != own)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lock_holder(_: &Path) -> Option<u32> {
+    None
 }
 
 /// The owner's description of itself.

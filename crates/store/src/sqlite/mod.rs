@@ -20,6 +20,7 @@ mod read;
 mod row_sum;
 mod schema;
 mod set_aside;
+mod witness;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -34,6 +35,7 @@ use lock::Lock;
 pub use options::{Durability, LogSize, SqliteOptions};
 use project::SqliteProjector;
 use read::SqliteReader;
+use witness::Witness;
 
 use trackside_engine::key::EntityKey;
 
@@ -42,6 +44,9 @@ use crate::{Chain, DiskSpace, JournalWriter, Projector, Reader, Store, StoreErro
 
 /// Records at the end of the journal that are checked when it is opened.
 const LAST_FEW: u64 = 16;
+
+/// Records read at a time.
+const REPLAYED: usize = 1_000;
 
 /// An open data folder. This process is its owner.
 #[derive(Debug)]
@@ -66,6 +71,8 @@ struct Shared {
     appending: AtomicBool,
     projecting: AtomicBool,
     files: Option<DatabaseFiles>,
+    /// The note of the journal's end; none on a custom VFS.
+    witness: Option<Witness>,
     _lock: Option<Lock>,
 }
 
@@ -90,9 +97,13 @@ impl Sqlite {
             appending: AtomicBool::new(false),
             projecting: AtomicBool::new(false),
             files: None,
+            witness: options.vfs.is_none().then(|| Witness::of(&dir.join("journal.db"))),
             _lock: lock,
             options,
         };
+        if let Some(witness) = &shared.witness {
+            witness.check_log(&shared.journal)?;
+        }
         let aside = shared.prepare()?;
         if shared.options.vfs.is_none() {
             sync_folder(dir);
@@ -130,6 +141,38 @@ impl Sqlite {
     /// journal. Warn the operator: the disk may damage other files, too.
     pub fn set_aside(&self) -> Option<&Path> {
         self.aside.as_deref()
+    }
+
+    /// Why the folder cannot be opened, without opening it: every check of a start that needs no change.
+    pub fn examine(dir: &Path) -> Result<(), StoreError> {
+        let (path, state_path) = (dir.join("journal.db"), dir.join("state.db"));
+        let witness = Witness::of(&path);
+        if Lock::held_by(dir)?.is_none() {
+            witness.check_log(&path)?;
+        }
+        let options = SqliteOptions::default();
+        let open = |path: &Path| match connect::connect(path, &options, ConnectionUse::Read) {
+            Err(StoreError::ReadOnly { .. } | StoreError::Closed { .. }) => connect::connect_to_still(path),
+            usual => usual,
+        };
+        let journal = open(&path)?;
+        schema::known(&journal, &path, schema::JOURNAL)?;
+        let log = JournalTable { connection: &journal, path: &path };
+        let position =
+            match open(&state_path).and_then(|state| project::checked_position(&state, &state_path)) {
+                Ok(position) => position,
+                // It is rebuilt.
+                Err(_) => log.base()?.seq,
+            };
+        check_end(&log).and_then(|()| check_replayed(&log, position)).map_err(|it| with_file(&path, it))?;
+        witness.check_end(&log)?;
+        log.check_rules()?;
+        installed::none_is_lost(&log)
+    }
+
+    /// The last entry of `journal.db` without its log.
+    pub fn end_without_log(dir: &Path) -> Result<Chain, StoreError> {
+        witness::end_without_log(&dir.join("journal.db"))
     }
 
     /// A read-only view of a folder, even while a server uses it. Needs no lock and changes nothing.
@@ -196,6 +239,13 @@ impl Shared {
         }
     }
 
+    /// Notes the end of the journal, and whether it is being written.
+    fn note_end(&self, end: Chain, running: bool) {
+        if let Some(witness) = &self.witness {
+            witness.note(end, running);
+        }
+    }
+
     /// Migrates both files and checks the end of the journal. A damaged `state.db` is set aside; returns its new
     /// path.
     fn prepare(&self) -> Result<Option<PathBuf>, StoreError> {
@@ -203,6 +253,15 @@ impl Shared {
         schema::migrate(&mut journal, &self.journal, schema::JOURNAL)?;
         let log = JournalTable { connection: &journal, path: &self.journal };
         check_end(&log).map_err(|error| with_file(&self.journal, error))?;
+        if let Some(witness) = &self.witness
+            && let Err(error) = project::check_reached(&self.state, &self.options, &log)
+                .and_then(|()| witness.check_end(&log))
+        {
+            if log.end()?.seq > 0 {
+                connect::leave_log(&journal, &self.journal)?;
+            }
+            return Err(error);
+        }
         let archive = self.archive.as_deref();
         let end = log.end()?.seq;
         installed::recall(&log, archive)?;
@@ -250,8 +309,28 @@ fn check_end(log: &JournalTable<'_>) -> Result<(), StoreError> {
     };
     for record in log.records(chain.seq, LAST_FEW as usize)? {
         chain.follow(&record)?;
+        record.entry()?;
     }
     Ok(())
+}
+
+/// Checks the entries that the start replays, as the start does.
+fn check_replayed(log: &JournalTable<'_>, position: u64) -> Result<(), StoreError> {
+    let base = log.base()?;
+    let mut chain = match log.hash_of(position)? {
+        Some(hash) if position > base.seq => Chain { seq: position, hash },
+        _ => base,
+    };
+    loop {
+        let records = log.records(chain.seq, REPLAYED)?;
+        if records.is_empty() {
+            return Ok(());
+        }
+        for record in records {
+            chain.follow(&record)?;
+            record.entry()?;
+        }
+    }
 }
 
 /// Adds the file and what to do to an error about an entry.

@@ -8,8 +8,12 @@ use super::failure::failed;
 use crate::StoreError;
 
 /// From nothing to version 1, from 1 to 2 and so on, of `journal.db`. Never changed once released.
-pub(super) const JOURNAL: &[&str] =
-    &[include_str!("journal.sql"), include_str!("installed.sql"), include_str!("event_names.sql")];
+pub(super) const JOURNAL: &[&str] = &[
+    include_str!("journal.sql"),
+    include_str!("installed.sql"),
+    include_str!("event_names.sql"),
+    include_str!("salts.sql"),
+];
 
 /// The schema of `state.db`.
 pub(super) const STATE: &[&str] = &[

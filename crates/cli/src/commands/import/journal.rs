@@ -177,10 +177,12 @@ fn changed(project: Project) -> ProjectChange {
 
 fn seal(entries: &[Entry]) -> Result<Vec<trackside_store::Record>, String> {
     let mut chain = Chain::default();
+    let mut salts = trackside_runtime::SaltSource::default();
     let mut last: BTreeMap<&EntityKey, u64> = BTreeMap::new();
     let sealed = entries.iter().map(|entry| {
         let prev = last.insert(&entry.entity, entry.seq).unwrap_or(0);
-        chain.seal(entry.clone(), prev).map_err(|it| it.to_string())
+        let salt = salts.next().map_err(|it| it.to_string())?;
+        chain.seal_salted(entry.clone(), prev, salt).map_err(|it| it.to_string())
     });
     sealed.collect()
 }

@@ -297,7 +297,8 @@ fn reaches(
     let read = || match has_sums {
         true => Ok((position(state)?, meta::<Option<Hash>>(state, "hash")?.flatten())),
         false => {
-            let sql = "SELECT value, (SELECT value FROM meta WHERE key = 'hash') FROM meta WHERE key = 'position'";
+            let sql =
+                "SELECT value, (SELECT value FROM meta WHERE key = 'hash') FROM meta WHERE key = 'position'";
             state.query_row(sql, [], |row| Ok((number(row.get(0)?), row.get(1)?)))
         }
     };
@@ -310,6 +311,30 @@ fn reaches(
         None => Ok(()),
         Some(what) => Err(StoreError::Damaged { path: log.path.to_path_buf(), what }),
     }
+}
+
+/// Checks that the journal reaches the position of the projections, if there are any. Changes nothing.
+pub(in crate::sqlite) fn check_reached(
+    path: &Path,
+    options: &SqliteOptions,
+    log: &JournalTable<'_>,
+) -> Result<(), StoreError> {
+    // A file that cannot be read is no proof of anything.
+    let Ok(state) = connect(path, options, ConnectionUse::Read) else { return Ok(()) };
+    let found = schema::version(&state, path).unwrap_or(0);
+    match found {
+        0 => Ok(()),
+        _ => match reaches(&state, path, log, found == schema::newest(schema::STATE)) {
+            Err(error @ StoreError::Damaged { .. }) if !error.is_state_damage() => Err(error),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// The position of the projections, if they have the schema of this release.
+pub(in crate::sqlite) fn checked_position(state: &Connection, path: &Path) -> Result<u64, StoreError> {
+    schema::known(state, path, schema::STATE)?;
+    position(state).map_err(failed(path, "read the position"))
 }
 
 /// The stored hash of the last projected entry.
