@@ -95,6 +95,8 @@ class Approval(TypedDict):
     # The target states that the rules permit the caller from the current state. Required fields are not
     # considered.
     allowedTransitions: list[str]
+    # The file in the data folder with its journal entries, if it is in long-term storage.
+    archiveFile: NotRequired[str | None]
     createdAt: str
     # The version of the lifecycle that the entity follows.
     definition: int
@@ -612,6 +614,8 @@ class Entity(TypedDict):
     # The target states that the rules permit the caller from the current state. Required fields are not
     # considered.
     allowedTransitions: list[str]
+    # The file in the data folder with its journal entries, if it is in long-term storage.
+    archiveFile: NotRequired[str | None]
     createdAt: str
     # The version of the lifecycle that the entity follows.
     definition: int

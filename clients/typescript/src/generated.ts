@@ -77,6 +77,8 @@ export interface AlertReply {
 export interface Approval {
   /** The target states that the rules permit the caller from the current state. Required fields are not considered. */
   allowedTransitions: string[];
+  /** The file in the data folder with its journal entries, if it is in long-term storage. */
+  archiveFile?: string | null;
   createdAt: string;
   /** The version of the lifecycle that the entity follows. */
   definition: number;
@@ -543,6 +545,8 @@ export interface EffectTaken {
 export interface Entity {
   /** The target states that the rules permit the caller from the current state. Required fields are not considered. */
   allowedTransitions: string[];
+  /** The file in the data folder with its journal entries, if it is in long-term storage. */
+  archiveFile?: string | null;
   createdAt: string;
   /** The version of the lifecycle that the entity follows. */
   definition: number;

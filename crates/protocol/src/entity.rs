@@ -15,8 +15,7 @@ pub struct EntityBody {
     /// The target states that the rules permit the caller from the current state. Required fields are not considered.
     #[schema(value_type = Vec<String>)]
     pub allowed_transitions: Vec<Name>,
-    /// Long-term storage: the file in the data folder that contains the values and texts of its journal entries. Only
-    /// in `GET /v1/entities/{lifecycle}/{id}`.
+    /// The file in the data folder with its journal entries, if it is in long-term storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archive_file: Option<String>,
     #[serde(serialize_with = "as_text")]

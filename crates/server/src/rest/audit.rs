@@ -9,7 +9,7 @@ use trackside_lifecycle::hex;
 use trackside_protocol::{AuditBody, AuditProblemBody, ChainEnd, DroppedBody, Problem, ProblemCode};
 use trackside_runtime::Failure;
 use trackside_store::archive::Archive;
-use trackside_store::audit::{Audit, AuditProblem, Dropped};
+use trackside_store::audit::{Audit, AuditFinding, AuditProblem, Dropped};
 use trackside_store::{Chain, Reader, StoreError};
 use utoipa::IntoParams;
 
@@ -86,8 +86,17 @@ fn audit(app: &App, known: &[Chain], admin: bool) -> Result<AuditBody, StoreErro
 /// see everything.
 pub fn audit_body(audit: &Audit, archive: &Archive, reader: &mut dyn Reader, admin: bool) -> AuditBody {
     let end = |it: Chain| ChainEnd { seq: it.seq, hash: hex::encode(it.hash) };
-    let problem =
-        |it: &AuditProblem| AuditProblemBody { seq: it.seq, code: it.what.code(), message: it.to_string() };
+    let problem = |it: &AuditProblem| {
+        let message = match &it.what {
+            // The reason names the entity.
+            AuditFinding::PayloadUnread(_) if !admin => format!(
+                "the payload of entry {} cannot be checked: its archive file is missing or damaged",
+                it.seq
+            ),
+            _ => it.to_string(),
+        };
+        AuditProblemBody { seq: it.seq, code: it.what.code(), message }
+    };
     AuditBody {
         intact: audit.is_clean(),
         entries: audit.entries,

@@ -26,6 +26,7 @@ mod keys;
 mod limits_of_time;
 mod lists;
 mod live;
+mod long_term;
 mod mcp;
 mod migrations;
 mod notices;
