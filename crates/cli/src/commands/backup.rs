@@ -164,12 +164,58 @@ fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
         );
         return Err(CliError::unreachable(why));
     }
-    // Verify the archive before anything is written.
-    let from = Archive::of(&args.from)?.count()?;
-    if from > 0 {
-        verify_chain(&args.from, from, bar)?;
+    let upgraded = UpgradedBackup::of(&args.from, data)?;
+    let copied = restore_from(args, upgraded.as_ref().map_or(&args.from, |it| &it.0), bar);
+    drop(upgraded);
+    copied
+}
+
+/// A copy of a backup that an earlier release made, with the tables of this one. Removed at the end.
+struct UpgradedBackup(PathBuf);
+
+impl UpgradedBackup {
+    /// The copy, beside the target; none if the backup has the tables of this release. The backup does not change.
+    fn of(from: &Path, data: &Path) -> Result<Option<Self>, CliError> {
+        if !Sqlite::is_outdated(from)? {
+            return Ok(None);
+        }
+        let name = data.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        let copy = Self(data.with_file_name(format!("{name}.upgrading")));
+        std::fs::remove_dir_all(&copy.0).ok();
+        copy_folder(from, &copy.0).map_err(|it| CliError::unwritten(&copy.0, &it))?;
+        let store = Arc::new(Sqlite::open(&copy.0, folder::owned_by("restore"))?);
+        Runtime::write_projections(store, &mut |_, _| {})?;
+        Ok(Some(copy))
     }
-    let damaged = Artifacts::of(&args.from).stats()?.damaged;
+}
+
+impl Drop for UpgradedBackup {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_folder(&entry.path(), &to)?,
+            false => drop(std::fs::copy(entry.path(), to)?),
+        }
+    }
+    Ok(())
+}
+
+fn restore_from(args: &RestoreArgs, from: &Path, bar: &ProgressBar) -> Result<Copied, CliError> {
+    let data = &args.data.data;
+    // Verify the archive before anything is written.
+    let files = Archive::of(from)?.count()?;
+    if files > 0 {
+        verify_chain(from, files, bar)?;
+    }
+    let damaged = Artifacts::of(from).stats()?.damaged;
     if let Some(first) = damaged.first() {
         let why = format!(
             "{}: the content of {} does not match its hash, first {first}. Replace them with intact copies, or move them away",
@@ -178,19 +224,19 @@ fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
         );
         return Err(CliError::refused(why));
     }
-    let set = BackupSet::open(&args.from).map_err(|error| unusable(&args.from, &error))?;
+    let set = BackupSet::open(from).map_err(|error| unusable(&args.from, &error))?;
     let (end, files) = match args.to_seq {
         None if set.increments.is_empty() => {
             project_files::remove(data);
-            let end = Sqlite::restore(&args.from, data).map_err(|error| unusable(&args.from, &error))?;
-            let files = Archive::of(&args.from)?.copy(data)?;
+            let end = Sqlite::restore(from, data).map_err(|error| unusable(&args.from, &error))?;
+            let files = Archive::of(from)?.copy(data)?;
             verify_chain(data, files, bar)?;
             (end, files)
         }
         wanted => (restore_to(&set, wanted.unwrap_or(set.end().seq), data, bar)?, 0),
     };
-    let artifacts = Artifacts::of(&args.from).copy(data)?;
-    folder::same_clock(&args.from, data)?;
+    let artifacts = Artifacts::of(from).copy(data)?;
+    folder::same_clock(from, data)?;
     project_files::write_or_warn(data);
     Ok(Copied { end, files, artifacts, notes: what_happens_next(data)? })
 }

@@ -66,7 +66,7 @@ fn a_backup_with_increments_is_restored_to_any_entry() {
     trackside(&["audit", "verify", "--data", &whole]).says(0, &["intact", "dropped"]);
     let journal = std::fs::read(ground.root.join(format!("back-{end}/journal.db"))).unwrap();
     assert!(!journal.windows(16).any(|it| it == b"the secret place"), "the value is still in the file");
-    // To an entry of the copy: the light is still on.
+    // To an entry of the copy: both lights are still on.
     let early = back(5);
     trackside(&["restore", &copy, "--to-seq", "5", "--data", &early]).says(0, &["ends at 5:"]);
     trackside(&["audit", "verify", "--data", &early]).says(0, &["intact  5 entries"]);
@@ -75,7 +75,7 @@ fn a_backup_with_increments_is_restored_to_any_entry() {
         let file = rusqlite::Connection::open(ground.root.join(folder).join("state.db")).unwrap();
         file.query_row(state, [], |row| row.get(0)).unwrap()
     };
-    assert_eq!((count("back-5"), count(&format!("back-{end}"))), (1, 1));
+    assert_eq!((count("back-5"), count(&format!("back-{end}"))), (2, 1));
     assert!(!ground.root.join("back-5.restoring").exists());
     let nowhere = ground.path("nowhere");
     let why = [&*format!("has the entries 1 to {end}"), "Choose one of them"];
@@ -94,6 +94,25 @@ fn a_backup_with_increments_is_restored_to_any_entry() {
     std::fs::write(&file, text).unwrap();
     trackside(&["restore", &copy, "--data", &nowhere]).says(3, &["entry 9 was changed"]);
     assert!(!ground.root.join("nowhere").exists());
+}
+
+#[test]
+fn a_backup_of_every_earlier_format_is_restored() {
+    let ground = CliProject::new("backup-earlier");
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/fixtures");
+    let folders = |it: &std::path::Path| -> Vec<_> {
+        std::fs::read_dir(it).unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_dir()).collect()
+    };
+    let all: Vec<_> = folders(&fixtures).iter().flat_map(|it| folders(it)).collect();
+    assert!(all.len() >= 11, "{all:?}");
+    for (nth, fixture) in all.iter().enumerate() {
+        let (from, back) = (fixture.to_str().unwrap(), ground.path(&format!("back-{nth}")));
+        let before = std::fs::read(fixture.join("journal.db")).unwrap();
+        trackside(&["restore", from, "--data", &back]).says(0, &["restored", "verified"]);
+        trackside(&["audit", "verify", "--data", &back]).says(0, &["intact"]);
+        assert_eq!(before, std::fs::read(fixture.join("journal.db")).unwrap(), "the backup does not change");
+        assert!(!ground.root.join(format!("back-{nth}.upgrading")).exists());
+    }
 }
 
 #[test]

@@ -71,6 +71,22 @@ impl Sqlite {
         check(to)
     }
 
+    /// Whether a folder that is not in use has the tables of an earlier release.
+    pub fn is_outdated(dir: &Path) -> Result<bool, StoreError> {
+        for (name, steps) in [("journal.db", schema::JOURNAL), ("state.db", schema::STATE)] {
+            let path = dir.join(name);
+            // Projections can be made anew.
+            if !path.exists() && name == "state.db" {
+                return Ok(!is_unfinished(dir));
+            }
+            let found = schema::version(&connect_to_still(&path)?, &path)?;
+            if found > 0 && found < schema::newest(steps) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Verifies a backup and copies it into the folder `to`, which must be empty or absent. Returns the end of its
     /// journal.
     pub fn restore(from: &Path, to: &Path) -> Result<Chain, StoreError> {
