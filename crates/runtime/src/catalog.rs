@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::Law;
-use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::compile::{PackFiles, compile, compile_stored};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::source::{Problems, Sources};
 use trackside_store::Definition;
 use trackside_store::rules::digest_of;
 
@@ -55,6 +55,23 @@ impl PackSource {
 
     /// Compiles it, and returns the row to store.
     pub fn compile(&self) -> Result<(Pack, Definition), CatalogError> {
+        let (pack, definition, _) = self.compile_by(compile)?;
+        Ok((pack, definition))
+    }
+
+    /// Compiles a pack that a project already uses, and returns warnings: later rules about names do not stop it.
+    pub fn compile_stored(&self) -> Result<(Pack, Definition, Vec<String>), CatalogError> {
+        let (pack, definition, problems) = self.compile_by(compile_stored)?;
+        let illegal = problems.sorted().into_iter().filter(|it| it.code == "illegal-name");
+        let warning = |message: &str| format!("{} version {}: {message}", pack.name, pack.version);
+        let warnings = illegal.map(|it| warning(&it.message)).collect();
+        Ok((pack, definition, warnings))
+    }
+
+    fn compile_by(
+        &self,
+        compile: impl Fn(&Sources, &PackFiles) -> Result<(Pack, Problems), Problems>,
+    ) -> Result<(Pack, Definition, Problems), CatalogError> {
         let mut sources = Sources::default();
         let mut pack = None;
         let mut lifecycles = Vec::new();
@@ -69,11 +86,11 @@ impl PackSource {
             }
         }
         let Some(pack) = pack else { return Err(CatalogError::Broken("there is no pack.yaml".to_owned())) };
-        let (pack, _) = compile(&sources, &PackFiles { pack, lifecycles })
+        let (pack, problems) = compile(&sources, &PackFiles { pack, lifecycles })
             .map_err(|problems| CatalogError::Broken(problems.render(&sources, false)))?;
         let digest = digest_of(&files);
         let definition = Definition { pack: pack.name.clone(), version: pack.version, digest, files };
-        Ok((pack, definition))
+        Ok((pack, definition, problems))
     }
 }
 
@@ -81,6 +98,8 @@ impl PackSource {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalog {
     packs: BTreeMap<(Name, u32), (Arc<Pack>, Arc<Definition>)>,
+    /// About stored packs that would not be taken today.
+    pub warnings: Vec<String>,
 }
 
 impl Catalog {
@@ -88,7 +107,8 @@ impl Catalog {
     pub fn of(known: Vec<Definition>) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
         for definition in known {
-            let (pack, definition) = PackSource { files: definition.files }.compile()?;
+            let (pack, definition, warnings) = PackSource { files: definition.files }.compile_stored()?;
+            catalog.warnings.extend(warnings);
             catalog.add(pack, definition);
         }
         Ok(catalog)
@@ -113,7 +133,7 @@ impl Catalog {
     pub fn among(&self, known: &[Definition]) -> Self {
         let is_known = |it: &Definition| known.iter().any(|other| other.digest == it.digest);
         let packs = self.packs.iter().filter(|(_, (_, it))| is_known(it));
-        Self { packs: packs.map(|(key, it)| (key.clone(), it.clone())).collect() }
+        Self { packs: packs.map(|(key, it)| (key.clone(), it.clone())).collect(), warnings: Vec::new() }
     }
 
     /// The stored rows of the packs.
@@ -126,12 +146,17 @@ impl Catalog {
     pub fn take(&mut self, packs: &[PackSource]) -> Result<Vec<Definition>, CatalogError> {
         let mut new = Vec::new();
         for source in packs {
+            let mut files = source.files.clone();
+            files.sort();
+            let digest = digest_of(&files);
+            if self.packs.values().any(|(_, it)| it.digest == digest) {
+                continue;
+            }
             let (pack, definition) = source.compile()?;
             let of_it = || self.packs.iter().filter(|((name, _), _)| *name == pack.name);
             let newest = of_it().map(|((_, version), _)| *version).max();
             let same = self.packs.get(&(pack.name.clone(), pack.version)).map(|(_, it)| it);
             match (same, newest) {
-                (Some(same), _) if same.digest == definition.digest => {}
                 (Some(_), _) => {
                     return Err(CatalogError::SameVersion { pack: pack.name, version: pack.version });
                 }
@@ -145,5 +170,26 @@ impl Catalog {
             }
         }
         Ok(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_pack_with_an_illegal_name_keeps_running_with_a_warning() {
+        let life = "lifecycle: old.task\ncreate: { by: human }\nstates: { OPEN: { initial: true }, DONE: { final: true } }\n\
+            transitions: { end: { from: OPEN, to: DONE, by: human } }\n";
+        let pack = "pack: old\nversion: 1\nroles: { \"a:b\": {} }\n";
+        let files = [("lifecycles/task.yaml", life), ("pack.yaml", pack)];
+        let source =
+            PackSource { files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).into() };
+        assert!(source.compile().is_err(), "it would not be installed today");
+        let (_, definition, _) = source.compile_stored().unwrap();
+        let mut catalog = Catalog::of(vec![definition]).unwrap();
+        let [warning] = catalog.warnings.as_slice() else { panic!("{:?}", catalog.warnings) };
+        assert!(warning.starts_with("old version 1: `a:b` is not a legal name of a role"), "{warning}");
+        assert_eq!(catalog.take(&[source]).unwrap(), [], "the same texts again are nothing new");
     }
 }

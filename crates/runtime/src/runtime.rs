@@ -153,6 +153,11 @@ impl Runtime {
         }
     }
 
+    /// Warnings about packs of the project that would not be installed today.
+    pub fn pack_warnings(&self) -> Vec<String> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone()
+    }
+
     /// The definitions in force.
     pub fn law(&self) -> Arc<Law> {
         self.shared.law()

@@ -7,6 +7,7 @@ mod dependencies;
 mod face;
 mod filter;
 mod journal_entry;
+mod legal_names;
 mod lifecycle;
 mod names;
 mod pack;
@@ -25,7 +26,7 @@ mod value_names;
 pub use filter::Filter;
 
 use crate::model::Pack;
-use crate::source::{FileId, FromNode, Problems, Sources, read};
+use crate::source::{FileId, FromNode, ProblemSeverity, Problems, Sources, read};
 use crate::syntax::{LifecycleFile, PackFile};
 
 /// The files of one pack.
@@ -37,10 +38,27 @@ pub struct PackFiles {
 
 /// Reads, checks and compiles a pack. Warnings are returned with the pack.
 pub fn compile(sources: &Sources, files: &PackFiles) -> Result<(Pack, Problems), Problems> {
+    compile_with(sources, files, ProblemSeverity::Error)
+}
+
+/// Compiles a pack that a project already uses. Rules about names that were added since are only warnings: the project
+/// must start.
+pub fn compile_stored(sources: &Sources, files: &PackFiles) -> Result<(Pack, Problems), Problems> {
+    compile_with(sources, files, ProblemSeverity::Warning)
+}
+
+fn compile_with(
+    sources: &Sources,
+    files: &PackFiles,
+    illegal_names: ProblemSeverity,
+) -> Result<(Pack, Problems), Problems> {
     let mut problems = Problems::default();
     let pack: Option<PackFile> = parsed(sources, files.pack, &mut problems);
     let lifecycles: Vec<LifecycleFile> =
         files.lifecycles.iter().filter_map(|file| parsed(sources, *file, &mut problems)).collect();
+    if let Some(pack) = &pack {
+        legal_names::check(pack, &lifecycles, illegal_names, &mut problems);
+    }
     let pack = pack.and_then(|pack| pack::compile(&pack, &lifecycles, &mut problems));
     match pack {
         Some(pack) if !problems.has_errors() => Ok((pack, problems)),
