@@ -22,6 +22,7 @@ mod prove;
 mod reports;
 mod requests;
 mod server_identity;
+mod strict_json;
 mod tools;
 mod upkeep;
 mod webhook;
@@ -64,6 +65,7 @@ pub use requests::{
     HeartbeatBody, TakeEffects, TransitionBody,
 };
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
+pub use strict_json::{JsonMistake, find_mistake};
 pub use tools::{ClaimReply, ClaimableEntity, EntityBrief, WaitReply, WorkSummary, WorkerIdentity};
 pub use upkeep::{
     ArchiveBody, ArchiveFile, ArchiveReply, Backup, BackupReply, MigrateBody, Migrated, MigratedOne,

@@ -94,3 +94,23 @@ fn the_clock_is_not_moved_through_centuries_by_a_slip() {
     advance(json!({ "by": "399d" })).unwrap();
     advance(json!({ "by": "2d" })).unwrap();
 }
+
+#[test]
+fn a_key_that_is_there_twice_and_an_integer_that_loses_digits_are_refused() {
+    let ground = RestServer::new();
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let head = format!(
+        "POST /v1/entities/mission.task HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Type: application/json",
+        token.trim()
+    );
+    for (body, words) in [
+        (r#"{"fields":{"title":"a","title":"b"}}"#, r#"\"title\" is there twice in \"fields\""#),
+        (r#"{"fields":{"title":"a","priority":9223372036854775808}}"#, "9223372036854775808 is outside"),
+        (r#"{"fields":{"title":"a"},"id":"T-1","id":"T-2"}"#, "duplicate field"),
+    ] {
+        let answer = ground.raw(&head, body.as_bytes());
+        assert_eq!(answer.status, 400, "{body}");
+        let said = String::from_utf8_lossy(&answer.body);
+        assert!(said.contains(words), "{body}: {said}");
+    }
+}
