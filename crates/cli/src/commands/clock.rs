@@ -32,5 +32,5 @@ fn advance(args: &ClockAdvanceArgs) -> Result<u8, RequestError> {
 
 fn show_clock(answer: &Json) {
     let whose = if text(answer, "clock") == "manual" { "manual clock" } else { "system clock" };
-    print::line(&format!("{} ({whose})", text(answer, "now")));
+    print::line(styled!("{} ({whose})", text(answer, "now")));
 }

@@ -8,6 +8,7 @@ use trackside_server::MCP_TOOLS;
 
 use crate::args::{HookArgs, Otherwise};
 use crate::server_lookup::{Credentials, RequestError, ServerConnection};
+use crate::styled::Styled;
 use crate::time_format::text;
 use crate::url::ApiPath;
 use crate::{exit, print, refused};
@@ -52,20 +53,20 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
     let act = match read.map_err(|it| it.to_string()).and_then(|_| act(&given)) {
         Ok(act) => act,
         Err(why) => {
-            print::message(&format!("Blocked: cannot read what the agent sent: {why}"));
+            print::message(styled!("Blocked: cannot read what the agent sent: {why}"));
             return BLOCKED;
         }
     };
     let judged = if act.own { Ok(None) } else { judged(args, &act).map(Some) };
     let (decision, why) = match judged {
-        Ok(None) => (Decision::Allow, "Trackside's own tools are checked by the server".to_owned()),
+        Ok(None) => (Decision::Allow, "Trackside's own tools are checked by the server".into()),
         Ok(Some(response)) => {
             let outcome = match text(&response, "outcome") {
                 "allow" => Decision::Allow,
                 "approve" => Decision::Ask,
                 _ => Decision::Deny,
             };
-            (outcome, format!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why")))
+            (outcome, styled!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why")))
         }
         // A server that does not prove its identity is never a reason to allow.
         Err(Unanswered { why, is_trusted: false }) => (Decision::Deny, why),
@@ -73,12 +74,12 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
     };
     let nobody = args.unattended || act.unattended;
     let decision = if decision == Decision::Ask && nobody { Decision::Deny } else { decision };
-    if let Some(answer) = answer(&act, decision, &why, args.allow) {
-        print::line(&answer.to_string());
+    if let Some(answer) = answer(&act, decision, &why.plain(), args.allow) {
+        print::json_line(&answer);
     }
     if decision == Decision::Deny {
         let next = if nobody { ". Request an approval first, or choose another way" } else { "" };
-        print::message(&format!("{why}{next}"));
+        print::message(styled!("{why}{next}"));
         return BLOCKED;
     }
     exit::DONE
@@ -94,7 +95,7 @@ fn otherwise(wanted: Otherwise) -> Decision {
 
 /// Why there is no verdict.
 struct Unanswered {
-    why: String,
+    why: Styled,
     /// The person who wrote the hook's configuration named the server, or the server proved its identity. An address
     /// that was only found in a folder may be an agent's own.
     is_trusted: bool,
@@ -111,11 +112,11 @@ fn judged(args: &HookArgs, act: &Act) -> Result<Json, Unanswered> {
     let server = ServerConnection::find_with(&args.reach, Credentials::Token).map_err(|stopped| {
         let is_named = args.reach.data.is_some() || std::env::var_os("TRACKSIDE_URL").is_some();
         let is_trusted = is_named && stopped.code == exit::UNREACHABLE;
-        Unanswered { why: format!("Cannot ask the policy: {}", stopped.why), is_trusted }
+        Unanswered { why: styled!("Cannot ask the policy: {}", stopped.why), is_trusted }
     })?;
     server.post(&ApiPath::new(&["policy", "evaluate"]), &asked).map_err(|error| {
         let why = match error {
-            RequestError::Cli(stopped) => format!("Cannot ask the policy: {}", stopped.why),
+            RequestError::Cli(stopped) => styled!("Cannot ask the policy: {}", stopped.why),
             RequestError::Refused(problem) => refused::render(&problem, refused::CommandSubject::default()),
         };
         Unanswered { why, is_trusted: true }

@@ -122,7 +122,7 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
 impl Dropped {
     fn show(&self) {
         let list: Vec<String> = self.entries.iter().map(ToString::to_string).collect();
-        print::line(&format!(
+        print::line(styled!(
             "erased the values of {} of {}: {}",
             count_with_noun(self.entries.len() as u64, "entry", "entries"),
             self.entity,
@@ -130,11 +130,11 @@ impl Dropped {
         ));
         for (name, value) in &self.fields {
             match value.is_null() {
-                true => print::line(&format!("  {name} is cleared")),
-                false => print::line(&format!("  {name} is now {}", value.to_json())),
+                true => print::line(styled!("  {name} is cleared")),
+                false => print::line(styled!("  {name} is now {}", value.to_json())),
             }
         }
-        print::line(&format!("recorded as entry {}", self.seq));
+        print::line(styled!("recorded as entry {}", self.seq));
         print::message("Backups, exports and entries of other entities may still contain the values.");
     }
 

@@ -39,9 +39,9 @@ fn create(args: &TokenCreateArgs) -> Result<u8, RequestError> {
             until => format!("until {}", moment(until)),
         };
         let id = text(details, "id");
-        print::message(&format!("token {id} of {}, valid {until}. It is not shown again", args.actor));
+        print::message(styled!("token {id} of {}, valid {until}. It is not shown again", args.actor));
         if !text(made, "shortened").is_empty() {
-            print::message(&format!("The lifetime is shorter than requested: {}", text(made, "shortened")));
+            print::message(styled!("The lifetime is shorter than requested: {}", text(made, "shortened")));
         }
     }))
 }
@@ -77,6 +77,6 @@ const LIVE: &str = "VALID";
 
 fn revoke(args: &TokenRevokeArgs) -> Result<u8, RequestError> {
     ServerConnection::find(&args.reach)?.delete(&ApiPath::new(&["tokens", &args.id]))?;
-    print::message(&format!("token {} is revoked", args.id));
+    print::message(styled!("token {} is revoked", args.id));
     Ok(exit::DONE)
 }

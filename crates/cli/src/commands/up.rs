@@ -15,6 +15,7 @@ use crate::args::{ClockArg, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, CliError};
 use crate::pinned_servers::PinnedServer;
 use crate::print::{self, ProgressBar};
+use crate::styled::{BREAK, Styled};
 use crate::{builtin, exit, huge_pages, open_files, owner_credential, person, project_files, traces};
 
 /// The start of a manual clock.
@@ -38,6 +39,9 @@ fn up(args: &UpArgs) -> Result<(), CliError> {
     }
     let packs = packs(&args.packs)?;
     let runtime = open(&args.data.data, "up", &packs, |store| clock(args, store))?;
+    for warning in runtime.pack_warnings() {
+        say(args, styled!("warning: {warning}. The pack keeps running; its next version needs legal names"));
+    }
     open_files::raise();
     let tokio = threads()?;
     let server = server(args, runtime.clone())?;
@@ -116,16 +120,16 @@ fn greet(args: &UpArgs, bound: &BoundServer, pinned: Option<&PinnedServer>) {
         let log = LogOptions { level: Level::INFO, ..log(args) };
         return log.write(Level::INFO, "up", &more);
     }
-    print::message(&format!("Trackside is up at {}", bound.url));
+    print::message(styled!("Trackside is up at {}", bound.url));
     match person::check() {
-        Ok(()) => print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in)),
+        Ok(()) => print::message(styled!("  sign in    {}  (once, within 15 minutes)", bound.sign_in)),
         Err(_) => print::message("  sign in    at a terminal, with: trackside sign-in"),
     }
     if let Some(path) = pinned.and_then(PinnedServer::path) {
-        print::message(&format!("  owner      {}", below_home(&path)));
+        print::message(styled!("  owner      {}", below_home(&path)));
     }
     if let Some(path) = &args.token_file {
-        print::message(&format!("  token      {}", path.display()));
+        print::message(styled!("  token      {}", path.display()));
     }
     print::message("  stop       Ctrl-C");
 }
@@ -229,11 +233,11 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
 }
 
 /// The warning for a project with the system clock that is started with `--clock manual`.
-fn stops_the_clock(folder: &Path, last: Timestamp) -> String {
+fn stops_the_clock(folder: &Path, last: Timestamp) -> Styled {
     let folder = folder.display();
-    format!(
+    styled!(
         "warning: the project in {folder} used the system clock. With --clock manual its time stops at {last}: no deadline, \
-         lease or timer ends until you advance it with: trackside clock advance SPAN\n\
+         lease or timer ends until you advance it with: trackside clock advance SPAN{BREAK}\
          Return to the system clock with: trackside up --clock system --data {folder}"
     )
 }
@@ -242,10 +246,10 @@ fn stops_the_clock(folder: &Path, last: Timestamp) -> String {
 fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Timestamp>) -> CliError {
     let folder = args.data.data.display();
     let then = by_the_machine(ProjectClock::System.now(), stands, journal_ends.unwrap_or(stands));
-    CliError::usage(format!(
-        "The project in {folder} has a manual clock, at {stands}. The server was not started.\n\
-         Keep the manual clock with: trackside up --clock manual --data {folder}\n\
-         Switch to the system clock with: trackside up --clock system --data {folder}\n{then}"
+    CliError::usage(styled!(
+        "The project in {folder} has a manual clock, at {stands}. The server was not started.{BREAK}\
+         Keep the manual clock with: trackside up --clock manual --data {folder}{BREAK}\
+         Switch to the system clock with: trackside up --clock system --data {folder}{BREAK}{then}"
     ))
 }
 
@@ -270,10 +274,11 @@ fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) ->
 }
 
 /// Prints or logs a warning, depending on the log format.
-fn say(args: &UpArgs, text: &str) {
+fn say(args: &UpArgs, text: impl Into<Styled>) {
+    let text = text.into();
     match args.log {
         LogKind::Text => print::message(text),
-        LogKind::Json => log(args).write(Level::WARN, text, &[]),
+        LogKind::Json => log(args).write(Level::WARN, &text.plain(), &[]),
     }
 }
 
@@ -310,7 +315,7 @@ fn start(store: &Arc<Sqlite>, packs: &[PackSource], clock: ProjectClock) -> Resu
 
 impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {
-        Self { why: error.to_string(), code: exit::UNREACHABLE }
+        Self { why: Styled::block(&error.to_string()), code: exit::UNREACHABLE }
     }
 }
 

@@ -129,7 +129,7 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
         return;
     }
     let what = if args.dry_run { "would be" } else { "are" };
-    print::line(&format!(
+    print::line(styled!(
         "{}{} of {} {what} in {}, unchanged, with {}",
         super::dry_run_mark(args),
         count_with_noun(looked.end.seq, "entry", "entries"),
@@ -138,7 +138,7 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
         packs.join(", ")
     ));
     if looked.artifacts > 0 {
-        print::line(&format!("with {}", count_with_noun(looked.artifacts, "artifact", "artifacts")));
+        print::line(styled!("with {}", count_with_noun(looked.artifacts, "artifact", "artifacts")));
     }
-    print::line(&format!("verified: ends at {}", end_of(looked)));
+    print::line(styled!("verified: ends at {}", end_of(looked)));
 }
