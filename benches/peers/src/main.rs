@@ -77,6 +77,7 @@ fn measure(args: &PeersArgs) -> Result<u8, BenchError> {
     let stores = Stores::new()?;
     let show = |what: &str, share: f64| eprint!("\r\u{1b}[2K{:3.0} % {what}", share * 100.0);
     let quiet = |_: &str, _: f64| {};
+    #[expect(clippy::disallowed_methods, reason = "a bench prints nothing of others")]
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let progress: plan::ShowProgress<'_> = if terminal { &show } else { &quiet };
     let mut report = match args.http {

@@ -1,6 +1,6 @@
 //! Secret files, and messages for files that cannot be read or written, with the next step.
 
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 /// Why a file was not read.
@@ -24,6 +24,17 @@ pub(crate) fn reading(error: &io::Error) -> String {
         ErrorKind::Other => error.to_string(),
         _ => format!("cannot be read ({error}). Check the disk, then retry"),
     }
+}
+
+/// Reads a text of at most this many bytes. The size of a device or a pipe is not known before.
+pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut text)?;
+    if text.len() as u64 > most {
+        let message = format!("larger than {} MiB, the most that is read. Split the file", most >> 20);
+        return Err(io::Error::other(message));
+    }
+    String::from_utf8(text).map_err(|it| io::Error::new(ErrorKind::InvalidData, it))
 }
 
 /// Why a file or a folder was not written.
@@ -60,4 +71,15 @@ pub(crate) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let mut file = options.open(&beside)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all())?;
     std::fs::rename(&beside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_file_is_not_read_to_its_end() {
+        let error = read_text(Path::new("/dev/zero"), 1 << 20).unwrap_err();
+        assert!(reading(&error).contains("larger than 1 MiB"), "{error}");
+    }
 }

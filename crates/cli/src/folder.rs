@@ -13,29 +13,30 @@ use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
 use crate::args::DataArgs;
 use crate::print::{self, ProgressBar};
 use crate::server_lookup::{Credentials, ServerConnection};
+use crate::styled::{BREAK, Styled};
 use crate::{exit, files, packs, person, project_files};
 
 /// Why a command fails and what to do next, with the exit code.
 #[derive(Debug)]
 pub(crate) struct CliError {
-    pub(crate) why: String,
+    pub(crate) why: Styled,
     pub(crate) code: u8,
 }
 
 impl CliError {
-    pub(crate) fn usage(why: impl Into<String>) -> Self {
+    pub(crate) fn usage(why: impl Into<Styled>) -> Self {
         Self { why: why.into(), code: exit::USAGE }
     }
 
-    pub(crate) fn refused(why: impl Into<String>) -> Self {
+    pub(crate) fn refused(why: impl Into<Styled>) -> Self {
         Self { why: why.into(), code: exit::REFUSED }
     }
 
-    pub(crate) fn unreachable(why: impl Into<String>) -> Self {
+    pub(crate) fn unreachable(why: impl Into<Styled>) -> Self {
         Self { why: why.into(), code: exit::UNREACHABLE }
     }
 
-    pub(crate) fn forbidden(why: impl Into<String>) -> Self {
+    pub(crate) fn forbidden(why: impl Into<Styled>) -> Self {
         Self { why: why.into(), code: exit::FORBIDDEN }
     }
 
@@ -46,26 +47,26 @@ impl CliError {
 
     /// Prints the message and returns the exit code.
     pub(crate) fn report(self) -> u8 {
-        print::message(&self.why);
+        print::message(self.why);
         self.code
     }
 }
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        Self::unreachable(error.to_string())
+        Self::unreachable(Styled::block(&error.to_string()))
     }
 }
 
 impl From<Failure> for CliError {
     fn from(failure: Failure) -> Self {
-        Self::unreachable(failure.to_string())
+        Self::unreachable(Styled::block(&failure.to_string()))
     }
 }
 
 impl From<CatalogError> for CliError {
     fn from(error: CatalogError) -> Self {
-        Self::refused(error.to_string())
+        Self::refused(Styled::block(&error.to_string()))
     }
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn open(data: &DataArgs, doing: &str) -> Result<Sqlite, CliError> {
     must_be_there(&data.data)?;
     let store = Sqlite::open(&data.data, owned_by(doing))?;
     if let Some(aside) = store.set_aside() {
-        print::message(&format!(
+        print::message(styled!(
             "state.db was damaged and has been rebuilt from the journal; the damaged file is now {}. Nothing is lost, but check the disk: see docs/operating/recovery.md",
             aside.display()
         ));
@@ -174,11 +175,11 @@ fn must_be_there(folder: &Path) -> Result<(), CliError> {
     }
     let shown = folder.display();
     let why = match folder.is_dir() {
-        true => format!(
-            "{shown} has no project yet (no journal.db). {}\nOr name the folder of another project with --data",
+        true => styled!(
+            "{shown} has no project yet (no journal.db). {}{BREAK}Or name the folder of another project with --data",
             person::start_server(&format!("trackside up --data {shown}"))
         ),
-        false => format!("{shown} does not exist. Name the folder of a project with --data"),
+        false => styled!("{shown} does not exist. Name the folder of a project with --data"),
     };
     Err(CliError::unreachable(why))
 }

@@ -66,7 +66,7 @@ pub(crate) fn print_lines(
         let page: LogPage = serde_json::from_reader(server.stream(&route)?)
             .map_err(|error| CliError::unreachable(format!("The server sent no log lines: {error}")))?;
         for line in &page.items {
-            print::line(&serde_json::to_string(line).unwrap_or_default());
+            print::json_line(line);
         }
         printed += page.items.len();
         cursor = page.next_cursor;

@@ -4,6 +4,9 @@
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+#[macro_use]
+mod styled;
+
 mod args;
 mod bench;
 mod bridge;
@@ -56,7 +59,7 @@ fn main() -> ExitCode {
             help::suggest(&mut error);
             // Help and version are answers, not mistakes.
             let answer = !error.use_stderr();
-            let _ = error.print();
+            print::usage(&error);
             ExitCode::from(if answer { exit::DONE } else { exit::USAGE })
         }
     }

@@ -41,7 +41,7 @@ pub(crate) async fn pin(bound: &BoundServer, folder: &Path) -> Result<Option<Pin
         }
         Err(error) => {
             let place = pinned_servers::directory().unwrap_or_else(|| PathBuf::from("~/.local/state"));
-            print::message(&format!(
+            print::message(styled!(
                 "warning: the owner's credential was not stored: {}. Commands cannot act as the owner; set XDG_STATE_HOME to a folder that can be written, or use --token-file",
                 files::unwritten(&place, &error)
             ));
@@ -123,7 +123,7 @@ pub(crate) async fn retire_old_token(
     }
     bound.revoke_token(text).await?;
     std::fs::remove_file(&path).map_err(|error| CliError::unwritten(&path, &error))?;
-    print::message(&format!(
+    print::message(styled!(
         "The owner's credential moved out of the project: {} is removed and its token revoked; {} has a new one.",
         path.display(),
         now.path().unwrap_or_default().display()

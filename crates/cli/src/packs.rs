@@ -147,7 +147,7 @@ fn built_in(name: &str, files: &[(&str, &str)], sources: &mut Sources) -> PackOn
 /// The packs at these paths; prints an error if there is none.
 pub(crate) fn find_or_report(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
     find(paths, sources).map_err(|NoPack(why)| {
-        print::message(&format!(
+        print::message(styled!(
             "{why}. Name a pack folder, a folder of packs, or a file inside a pack; trackside init creates one"
         ));
         exit::USAGE

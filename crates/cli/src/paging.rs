@@ -111,7 +111,7 @@ impl PagedList {
     /// Prints a note if there are more items.
     fn tell_more(&self) {
         if self.more.is_some() {
-            print::message(&format!(
+            print::message(styled!(
                 "Showing the first {}. Use --all for the rest, or --limit N",
                 self.items.len()
             ));

@@ -3,6 +3,8 @@
 use std::io::IsTerminal as _;
 
 use crate::folder::CliError;
+use crate::print;
+use crate::styled::BREAK;
 
 /// Variables that coding agents set for the processes they start, and the runner's own.
 const OF_AGENTS: &[&str] = &[
@@ -53,8 +55,8 @@ impl NoPerson {
 
     /// The error for a command that needs a token.
     pub(crate) fn needs_token(self) -> CliError {
-        CliError::forbidden(format!(
-            "TRACKSIDE_TOKEN is not set. Commands act as the owner only when a person types them at a terminal, and {}.\n\
+        CliError::forbidden(styled!(
+            "TRACKSIDE_TOKEN is not set. Commands act as the owner only when a person types them at a terminal, and {}.{BREAK}\
              Set TRACKSIDE_TOKEN to a token of your own, and TRACKSIDE_URL to the server's address if it is not that of this folder's server. \
              The owner creates a token with: trackside token create NAME --kind agent",
             self.reason()
@@ -76,7 +78,7 @@ pub(crate) fn check() -> Result<(), NoPerson> {
     if !std::io::stdin().is_terminal() {
         return Err(NoPerson::NoTerminal("standard input"));
     }
-    if !std::io::stderr().is_terminal() {
+    if !print::messages_are_shown() {
         return Err(NoPerson::NoTerminal("standard error"));
     }
     Ok(())

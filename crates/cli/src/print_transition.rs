@@ -5,6 +5,7 @@ use trackside_protocol::MovedReply;
 
 use crate::folder::CliError;
 use crate::print::{self, Colour, painted_data};
+use crate::styled::Styled;
 use crate::time_format::{moment, text, texts};
 
 /// Reads `LIFECYCLE/ID`.
@@ -22,9 +23,9 @@ pub(crate) fn print(moved: &MovedReply) {
     let entry = &moved.transition;
     let key = format!("{}/{}", text(entry, "lifecycle"), text(entry, "id"));
     let now = moved.entity.as_ref().filter(|_| !moved.dry_run);
-    let result = format!("{key} {}", describe(entry, now, &bold));
+    let result = styled!("{key} {}", describe(entry, now, &bold));
     if moved.dry_run {
-        print::line(&format!("dry run, nothing was changed: {result}"));
+        print::line(styled!("dry run, nothing was changed: {result}"));
         return;
     }
     print::line(&result);
@@ -33,7 +34,7 @@ pub(crate) fn print(moved: &MovedReply) {
     }
     if !moved.ignored.is_empty() {
         let names = moved.ignored.join(", ");
-        print::message(&format!("ignored, because only the engine writes these fields: {names}"));
+        print::message(styled!("ignored, because only the engine writes these fields: {names}"));
     }
     let Some(entity) = &moved.entity else { return };
     for lease in entity.get("leases").and_then(Json::as_array).into_iter().flatten() {
@@ -63,28 +64,28 @@ pub(crate) fn lease_line(lease: &Json) -> String {
 }
 
 /// Highlights a target state.
-pub(crate) fn bold(state: &str) -> String {
+pub(crate) fn bold(state: &str) -> Styled {
     painted_data(state, Colour::Bold)
 }
 
 /// Describes a transition by its entry, and by the current state if known.
-pub(crate) fn describe(entry: &Json, now: Option<&Json>, paint: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn describe(entry: &Json, now: Option<&Json>, paint: &dyn Fn(&str) -> Styled) -> Styled {
     let some = |name: &str| Some(text(entry, name)).filter(|it| !it.is_empty());
     let now = now.map(|it| text(it, "state"));
     let on = some("trigger").map(|it| format!(" on {it}")).unwrap_or_default();
     match (some("from"), some("to")) {
         (Some(from), Some(to)) if from != to => {
             let further = now.filter(|it| *it != to).map(|it| format!(", then to {it}"));
-            format!("{from} → {}{on}{}", paint(to), further.unwrap_or_default())
+            styled!("{from} → {}{on}{}", paint(to), further.unwrap_or_default())
         }
         (None, Some(to)) => {
             let further = now.filter(|it| *it != to).map(|it| format!(", then to {it}"));
-            format!("created, {}{}", paint(to), further.unwrap_or_default())
+            styled!("created, {}{}", paint(to), further.unwrap_or_default())
         }
         (from, _) => {
             let is = now.or(from).map(|it| format!(", it is {it}")).unwrap_or_default();
             let what = some("trigger").unwrap_or_else(|| text(entry, "event"));
-            format!("{what}: done{is}")
+            styled!("{what}: done{is}")
         }
     }
 }

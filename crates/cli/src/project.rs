@@ -46,7 +46,7 @@ impl ProjectLocation {
 fn server_from_environment() -> Result<Option<ServerConnection>, CliError> {
     let server = ServerConnection::from_environment()?;
     if let Some(server) = &server {
-        print::message(&format!(
+        print::message(styled!(
             "Using the project of {}: TRACKSIDE_URL is set and takes precedence over folders.",
             server.place()
         ));
@@ -73,7 +73,7 @@ fn nearest(args: &ProjectArgs) -> Option<DataArgs> {
     }
     let data = server_lookup::nearest(&std::env::current_dir().unwrap_or_default())?;
     if data.is_absolute() {
-        print::message(&format!("Using the project in {}.", data.display()));
+        print::message(styled!("Using the project in {}.", data.display()));
     }
     Some(DataArgs { data, is_found: true })
 }

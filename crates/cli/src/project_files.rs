@@ -45,7 +45,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), CliError> {
 /// Writes both; a failure is printed as a warning, because a project works without these files.
 pub(crate) fn write_or_warn(folder: &Path) {
     if let Err(stopped) = write(folder) {
-        print::message(&format!("warning: {}", stopped.why));
+        print::message(styled!("warning: {}", stopped.why));
     }
 }
 

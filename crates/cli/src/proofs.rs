@@ -9,6 +9,7 @@ use trackside_study::explore::search::Stopped;
 
 use crate::print::{self, Colour, painted_data};
 use crate::stories;
+use crate::styled::Styled;
 
 /// Width of a sequence in the terminal.
 const WIDTH: usize = 110;
@@ -151,15 +152,15 @@ fn by_promise<'a>(
 
 pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
     let progress = report.progress;
-    print::line(&format!(
+    print::line(styled!(
         "{} · {}",
         painted_data(shown.pack, Colour::Bold),
-        painted_data(&report.stage, Colour::Bold)
+        painted_data(report.stage.as_str(), Colour::Bold)
     ));
     if !report.about.is_empty() {
-        print::line(&format!("  {}", report.about));
+        print::line(styled!("  {}", report.about));
     }
-    print::line(&format!(
+    print::line(styled!(
         "  {} worlds, {} moves in {:.2} s. {}",
         progress.worlds,
         progress.moves,
@@ -168,21 +169,21 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
     ));
     if !report.mirrors.is_empty() {
         let groups: Vec<String> = report.mirrors.iter().map(|it| it.join(" = ")).collect();
-        print::line(&format!("  symmetric, counted once: {}", groups.join(", ")));
+        print::line(styled!("  symmetric, counted once: {}", groups.join(", ")));
     }
     let whole = is_whole(report);
     for verdict in &report.verdicts {
         if shown.promise.is_some_and(|it| !verdict.says.contains(it)) {
             continue;
         }
-        let head = |mark: String| format!("  {mark} {} {}", verdict.lifecycle, verdict.says);
+        let head = |mark: Styled| styled!("  {mark} {} {}", verdict.lifecycle, verdict.says);
         match &verdict.outcome {
             PromiseOutcome::Held => {
                 let word = if whole { "proved  " } else { "held    " };
                 print::line(&head(painted_data(word, Colour::Green)));
             }
             PromiseOutcome::Reached { steps } => {
-                print::line(&format!("{} ({steps} steps)", head(painted_data("reached ", Colour::Green))));
+                print::line(styled!("{} ({steps} steps)", head(painted_data("reached ", Colour::Green))));
             }
             PromiseOutcome::NotReached if whole => print::line(&head(painted_data("NEVER   ", Colour::Red))),
             PromiseOutcome::NotReached => print::line(&head(painted_data("not seen", Colour::Bold))),
@@ -199,7 +200,7 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
         }
     }
     for it in &report.surprises {
-        print::line(&format!("  {} {}: {}", painted_data("SURPRISE", Colour::Red), it.lifecycle, it.says));
+        print::line(styled!("  {} {}: {}", painted_data("SURPRISE", Colour::Red), it.lifecycle, it.says));
         story(&it.story, it.says, shown.sequence);
     }
     if shown.coverage {
@@ -207,7 +208,7 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
     }
     if let Some(folder) = shown.draw {
         match stories::write(folder, shown.pack, report) {
-            Ok(files) => files.iter().for_each(|it| print::message(&format!("wrote {}", it.display()))),
+            Ok(files) => files.iter().for_each(|it| print::message(styled!("wrote {}", it.display()))),
             Err(why) => print::message(&why),
         }
     }
@@ -220,9 +221,13 @@ fn coverage(report: &ExplorationReport) {
         let missed =
             if missed.is_empty() { String::new() } else { format!("; not reached: {}", missed.join(", ")) };
         print::line(&painted_data(
-            &format!(
+            styled!(
                 "  reached  {} {} of {} states, {} of {} transitions{missed}",
-                it.lifecycle, it.states, it.of_states, it.transitions, it.of_transitions
+                it.lifecycle,
+                it.states,
+                it.of_states,
+                it.transitions,
+                it.of_transitions
             ),
             Colour::Dim,
         ));
@@ -230,7 +235,7 @@ fn coverage(report: &ExplorationReport) {
     let absent: Vec<&str> =
         report.covered.iter().filter(|it| it.states == 0).map(|it| it.lifecycle.as_str()).collect();
     if !absent.is_empty() {
-        print::line(&painted_data(&format!("  not here {}", absent.join(", ")), Colour::Dim));
+        print::line(&painted_data(styled!("  not here {}", absent.join(", ")), Colour::Dim));
     }
     if !report.cut.is_empty() {
         let line = format!("  explored with only some of the possible values: {}", report.cut.join(", "));
@@ -253,18 +258,18 @@ fn coverage(report: &ExplorationReport) {
 /// A run, step by step.
 fn story(story: &ExampleRun, title: &str, drawn: bool) {
     if !story.given.is_empty() {
-        print::line(&painted_data(&format!("    given  {}", story.given.join(", ")), Colour::Dim));
+        print::line(&painted_data(styled!("    given  {}", story.given.join(", ")), Colour::Dim));
     }
     for (n, step) in story.steps.iter().enumerate() {
-        print::line(&format!("    {:>2}. {} {}", n + 1, step.who, step.what));
+        print::line(styled!("    {:>2}. {} {}", n + 1, step.who, step.what));
         for it in &step.then {
-            print::line(&painted_data(&format!("          {} {}", it.entity, it.what), Colour::Dim));
+            print::line(&painted_data(styled!("          {} {}", it.entity, it.what), Colour::Dim));
         }
     }
-    print::line(&format!("    so     {}", story.ending));
+    print::line(styled!("    so     {}", story.ending));
     if drawn {
         for line in stories::sequence(title, story).text(WIDTH).plain().lines() {
-            print::line(&format!("    {line}"));
+            print::line(styled!("    {line}"));
         }
     }
 }

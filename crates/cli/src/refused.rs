@@ -6,6 +6,7 @@ use trackside_protocol::{Problem, ProblemCode, UnmetBody};
 use crate::field_types::FieldTypes;
 use crate::print::{self, Colour, painted};
 use crate::server_lookup::RequestError;
+use crate::styled::Styled;
 use crate::{exit, print_transition, time_format, values};
 
 /// The lifecycle or entity of a command, so that the next step can name it.
@@ -81,47 +82,47 @@ fn code(problem: &Problem) -> u8 {
 }
 
 /// Renders a refusal with the same content as over HTTP.
-pub(crate) fn render(problem: &Problem, about: CommandSubject<'_>) -> String {
+pub(crate) fn render(problem: &Problem, about: CommandSubject<'_>) -> Styled {
     render_as(problem, about, &painted("refused", Colour::Red))
 }
 
 /// Renders it with another first word.
-pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str) -> String {
-    let mut lines = vec![format!("{word}: {}", problem.code)];
+pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &Styled) -> Styled {
+    let mut lines = vec![styled!("{word}: {}", problem.code)];
     let alone = match problem.errors.as_slice() {
         [] => true,
         [one] => one.message == problem.detail && one.field.is_none() && one.saw.is_empty(),
         _ => false,
     };
     if alone {
-        lines.push(format!("  {}", problem.detail));
+        lines.push(styled!("  {}", problem.detail));
     } else {
-        lines.extend(problem.errors.iter().map(unmet));
+        lines.extend(problem.errors.iter().flat_map(unmet));
     }
     if !problem.allowed_transitions.is_empty() {
-        lines.push(print_transition::targets(&problem.allowed_transitions));
+        lines.push(print_transition::targets(&problem.allowed_transitions).into());
     }
     if let Some(who) = problem.who_to_ask() {
-        lines.push(format!("who may: {who}"));
+        lines.push(styled!("who may: {who}"));
     }
     if problem.kept {
-        lines.push("what you sent is kept in the journal".to_owned());
+        lines.push("what you sent is kept in the journal".into());
     }
     if let Some(next) = next(problem, about) {
-        lines.push(format!("next: {next}"));
+        lines.push(styled!("next: {next}"));
     }
-    lines.join("\n")
+    Styled::joined(lines)
 }
 
-fn unmet(it: &UnmetBody) -> String {
+fn unmet(it: &UnmetBody) -> Vec<Styled> {
     let field = it.field.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
-    let mut line = format!("  - {field}{} ({})", it.message, it.code);
+    let mut lines = vec![styled!("  - {field}{} ({})", it.message, it.code)];
     if !it.saw.is_empty() {
         let saw: Vec<String> =
             it.saw.iter().map(|(name, value)| format!("{name} = {}", time_format::value(value))).collect();
-        line.push_str(&format!("\n      it saw {}", saw.join(", ")));
+        lines.push(styled!("      it saw {}", saw.join(", ")));
     }
-    line
+    lines
 }
 
 /// The argument for a missing field or one with too few items: a placeholder of its type, else its name.
@@ -242,7 +243,7 @@ mod tests {
         problem.errors = vec![unmet("plan", "A plan is required"), unmet("owner", "Say whose it is")];
         problem.allowed_transitions = vec!["A".to_owned(), "B".to_owned()];
         problem.who = Some("human".to_owned());
-        let text = render(&problem, CommandSubject::entity("x.y", "1"));
+        let text = render(&problem, CommandSubject::entity("x.y", "1")).plain();
         let expected = "\
 refused: requirement-missing
   - plan: A plan is required (missing)
@@ -258,14 +259,14 @@ next: ask again with plan owner (name=text, name:=json or name=@file)";
     fn who_may_is_printed_once_and_only_for_missing_permission() {
         let mut problem = Problem::new(Code::NotPermitted, "ada may not publish. Who may: human");
         problem.who = Some("human".to_owned());
-        let text = render(&problem, CommandSubject::default());
+        let text = render(&problem, CommandSubject::default()).plain();
         assert_eq!(text.to_lowercase().matches("who may: human").count(), 1, "{text}");
         let mut problem = Problem::new(Code::NotPermitted, "This token may not act for eve");
         problem.who = Some("a token made with --for".to_owned());
-        let text = render(&problem, CommandSubject::default());
+        let text = render(&problem, CommandSubject::default()).plain();
         assert!(text.contains("who may: a token made with --for"), "{text}");
         let mut problem = Problem::new(Code::GuardFailed, "Too early");
         problem.who = Some("human".to_owned());
-        assert!(!render(&problem, CommandSubject::default()).contains("who may"));
+        assert!(!render(&problem, CommandSubject::default()).plain().contains("who may"));
     }
 }

@@ -12,6 +12,7 @@ use crate::args::ReachArgs;
 use crate::folder::CliError;
 use crate::person::{self, NoPerson};
 use crate::pinned_servers::PinnedServer;
+use crate::styled::BREAK;
 use crate::url::ApiPath;
 use crate::{files, git_worktree, owner_credential, print};
 
@@ -164,8 +165,8 @@ impl ServerConnection {
         }
         let (url, issuer) = (self.client.url(), short(issuer));
         let other = short(&proven.fingerprint);
-        Err(CliError::forbidden(format!(
-            "The token in {source} was issued by the server {issuer}…, but {url} is the server {other}…. The token was not sent.\n\
+        Err(CliError::forbidden(styled!(
+            "The token in {source} was issued by the server {issuer}…, but {url} is the server {other}…. The token was not sent.{BREAK}\
              Set TRACKSIDE_URL to the address of the server that issued it. If that server has a new key, because its data folder was restored or its server.key replaced, get a new token: the owner creates one with: trackside token create"
         )))
     }
@@ -176,8 +177,8 @@ impl ServerConnection {
         let (shown, other) = (folder.display(), short(&proven.fingerprint));
         match PinnedServer::load(&proven.fingerprint) {
             Some(pinned) if pinned.is_of(folder) => Ok(pinned),
-            Some(pinned) => Err(CliError::forbidden(format!(
-                "{shown}/address names {url}, which is the server of another project, {}. Nothing was sent.\n\
+            Some(pinned) => Err(CliError::forbidden(styled!(
+                "{shown}/address names {url}, which is the server of another project, {}. Nothing was sent.{BREAK}\
                  To use that project, pass --data {}",
                 pinned.folder.display(),
                 pinned.folder.display()
@@ -192,9 +193,9 @@ impl ServerConnection {
                         format!("{shown}/address names {url}, a server that you have not started: {other}….")
                     }
                 };
-                Err(CliError::forbidden(format!(
-                    "{why} Nothing was sent.\n\
-                     If you trust it, set TRACKSIDE_URL={url} and TRACKSIDE_TOKEN to a token from its owner. If it is your own, restart it as this user with: trackside up --data {shown}"
+                Err(CliError::forbidden(styled!(
+                    "{why} Nothing was sent.{BREAK}\
+             If you trust it, set TRACKSIDE_URL={url} and TRACKSIDE_TOKEN to a token from its owner. If it is your own, restart it as this user with: trackside up --data {shown}"
                 )))
             }
         }
@@ -202,8 +203,8 @@ impl ServerConnection {
 
     fn unpinned(&self, source: &str) -> CliError {
         let url = self.client.url();
-        CliError::forbidden(format!(
-            "The token in {source} has an old form, which does not name the server that issued it, and you have not started the server at {url}. The token was not sent.\n\
+        CliError::forbidden(styled!(
+            "The token in {source} has an old form, which does not name the server that issued it, and you have not started the server at {url}. The token was not sent.{BREAK}\
              If the token is for that server, set TRACKSIDE_URL={url}"
         ))
     }
@@ -347,10 +348,10 @@ fn found_folder() -> Result<PathBuf, CliError> {
 /// The error if there is no project.
 pub(crate) fn nowhere() -> CliError {
     let start = match person::may_start_server() {
-        true => " Start a server here with: trackside up\nOr use another one:",
-        false => "\nName the server:",
+        true => styled!(" Start a server here with: trackside up{BREAK}Or use another one:"),
+        false => styled!("{BREAK}Name the server:"),
     };
-    CliError::unreachable(format!(
+    CliError::unreachable(styled!(
         "no {USUAL} in this folder or above it.{start} --data DIR for its folder, or TRACKSIDE_URL for its address and TRACKSIDE_TOKEN for your token"
     ))
 }

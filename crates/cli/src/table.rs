@@ -1,6 +1,6 @@
 //! Rows with columns that line up.
 
-use std::io::IsTerminal;
+use trackside_lifecycle::printable::escape;
 
 use crate::print::{self, Colour, painted_data};
 
@@ -10,7 +10,7 @@ pub(crate) fn print_table<T, const N: usize>(
     items: impl IntoIterator<Item = T>,
     row: impl FnMut(T) -> [String; N],
 ) {
-    let most = std::io::stdout().is_terminal().then(print::columns);
+    let most = print::is_terminal().then(print::columns);
     for (at, line) in lines(headings, items.into_iter().map(row), most).iter().enumerate() {
         match at {
             0 => print::line(&painted_data(line, Colour::Bold)),
@@ -24,6 +24,8 @@ fn lines<const N: usize>(
     rows: impl Iterator<Item = [String; N]>,
     most: Option<usize>,
 ) -> Vec<String> {
+    // Escaped before the columns are measured.
+    let rows = rows.map(|row| row.map(|cell| escape(&cell).into_owned()));
     let all: Vec<[String; N]> = std::iter::once(headings.map(str::to_owned)).chain(rows).collect();
     let width = |column: usize| {
         all.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count()).max().unwrap_or(0)
@@ -62,5 +64,10 @@ mod tests {
         let lines = |most| lines(["id", "state", "says"], rows.iter().map(|it| it.map(str::to_owned)), most);
         assert_eq!(lines(None), ["id     state  says", "T-1    OPEN   a long story", "T-100  ÜBER"]);
         assert_eq!(lines(Some(16)).get(1).map(String::as_str), Some("T-1    OPEN   a…"));
+        let odd = [["a\nb", "x"], ["\u{1b}", "y"]].map(|it| it.map(str::to_owned));
+        assert_eq!(
+            super::lines(["id", "is"], odd.into_iter(), None),
+            ["id      is", "a\\nb    x", "\\u{1b}  y"]
+        );
     }
 }

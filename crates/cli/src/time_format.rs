@@ -1,6 +1,9 @@
 //! Times, lengths of time and values, as people read them.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
+use trackside_lifecycle::printable::escape;
 use trackside_lifecycle::time::{Span, Timestamp};
 
 /// A moment to the second: `2026-01-01 00:00:00Z`.
@@ -87,9 +90,10 @@ fn plain(it: &Json) -> String {
 
 /// Text as it is; where that is more than one line, or would steer a terminal, in quotes and with escapes.
 fn exact(text: &str) -> String {
-    let strange =
-        |it: char| it.is_control() || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if text.contains(strange) { format!("{text:?}") } else { text.to_owned() }
+    match escape(text) {
+        Cow::Borrowed(text) => text.to_owned(),
+        Cow::Owned(escaped) => format!("\"{escaped}\""),
+    }
 }
 
 /// A value in one line.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_protocol::find_mistake;
 
 use crate::files;
 use crate::folder::CliError;
@@ -45,6 +46,9 @@ fn field(typed: &str) -> Result<(String, Json), CliError> {
     };
     if let Some(name) = name.strip_suffix(':') {
         let json = serde_json::from_str(text).map_err(|it| wrong(&invalid_json(name, text, &it)))?;
+        if let Some(mistake) = find_mistake(text.as_bytes()) {
+            return Err(wrong(&mistake.to_string()));
+        }
         return Ok((name.to_owned(), json));
     }
     if let Some(path) = text.strip_prefix('@') {
@@ -91,8 +95,8 @@ mod tests {
     #[test]
     fn a_field_given_twice_is_an_error() {
         let twice = ["a=1", "b=2", "a:=3"].map(str::to_owned);
-        assert!(fields(&twice).unwrap_err().why.contains("a is given twice"));
-        assert!(to_send(&twice).unwrap_err().why.contains("a is given twice"));
+        assert!(fields(&twice).unwrap_err().why.plain().contains("a is given twice"));
+        assert!(to_send(&twice).unwrap_err().why.plain().contains("a is given twice"));
     }
 
     #[test]
@@ -105,9 +109,11 @@ mod tests {
             ("a:=[ada, eve]", "Quote each text, and the whole value for the shell: a:='[\"ada\",\"eve\"]'"),
             ("a:=ada", "Write a=ada for text"),
             ("a=@/no/such/file", "no such file"),
+            ("a:={\"n\":1,\"n\":2}", "\"n\" is there twice"),
+            ("a:=9223372036854775808", "would lose digits"),
         ] {
             let stopped = field(typed).unwrap_err();
-            assert!(stopped.why.contains(words), "{}", stopped.why);
+            assert!(stopped.why.plain().contains(words), "{:?}", stopped.why);
         }
     }
 }

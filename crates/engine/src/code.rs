@@ -88,6 +88,7 @@ codes! {
     NotPermitted = "not-permitted", Who, 403, "this actor may not do it", [MAY, WHO];
     NothingClaimable = "nothing-claimable", Edge, 422, "this caller can claim no entity of this lifecycle now", [];
     RequirementMissing = "requirement-missing", Requirements, 422, "a required field, reason or fence is missing", [];
+    SearchLimit = "search-limit", Edge, 422, "none of the candidates that one claim inspects matches, and there are more", [];
     StaleFence = "stale-fence", Version, 409, "the caller does not hold the lease, or sent an earlier fence", [HOLDER];
     TooManyMoves = "too-many-moves", Follow, 422, "the rules caused more moves than one command may make", [];
     TooManyReferences = "too-many-references", Invariants, 422,

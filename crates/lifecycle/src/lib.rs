@@ -10,6 +10,7 @@ pub mod guard;
 pub mod hex;
 pub mod model;
 pub mod name;
+pub mod printable;
 pub mod source;
 pub mod syntax;
 pub mod time;

@@ -22,6 +22,7 @@ mod prove;
 mod reports;
 mod requests;
 mod server_identity;
+mod strict_json;
 mod tools;
 mod upkeep;
 mod webhook;
@@ -62,6 +63,7 @@ pub use requests::{
     Advance, BatchBody, BatchCommand, ClaimBody, Correct, CorrectClock, CorrectionDirection, CreateBody, Decide, EffectResult, Evaluate, HeartbeatBody, RequestAction, TakeEffects, TransitionBody,
 };
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
+pub use strict_json::{JsonMistake, find_mistake};
 pub use tools::{ClaimReply, ClaimableEntity, EntityBrief, WaitReply, WorkSummary, WorkerIdentity};
 pub use upkeep::{
     ArchiveBody, ArchiveFile, ArchiveReply, Backup, BackupReply, MigrateBody, Migrated, MigratedOne,

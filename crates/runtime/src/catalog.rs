@@ -175,12 +175,17 @@ impl Catalog {
     pub fn take(&mut self, packs: &[PackSource]) -> Result<Vec<Definition>, CatalogError> {
         let mut new = Vec::new();
         for source in packs {
+            let mut files = source.files.clone();
+            files.sort();
+            let digest = digest_of(&files);
+            if self.packs.values().any(|(_, it)| it.digest == digest) {
+                continue;
+            }
             let (pack, definition) = source.compile()?;
             let of_it = || self.packs.iter().filter(|((name, _), _)| *name == pack.name);
             let newest = of_it().map(|((_, version), _)| *version).max();
             let same = self.packs.get(&(pack.name.clone(), pack.version)).map(|(_, it)| it);
             match (same, newest) {
-                (Some(same), _) if same.digest == definition.digest => {}
                 (Some(_), _) => {
                     return Err(CatalogError::SameVersion { pack: pack.name, version: pack.version });
                 }
@@ -204,4 +209,25 @@ pub(crate) fn outdated(pack: &Name, version: u32, why: &[String]) -> String {
          `version:` and install it with: trackside pack add DIR",
         why.join("; ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_pack_with_an_illegal_name_keeps_running_with_a_warning() {
+        let life = "lifecycle: old.task\ncreate: { by: human }\nstates: { OPEN: { initial: true }, DONE: { final: true } }\n\
+            transitions: { end: { from: OPEN, to: DONE, by: human } }\n";
+        let pack = "pack: old\nversion: 1\nroles: { \"a:b\": {} }\n";
+        let files = [("lifecycles/task.yaml", life), ("pack.yaml", pack)];
+        let source =
+            PackSource { files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).into() };
+        assert!(source.compile().is_err(), "it would not be installed today");
+        let (_, definition, _) = source.compile_stored().unwrap();
+        let mut catalog = Catalog::of(vec![definition]).unwrap();
+        let [warning] = catalog.outdated.as_slice() else { panic!("{:?}", catalog.outdated) };
+        assert!(warning.contains("`a:b` is not a legal name of a role"), "{warning}");
+        assert_eq!(catalog.take(&[source]).unwrap(), [], "the same texts again are nothing new");
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use trackside_engine::refusal::{Code, Refusal};
-use trackside_protocol::{Problem, ProblemCode};
+use trackside_protocol::{Problem, ProblemCode, UnmetBody};
 use trackside_runtime::{Failure, ReadError};
 
 /// A refused request.
@@ -100,7 +100,19 @@ impl From<ReadError> for Refused {
             ReadError::EntryArchived(_) => Self::new(Code::Archived, detail).with_status(StatusCode::GONE),
             ReadError::Query(_) => Self::new(ProblemCode::InvalidQuery, detail),
             ReadError::Where(_) => Self::new(ProblemCode::InvalidWhere, detail),
-            ReadError::TooExpensive { .. } | ReadError::TooFar(_) => {
+            ReadError::TooExpensive { reached: Some(cursor), .. } => {
+                let detail = format!("{detail} Continue with cursor={cursor}");
+                let mut refused = Self::new(ProblemCode::TooExpensive, detail.clone());
+                refused.0.errors.push(UnmetBody {
+                    field: None,
+                    message: detail,
+                    code: ProblemCode::TooExpensive.as_str().to_owned(),
+                    rule: None,
+                    saw: [("nextCursor".to_owned(), cursor.into())].into(),
+                });
+                refused
+            }
+            ReadError::TooExpensive { reached: None, .. } | ReadError::TooFar(_) => {
                 Self::new(ProblemCode::TooExpensive, detail)
             }
             ReadError::NotYet { .. } => Self::new(ProblemCode::NotYet, detail),

@@ -20,6 +20,7 @@ use trackside_store::sqlite::{Sqlite, SqliteOptions};
 
 use crate::args::{BenchArgs, Measurement};
 use crate::print::{self, ProgressBar};
+use crate::styled::Styled;
 use crate::{builtin, exit, open_files, pinned_servers};
 use bare_handler::HandlerSizes;
 use connection::Connection;
@@ -83,12 +84,12 @@ pub(crate) fn run(args: &BenchArgs) -> u8 {
         report.warnings.push("this is a debug build; its figures mean nothing".to_owned());
     }
     if args.json {
-        print::line(&serde_json::to_string_pretty(&report).unwrap_or_default());
+        print::json_text(&serde_json::to_string_pretty(&report).unwrap_or_default());
     } else {
-        print::line(&report.to_table());
+        print::line(Styled::block(&report.to_table()));
     }
     if args.keep {
-        print::message(&format!("kept: {}", scratch.path.display()));
+        print::message(styled!("kept: {}", scratch.path.display()));
     }
     exit::DONE
 }

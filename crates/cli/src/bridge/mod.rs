@@ -118,7 +118,7 @@ impl Bridge {
             Err(RequestError::Cli(stopped)) => {
                 // It may come back at another address.
                 self.known().server = None;
-                self.turn_down(message, TURNED_DOWN, &stopped.why, None);
+                self.turn_down(message, TURNED_DOWN, &stopped.why.plain(), None);
             }
             Err(RequestError::Refused(problem)) => self.refused(message, &problem),
         }
@@ -205,7 +205,7 @@ impl Bridge {
             known.version = Some(agreed.to_owned());
         }
         drop(known);
-        print::line(&said.to_string());
+        print::json_line(said);
     }
 
     /// Answers a request with an error. Notifications get no answer.

@@ -56,6 +56,6 @@ fn update_alert(args: &AlertUpdateArgs, how: &str) -> Result<u8, RequestError> {
         let word = format!("{how}d");
         let (by, at) = (text(alert, &format!("{word}By")), text(alert, &format!("{word}At")));
         let before = if answer.get("changed") == Some(&Json::Bool(false)) { " before" } else { "" };
-        print::message(&format!("alert {} was {word}{before} by {by} at {}", args.id, moment(at)));
+        print::message(styled!("alert {} was {word}{before} by {by} at {}", args.id, moment(at)));
     }))
 }

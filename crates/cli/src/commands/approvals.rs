@@ -36,9 +36,9 @@ fn show(requests: &[Json]) {
     for it in requests {
         let urgent = if is_true(it, "urgent") { ", urgent" } else { "" };
         let (of, since) = (text(it, "lifecycle"), moment(text(it, "createdAt")));
-        print::line(&format!("{} ({of}), since {since}{urgent}", painted_data(text(it, "id"), Colour::Bold)));
+        print::line(styled!("{} ({of}), since {since}{urgent}", painted_data(text(it, "id"), Colour::Bold)));
         let held = it.get("fields").map(places).unwrap_or_default();
-        held.iter().for_each(|it| print::line(&format!("  {it}")));
+        held.iter().for_each(|it| print::line(styled!("  {it}")));
     }
 }
 

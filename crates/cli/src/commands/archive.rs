@@ -75,14 +75,14 @@ fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, CliError> 
 
 fn show(args: &ArchiveArgs, moved: &[Moved]) {
     if moved.is_empty() {
-        print::line(&format!(
+        print::line(styled!(
             "nothing to archive: no entry older than {} can be moved. The newest entry always stays",
             args.older_than
         ));
     }
     for Moved { path, first, last, .. } in moved {
         let entries = count_with_noun((last + 1).saturating_sub(*first), "entry", "entries");
-        print::line(&format!("{entries} ({first} to {last}) in {}", path.display()));
+        print::line(styled!("{entries} ({first} to {last}) in {}", path.display()));
     }
 }
 

@@ -122,20 +122,20 @@ fn is_intact(verified: &Json) -> bool {
 fn show(verified: &Json) {
     let number = |at: &str| verified.pointer(at).and_then(Json::as_u64).unwrap_or_default();
     for problem in list(verified, "problems") {
-        print::line(&format!("{} {}", painted_data("broken", Colour::Red), text(problem, "message")));
+        print::line(styled!("{} {}", painted_data("broken", Colour::Red), text(problem, "message")));
     }
     if number("/more") > 0 {
-        print::line(&format!("and {} more", number("/more")));
+        print::line(styled!("and {} more", number("/more")));
     }
     let dropped = list(verified, "dropped");
     for why in dropped.iter().take(NAMED) {
         print::line(&shown(why));
     }
     if dropped.len() > NAMED {
-        print::line(&format!("and {} more such entries: see all with --json", dropped.len() - NAMED));
+        print::line(styled!("and {} more such entries: see all with --json", dropped.len() - NAMED));
     }
     if number("/from/seq") > 0 {
-        print::message(&format!(
+        print::message(styled!(
             "entries up to {} are archived, but the archive files are missing: not verified",
             number("/from/seq")
         ));
@@ -153,9 +153,9 @@ fn show(verified: &Json) {
         0 => String::new(),
         some => format!(", {} dropped", count_with_noun(some, "payload", "payloads")),
     };
-    print::line(&format!("{mark}  {entries}{files}{dropped}"));
+    print::line(styled!("{mark}  {entries}{files}{dropped}"));
     let hash = verified.pointer("/to/hash").and_then(Json::as_str).unwrap_or_default();
-    print::line(&format!("ends at {}:{hash}", number("/to/seq")));
+    print::line(styled!("ends at {}:{hash}", number("/to/seq")));
     if !is_intact(verified) {
         print::message(
             "The journal was changed after it was written. Leave the folder unchanged and compare it with a backup: docs/operating/recovery.md",

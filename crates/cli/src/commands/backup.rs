@@ -368,9 +368,9 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
         });
         print::json(&json);
     } else {
-        print::line(&format!("{what} to {}, verified: ends at {seq}:{hash}", to.display()));
+        print::line(styled!("{what} to {}, verified: ends at {seq}:{hash}", to.display()));
         if artifacts.whole > 0 {
-            print::line(&format!(
+            print::line(styled!(
                 "with {}",
                 folder::count_with_noun(artifacts.whole, "artifact", "artifacts")
             ));
@@ -383,6 +383,6 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
         return exit::DONE;
     }
     let names = artifacts.damaged.join(", ");
-    print::message(&format!("not copied, because their content does not match their hash: {names}"));
+    print::message(styled!("not copied, because their content does not match their hash: {names}"));
     exit::REFUSED
 }

@@ -7,7 +7,9 @@ use serde_json::{Value as Json, json};
 use trackside_engine::Law;
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
-use trackside_study::check::{Finding, ProblemSeverity, check, locate, to_json};
+use trackside_study::check::{
+    ChecksStopped, Finding, MOST_STEPS, ProblemSeverity, Work, check_within, locate, to_json,
+};
 use trackside_study::explore::report::{ExplorationReport, ExploreOptions, PromiseOutcome, explore};
 use trackside_study::explore::world::Reduce;
 
@@ -47,6 +49,8 @@ struct Checked {
     /// Problems of the loader, and of stage files.
     problems: Problems,
     findings: Vec<Finding>,
+    /// The checks need too many steps.
+    stopped: Option<ChecksStopped>,
     files: Vec<FileId>,
     reports: Vec<(ExplorationReport, f64)>,
     seconds: f64,
@@ -59,6 +63,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
         name: pack.name.clone(),
         problems: Problems::default(),
         findings: Vec::new(),
+        stopped: None,
         files,
         reports: Vec::new(),
         seconds: 0.0,
@@ -68,7 +73,10 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
             checked.problems = warnings;
             // The check reports the same with a route.
             checked.problems.forget("unreached-state");
-            checked.findings = check(&compiled);
+            match check_within(&compiled, &Work::new(MOST_STEPS, &|| false)) {
+                Ok(findings) => checked.findings = findings,
+                Err(stopped) => checked.stopped = Some(stopped),
+            }
             let law = Arc::new(Law::new([compiled]));
             if !args.no_proofs {
                 for stage in stages::of(pack, &law, sources, &mut checked.problems) {
@@ -97,6 +105,7 @@ impl Checked {
 
     fn fails(&self, strict: bool) -> bool {
         self.problems.has_errors()
+            || self.stopped.is_some()
             || self.count(ProblemSeverity::Error) > 0
             || (strict && (self.count(ProblemSeverity::Warning) > 0 || !self.problems.is_empty()))
             || self.reports.iter().any(|(it, _)| proofs::fails(it))
@@ -118,9 +127,9 @@ impl Checked {
         shown.retain(|it| args.notes || it.severity != ProblemSeverity::Note);
         let mut problems = self.problems.clone();
         problems.extend(locate(&shown, sources, &self.files));
-        let text = problems.render(sources, print::colour());
-        if !text.trim().is_empty() {
-            print::message(&text);
+        print::problems(&problems, sources);
+        if let Some(stopped) = self.stopped {
+            print::message(styled!("{}: {stopped}. {}", self.name, ChecksStopped::ADVICE));
         }
         for (report, seconds) in &self.reports {
             if args.proofs || proofs::fails(report) {
@@ -137,7 +146,7 @@ impl Checked {
             }
         }
         for it in self.unreached() {
-            print::line(&format!("  {} {it}", painted_data("NOT SHOWN", Colour::Red)));
+            print::line(styled!("  {} {it}", painted_data("NOT SHOWN", Colour::Red)));
         }
         let mark = match self.fails(args.strict) {
             true => painted_data("FAIL", Colour::Red),
@@ -149,7 +158,7 @@ impl Checked {
             many(count(ProblemSeverity::Warning), "warning"),
             many(count(ProblemSeverity::Note), "note")
         );
-        print::line(&format!(
+        print::line(styled!(
             "{:<10} {mark}  {findings}; {} in {:.2} s",
             self.name,
             self.proved(),
@@ -159,7 +168,7 @@ impl Checked {
             for (report, _) in &self.reports {
                 let progress = report.progress;
                 print::line(&painted_data(
-                    &format!(
+                    styled!(
                         "           {}: {} worlds, {} moves. {}",
                         report.stage,
                         progress.worlds,
@@ -172,7 +181,7 @@ impl Checked {
         }
         let notes = count(ProblemSeverity::Note);
         if notes > 0 && !args.notes {
-            print::message(&format!("notes hidden: {notes}; show them with --notes"));
+            print::message(styled!("notes hidden: {notes}; show them with --notes"));
         }
     }
 
@@ -223,6 +232,7 @@ impl Checked {
             "ok": !self.fails(false),
             "problems": self.problems.to_json(sources),
             "findings": to_json(&self.findings, sources, &self.files),
+            "stopped": self.stopped.map(|it| it.to_string()),
             "broken": broken,
             "unreached": self.unreached(),
             "stages": reports,

@@ -33,7 +33,7 @@ fn claim(args: &ClaimArgs) -> Result<u8, RequestError> {
         if args.ask.json {
             print::line(&Json::Null.to_string());
         }
-        print::message(&format!("you cannot claim any {} now", args.lifecycle));
+        print::message(styled!("you cannot claim any {} now", args.lifecycle));
         return Ok(exit::REFUSED);
     }
     super::fire::print_answer(answer.body, args.ask.json)?;

@@ -59,11 +59,11 @@ fn entities(count: u64) -> String {
 
 fn show_clock(answer: &Json) {
     let whose = if text(answer, "clock") == "manual" { "manual clock" } else { "system clock" };
-    print::line(&format!("{} ({whose})", text(answer, "now")));
+    print::line(styled!("{} ({whose})", text(answer, "now")));
     if let Some(machine) = answer.get("machine").and_then(Json::as_str) {
-        print::line(&format!("{machine} (machine)"));
+        print::line(styled!("{machine} (machine)"));
     }
     if let Some(alarm) = answer.get("alarm").and_then(Json::as_str) {
-        print::line(&format!("alarm: {alarm}"));
+        print::line(styled!("alarm: {alarm}"));
     }
 }

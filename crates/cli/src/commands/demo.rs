@@ -57,7 +57,7 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
     let code = match &ended {
         StoryEnd::Interrupted => exit::DONE,
         StoryEnd::Otherwise { place, why } => {
-            print::message(&format!("this step did not go as scripted: {place}: {why}"));
+            print::message(styled!("this step did not go as scripted: {place}: {why}"));
             exit::REFUSED
         }
         StoryEnd::Played(tally) => {
@@ -181,13 +181,13 @@ fn heading(title: &str) {
 
 fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
     print::line(&painted_data("A scripted team at work", Colour::Bold));
-    print::line(&format!("  server     {}", running.url));
+    print::line(styled!("  server     {}", running.url));
     let kept = if folder.scratch { "removed at the end" } else { "kept" };
-    print::line(&format!("  folder     {}  ({kept})", folder.path.display()));
-    print::line(&format!("  watch      trackside watch {}  (in another terminal)", folder.flag()));
+    print::line(styled!("  folder     {}  ({kept})", folder.path.display()));
+    print::line(styled!("  watch      trackside watch {}  (in another terminal)", folder.flag()));
     print::line("  clock      is advanced manually, so deadlines and leases expire while you watch");
     let stop = if args.once { "when done, or with Ctrl-C" } else { "with Ctrl-C" };
-    print::line(&format!("  stop       {stop}"));
+    print::line(styled!("  stop       {stop}"));
 }
 
 /// Verifies the whole journal.
@@ -195,15 +195,15 @@ fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
     let audit = running.owner().get(ApiPath::new(&["audit", "verify"]).as_str());
     let audit = audit.map_err(|error| CliError::unreachable(error.to_string()))?.body;
     heading("That was it");
-    print::line(&format!("  {answer}"));
+    print::line(styled!("  {answer}"));
     match list(&audit, "problems").first() {
         None => {
             let count = audit.get("entries").and_then(serde_json::Value::as_u64).unwrap_or_default();
-            print::line(&format!("  the journal has {count} entries, and its hash chain verifies"));
+            print::line(styled!("  the journal has {count} entries, and its hash chain verifies"));
             Ok(exit::DONE)
         }
         Some(first) => {
-            print::message(&format!("the journal does not verify: {}", text(first, "message")));
+            print::message(styled!("the journal does not verify: {}", text(first, "message")));
             Ok(exit::REFUSED)
         }
     }
@@ -222,7 +222,7 @@ fn further(
     }
     if args.once {
         heading("The server stops now. To start it again");
-        print::line(&format!("  trackside up --clock manual {}", folder.flag()));
+        print::line(styled!("  trackside up --clock manual {}", folder.flag()));
     }
     heading(if args.once { "Then try in another terminal" } else { "Try in another terminal" });
     let own =
@@ -239,12 +239,12 @@ fn further(
     for (command, shows) in all {
         let room = " ".repeat(width.saturating_sub(command.chars().count()));
         let shows = painted_data(shows, Colour::Dim);
-        print::line(&format!("  trackside {command} {}{room}  {shows}", folder.flag()));
+        print::line(styled!("  trackside {command} {}{room}  {shows}", folder.flag()));
     }
     if !args.once {
         let link = running.owner().post(ApiPath::new(&["sign-in-links"]).as_str(), &NewLink::default());
         let link = link.map_err(|error| CliError::unreachable(error.to_string()))?.body;
-        print::line(&format!("  {}  signs you in, once", text(&link, "url")));
+        print::line(styled!("  {}  signs you in, once", text(&link, "url")));
         print::line("");
         print::line("The server stays up until Ctrl-C.");
     }

@@ -16,6 +16,7 @@ use trackside_study::draw::{Picture, export};
 use crate::args::{DiagramArgs, DiagramFormat, DiagramTheme};
 use crate::packs;
 use crate::print::{self, Colour, painted_data};
+use crate::styled::{BREAK, Styled};
 use crate::{exit, files};
 
 /// Default folders of packs.
@@ -38,14 +39,17 @@ pub(crate) fn run(args: &DiagramArgs) -> u8 {
         None => graphs.iter().collect(),
     };
     if chosen.is_empty() {
-        print::message(&unknown(name.unwrap_or_default(), &graphs));
+        print::message(unknown(name.unwrap_or_default(), &graphs));
         return exit::USAGE;
     }
     if args.json {
         let text = format!("{:#}", json!({ "lifecycles": chosen }));
         return match &args.output {
             Some(file) => written(file, &format!("{text}\n")),
-            None => shown(&text),
+            None => {
+                print::json_text(&text);
+                exit::DONE
+            }
         };
     }
     match &args.output {
@@ -57,8 +61,13 @@ pub(crate) fn run(args: &DiagramArgs) -> u8 {
             exit::USAGE
         }
         None => {
-            let texts: Vec<String> = chosen.iter().map(|it| drawn(it, args, true)).collect();
-            shown(texts.join("\n").trim_end())
+            for (at, graph) in chosen.iter().enumerate() {
+                if at > 0 {
+                    print::line("");
+                }
+                show(graph, args);
+            }
+            exit::DONE
         }
     }
 }
@@ -102,7 +111,7 @@ fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
         match compile(&sources, &pack.files) {
             Ok((pack, _)) => graphs.extend(pack_graphs(&pack)),
             Err(problems) => {
-                print::message(&problems.render(&sources, print::colour()));
+                print::problems(&problems, &sources);
                 return Err(exit::REFUSED);
             }
         }
@@ -119,23 +128,20 @@ fn built_in(here: &[Graph]) -> Vec<Graph> {
     compiled.flat_map(|(pack, _)| pack_graphs(&pack)).collect()
 }
 
-fn unknown(name: &str, graphs: &[Graph]) -> String {
+fn unknown(name: &str, graphs: &[Graph]) -> Styled {
     let mut known: Vec<&str> = graphs.iter().map(|it| it.name.as_str()).collect();
     known.sort_unstable();
     let packs = graphs.iter().map(|it| it.pack.as_str());
     let kinds = || graphs.iter().filter(|it| *it.kind == *name).map(|it| it.name.as_str());
     let near = nearest(name, known.iter().copied().chain(packs)).or_else(|| kinds().next());
     let hint = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
-    format!("unknown lifecycle {name}{hint}\nknown lifecycles: {}", known.join(", "))
+    styled!("unknown lifecycle {name}{hint}{BREAK}known lifecycles: {}", known.join(", "))
 }
 
 /// One lifecycle in the requested format.
-fn drawn(graph: &Graph, args: &DiagramArgs, to_terminal: bool) -> String {
+fn drawn(graph: &Graph, args: &DiagramArgs) -> String {
     match args.format {
-        DiagramFormat::Text => {
-            let page = terminal_drawing(graph, args.width.map_or_else(print::columns, usize::from));
-            if to_terminal { coloured(&page) } else { page.plain() }
-        }
+        DiagramFormat::Text => page(graph, args).plain(),
         DiagramFormat::Svg => Picture::of(graph).svg(match args.theme {
             DiagramTheme::Light => Theme::Light,
             DiagramTheme::Dark => Theme::Dark,
@@ -148,9 +154,9 @@ fn drawn(graph: &Graph, args: &DiagramArgs, to_terminal: bool) -> String {
     }
 }
 
-fn coloured(page: &TextPage) -> String {
-    page.painted(|tone, text| match tone {
-        Tone::Plain => text.to_owned(),
+fn coloured(page: &TextPage) -> Styled {
+    let piece = |tone: Tone, text: &str| match tone {
+        Tone::Plain => text.into(),
         Tone::Strong => painted_data(text, Colour::Bold),
         Tone::Move => painted_data(text, Colour::Cyan),
         Tone::Main => painted_data(text, Colour::Blue),
@@ -158,7 +164,19 @@ fn coloured(page: &TextPage) -> String {
         Tone::Dim => painted_data(text, Colour::Dim),
         Tone::Good => painted_data(text, Colour::Green),
         Tone::Bad => painted_data(text, Colour::Red),
-    })
+    };
+    let mut lines: Vec<Styled> = page
+        .trimmed()
+        .map(|line| {
+            let mut all = Styled::default();
+            line.for_each(|(tone, text)| all.push(piece(tone, text)));
+            all
+        })
+        .collect();
+    while lines.last().is_some_and(|it| *it == Styled::default()) {
+        lines.pop();
+    }
+    Styled::joined(lines)
 }
 
 /// To a file; several lifecycles, or a pack, to a folder with a file each.
@@ -167,11 +185,11 @@ fn save(chosen: &[&Graph], name: Option<&str>, output: &Path, args: &DiagramArgs
         && name == Some(one.name.as_str())
         && !output.is_dir()
     {
-        return written(output, &drawn(one, args, false));
+        return written(output, &drawn(one, args));
     }
     if output.is_file() {
         let many = chosen.len();
-        print::message(&format!(
+        print::message(styled!(
             "{} is a file, and there are {many} lifecycles to write: name a folder, or one lifecycle",
             output.display()
         ));
@@ -183,7 +201,7 @@ fn save(chosen: &[&Graph], name: Option<&str>, output: &Path, args: &DiagramArgs
     }
     for graph in chosen {
         let file = output.join(format!("{}.{}", graph.name, args.format.extension()));
-        let code = written(&file, &drawn(graph, args, false));
+        let code = written(&file, &drawn(graph, args));
         if code != exit::DONE {
             return code;
         }
@@ -191,15 +209,23 @@ fn save(chosen: &[&Graph], name: Option<&str>, output: &Path, args: &DiagramArgs
     exit::DONE
 }
 
-fn shown(text: &str) -> u8 {
-    print::line(text.trim_end());
-    exit::DONE
+fn page(graph: &Graph, args: &DiagramArgs) -> TextPage {
+    terminal_drawing(graph, args.width.map_or_else(print::columns, usize::from))
+}
+
+/// Prints one lifecycle.
+fn show(graph: &Graph, args: &DiagramArgs) {
+    match args.format {
+        DiagramFormat::Text => print::line(coloured(&page(graph, args))),
+        DiagramFormat::Xstate => print::json_text(drawn(graph, args).trim_end()),
+        _ => print::line(Styled::block(drawn(graph, args).trim_end())),
+    }
 }
 
 fn written(file: &Path, text: &str) -> u8 {
     match std::fs::write(file, text) {
         Ok(()) => {
-            print::message(&format!("wrote {}", file.display()));
+            print::message(styled!("wrote {}", file.display()));
             exit::DONE
         }
         Err(error) => {

@@ -20,6 +20,7 @@ use crate::args::{DiffArgs, FailOn};
 use crate::folder::CliError;
 use crate::git_revision::GitRevision;
 use crate::print::{self, Colour, painted_data};
+use crate::styled::Styled;
 use crate::{exit, files, packs};
 
 pub(crate) fn run(args: &DiffArgs) -> u8 {
@@ -129,7 +130,7 @@ fn packs_at(path: &Path) -> Result<Named, CliError> {
     for pack in found {
         match compile(&sources, &pack.files) {
             Ok((compiled, _)) => all.insert(compiled.name.clone(), Arc::new(compiled)),
-            Err(problems) => return Err(CliError::refused(problems.render(&sources, print::colour()))),
+            Err(problems) => return Err(CliError::refused(print::rendered(&problems, &sources))),
         };
     }
     let only = path.is_file().then(|| std::fs::read_to_string(&path).unwrap_or_default());
@@ -197,7 +198,7 @@ impl Answer {
     }
 }
 
-fn told_of(change: &Change) -> String {
+fn told_of(change: &Change) -> Styled {
     let mark = match change.kind {
         ChangeKind::Added => '+',
         ChangeKind::Removed => '-',
@@ -212,20 +213,20 @@ fn told_of(change: &Change) -> String {
         Direction::Looser | Direction::Longer => Colour::Green,
         Direction::Neutral => Colour::Dim,
     };
-    format!("  {mark} {} {}", painted_data(&format!("{direction:<7}"), colour), change.sentence)
+    styled!("  {mark} {} {}", painted_data(styled!("{direction:<7}"), colour), change.sentence)
 }
 
 fn show_stranded(stranding: &Stranding, most: usize) {
     print::line("");
     let (count, all) = (stranding.count(), stranding.looked_at);
-    print::line(&painted_data(&format!("Stranded: {count} of {all} entities"), Colour::Bold));
+    print::line(&painted_data(styled!("Stranded: {count} of {all} entities"), Colour::Bold));
     for group in stranding.groups.iter().take(most) {
         let here = stranding
             .states
             .get(&(group.lifecycle.clone(), group.state.clone()))
             .copied()
             .unwrap_or_default();
-        print::line(&format!(
+        print::line(styled!(
             "  {} in {}, {} of {here} ({}): {}",
             group.lifecycle,
             group.state,
@@ -233,7 +234,7 @@ fn show_stranded(stranding: &Stranding, most: usize) {
             group.ids_text(5),
             group.why
         ));
-        print::line(&format!("    {}", group.advice));
+        print::line(styled!("    {}", group.advice));
     }
     more(stranding.groups.len(), most);
 }
@@ -243,7 +244,7 @@ fn show_what_if(answer: &WhatIf, most: usize) {
     let again = answer.commands;
     let refused = answer.first_hand().count();
     print::line(&painted_data(
-        &format!(
+        styled!(
             "What if: {again} commands replayed, {refused} differences and {} that follow from them",
             answer.follow_ups()
         ),
@@ -251,22 +252,22 @@ fn show_what_if(answer: &WhatIf, most: usize) {
     ));
     for (id, roles) in &answer.inferred {
         let roles: Vec<&str> = roles.iter().map(Name::as_str).collect();
-        print::line(&format!("  the roles of {id} are unknown; the old rules require {}", roles.join(", ")));
+        print::line(styled!("  the roles of {id} are unknown; the old rules require {}", roles.join(", ")));
     }
     if answer.inexact > 0 {
-        print::line(&format!("  {} of them without texts that were not stored", answer.inexact));
+        print::line(styled!("  {} of them without texts that were not stored", answer.inexact));
     }
     for it in answer.first_hand().take(most) {
-        print::line(&format!("  {}", it.line()));
+        print::line(styled!("  {}", it.line()));
     }
     more(refused, most);
     for it in answer.ends.iter().take(most) {
-        print::line(&format!("  {}", it.line()));
+        print::line(styled!("  {}", it.line()));
     }
     more(answer.ends.len(), most);
     for it in answer.not_run.iter().take(most) {
         print::line(&painted_data(
-            &format!("  {}: cannot be replayed: {}", it.of.head(), it.why),
+            styled!("  {}: cannot be replayed: {}", it.of.head(), it.why),
             Colour::Dim,
         ));
     }
@@ -275,6 +276,6 @@ fn show_what_if(answer: &WhatIf, most: usize) {
 
 fn more(all: usize, most: usize) {
     if all > most {
-        print::line(&format!("  and {} more", all - most));
+        print::line(styled!("  and {} more", all - most));
     }
 }

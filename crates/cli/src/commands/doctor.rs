@@ -16,6 +16,7 @@ use crate::folder::{self, CliError, count_with_noun};
 use crate::pinned_servers::PinnedServer;
 use crate::print::{self, Colour, painted_data};
 use crate::server_lookup::ServerConnection;
+use crate::styled::Styled;
 use crate::{exit, person, project};
 
 pub(crate) fn run(args: &DoctorArgs) -> u8 {
@@ -286,8 +287,8 @@ impl Found {
     }
 
     fn show(&self) {
-        let row = |name: &str, text: &str| print::line(&format!("{name:<11} {text}"));
-        row("owner", self.owner.as_deref().unwrap_or("none: the folder is free"));
+        let row = |name: &str, text: Styled| print::line(styled!("{name:<11} {text}"));
+        row("owner", self.owner.as_deref().unwrap_or("none: the folder is free").into());
         for file in &self.files {
             let name = file.path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
             let log = match file.log_bytes {
@@ -305,38 +306,38 @@ impl Found {
                 true => painted_data("pages ok", Colour::Green),
                 false => painted_data("DAMAGED", Colour::Red),
             };
-            row(&name, &format!("{}{log}, schema {}{older}, {mark}", bytes(file.bytes), file.schema));
+            row(&name, styled!("{}{log}, schema {}{older}, {mark}", bytes(file.bytes), file.schema));
             for problem in &file.problems {
-                row("", problem);
+                row("", problem.into());
             }
         }
         let files = count_with_noun(self.archive.files().len() as u64, "file", "files");
-        row("archive", &format!("{files}, {}", bytes(self.archive_bytes)));
+        row("archive", styled!("{files}, {}", bytes(self.archive_bytes)));
         let at = self.head.at.map(|it| format!(" at {it}")).unwrap_or_default();
         let base = match self.base.seq {
             0 => String::new(),
             some => format!(", of which {some} are archived"),
         };
-        row("journal", &format!("{}{at}{base}", count_with_noun(self.head.chain.seq, "entry", "entries")));
+        row("journal", styled!("{}{at}{base}", count_with_noun(self.head.chain.seq, "entry", "entries")));
         let behind = match self.cut_off() {
-            None => format!("{} behind", self.lag()),
+            None => styled!("{} behind", self.lag()),
             Some(_) => painted_data("BEYOND THE END OF THE JOURNAL", Colour::Red),
         };
-        row("projections", &format!("written up to {}, {behind}", self.position));
+        row("projections", styled!("written up to {}, {behind}", self.position));
         let packs: Vec<String> = self.packs.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
         let mark = match self.changed.is_empty() {
-            true => String::new(),
-            false => format!(", {}", painted_data("RULES CHANGED", Colour::Red)),
+            true => Styled::default(),
+            false => styled!(", {}", painted_data("RULES CHANGED", Colour::Red)),
         };
         row(
             "packs",
-            &format!("{}{mark}", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }),
+            styled!("{}{mark}", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }),
         );
         for warning in &self.exposed {
-            row("warning", warning);
+            row("warning", warning.into());
         }
         for next in self.next() {
-            row("do next", &next);
+            row("do next", next.into());
         }
     }
 

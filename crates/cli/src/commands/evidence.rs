@@ -46,7 +46,7 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Req
     fs::rename(&part.0, to).map_err(|it| stopped("naming", it))?;
     Ok(print::answer(&to_json(&verdict), args.ask.json, |_| {
         show(&verdict);
-        print::message(&format!(
+        print::message(styled!(
             "written to {}. Anyone who has the file can verify it with: trackside audit verify FILE",
             to.display()
         ));
@@ -100,13 +100,13 @@ fn show(verdict: &EvidenceVerdict) {
     let (audit, about) = (&verdict.audit, &verdict.about);
     let broken = painted_data("broken", Colour::Red);
     for problem in &audit.problems {
-        print::line(&format!("{broken} {problem}"));
+        print::line(styled!("{broken} {problem}"));
     }
     for flaw in &verdict.flaws {
-        print::line(&format!("{broken} {flaw}"));
+        print::line(styled!("{broken} {flaw}"));
     }
     if audit.more + verdict.more > 0 {
-        print::line(&format!("and {} more", audit.more + verdict.more));
+        print::line(styled!("and {} more", audit.more + verdict.more));
     }
     for entity in &verdict.entities {
         print::line(&line(entity));
@@ -115,7 +115,7 @@ fn show(verdict: &EvidenceVerdict) {
     let absent = verdict.absent.iter().map(|id| format!("artifact {id}  is referenced but not stored"));
     artifacts.chain(absent).for_each(|it| print::line(&it));
     for seq in &verdict.outside {
-        print::message(&format!("entry {seq} is not in this file: --known cannot be checked"));
+        print::message(styled!("entry {seq} is not in this file: --known cannot be checked"));
     }
     let mark = match verdict.judgement() {
         EvidenceJudgement::Intact => painted_data("intact", Colour::Green),
@@ -124,9 +124,9 @@ fn show(verdict: &EvidenceVerdict) {
     let (entries, first) =
         (count_with_noun(audit.entries, "entry", "entries"), audit.from.seq.saturating_add(1));
     let hidden = count_with_noun(verdict.hidden, "of them as a digest only", "of them as digests only");
-    print::line(&format!("{mark}  {entries} from {first} to {}, {hidden}", audit.to.seq));
-    print::line(&format!("{} by {} at {}", about.entity, about.by, about.at));
-    print::line(&format!("ends at {}:{}", about.head.seq, about.head.hash));
+    print::line(styled!("{mark}  {entries} from {first} to {}, {hidden}", audit.to.seq));
+    print::line(styled!("{} by {} at {}", about.entity, about.by, about.at));
+    print::line(styled!("ends at {}:{}", about.head.seq, about.head.hash));
 }
 
 fn line(entity: &EntitySummary) -> String {

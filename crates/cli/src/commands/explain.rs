@@ -396,21 +396,21 @@ fn print_answer(key: &str, answer: &Explanation<'_>) {
     let heading = |title: &str| print::line(&painted_data(title, Colour::Bold));
     let about = Some(text(answer.all, "about")).filter(|it| !it.is_empty());
     let about = about.map(|it| format!(": {it}")).unwrap_or_default();
-    print::line(&format!("{key} is {}{about}", painted_data(answer.state, Colour::Bold)));
+    print::line(styled!("{key} is {}{about}", painted_data(answer.state, Colour::Bold)));
     heading("since");
     let since = text(answer.all, "since");
-    print::line(&format!("  {}, {}", moment(since), relative(since, answer.now).unwrap_or_default()));
+    print::line(styled!("  {}, {}", moment(since), relative(since, answer.now).unwrap_or_default()));
     let arrival = answer.arrival();
     if !arrival.is_empty() {
         heading("how it got here");
-        arrival.iter().for_each(|it| print::line(&format!("  {it}")));
+        arrival.iter().for_each(|it| print::line(styled!("  {it}")));
     }
     let why = answer.why();
     heading(answer.heading(&why));
-    why.iter().for_each(|it| print::line(&format!("  {it}")));
+    why.iter().for_each(|it| print::line(styled!("  {it}")));
     if !answer.moves.is_empty() {
         heading(if why.iter().any(|it| it.starts_with(MOVABLE)) { "who can act" } else { "who must act" });
-        answer.who().iter().for_each(|it| print::line(&format!("  {it}")));
+        answer.who().iter().for_each(|it| print::line(styled!("  {it}")));
         heading("what would move it");
         print_table(["  MOVE", "TO", "WHO MAY", "MISSING"], &answer.moves, |it| {
             [format!("  {}", it.event), it.to.join(" or "), caller(it.who, it.yours), it.needs()]
@@ -419,16 +419,16 @@ fn print_answer(key: &str, answer: &Explanation<'_>) {
     let here = answer.yours_here();
     if !here.is_empty() {
         heading("what you can do without moving it");
-        print::line(&format!("  {}", here.join(", ")));
+        print::line(styled!("  {}", here.join(", ")));
     }
     let here = answer.others_here();
     if !here.is_empty() {
         heading("what others can do without moving it");
-        here.iter().for_each(|it| print::line(&format!("  {it}")));
+        here.iter().for_each(|it| print::line(styled!("  {it}")));
     }
     heading("what happens next");
     match answer.next() {
         some if some.is_empty() => print::line("  nothing"),
-        some => some.iter().for_each(|it| print::line(&format!("  {it}"))),
+        some => some.iter().for_each(|it| print::line(styled!("  {it}"))),
     }
 }

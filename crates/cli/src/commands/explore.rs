@@ -33,14 +33,14 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
         let law = match compile(&sources, &pack.files) {
             Ok((compiled, _)) => Arc::new(Law::new([compiled])),
             Err(found) => {
-                print::message(&found.render(&sources, print::colour()));
+                print::problems(&found, &sources);
                 failed = true;
                 continue;
             }
         };
         let stages = stages::of(pack, &law, &sources, &mut problems);
         if problems.has_errors() {
-            print::message(&problems.render(&sources, print::colour()));
+            print::problems(&problems, &sources);
             failed = true;
         }
         let wanted = |name: &str| args.stage.as_ref().is_none_or(|it| name.contains(it.as_str()));
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
         if args.stage.is_none() {
             for it in proofs::unreached(reports.iter()) {
                 failed = true;
-                print::message(&format!("not shown: {it}"));
+                print::message(styled!("not shown: {it}"));
             }
         }
     }

@@ -78,7 +78,7 @@ fn read(data: &DataArgs, out: &mut Out) -> Result<(), CliError> {
     })?;
     if !looked.damaged.is_empty() {
         let names = looked.damaged.join(", ");
-        print::message(&format!("skipped, because their content does not match their hash: {names}"));
+        print::message(styled!("skipped, because their content does not match their hash: {names}"));
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ impl Out {
     fn line(&mut self, text: &str) -> Result<(), CliError> {
         match self {
             Self::Printed => {
-                print::line(text);
+                print::json_text(text);
                 Ok(())
             }
             Self::File { part, file, lines, .. } => {
@@ -120,7 +120,7 @@ impl Out {
         let finished =
             file.flush().and_then(|()| file.get_ref().sync_all()).and_then(|()| fs::rename(&part, &to));
         finished.map_err(|it| CliError::unwritten(&to, &it))?;
-        print::message(&format!("{} in {}", count_with_noun(lines, "line", "lines"), to.display()));
+        print::message(styled!("{} in {}", count_with_noun(lines, "line", "lines"), to.display()));
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::format::format;
+use trackside_lifecycle::printable::is_printable;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
 
 use crate::args::FmtArgs;
@@ -111,11 +112,11 @@ fn stdin(args: &FmtArgs) -> u8 {
     const NAME: &str = "<stdin>";
     let mut bytes = Vec::new();
     if let Err(error) = io::stdin().lock().read_to_end(&mut bytes) {
-        print::message(&format!("{NAME}: {}", files::reading(&error)));
+        print::message(styled!("{NAME}: {}", files::reading(&error)));
         return exit::REFUSED;
     }
     let Ok(before) = String::from_utf8(bytes) else {
-        print::message(&format!("{NAME}: is not UTF-8 text"));
+        print::message(styled!("{NAME}: is not UTF-8 text"));
         return exit::REFUSED;
     };
     let mut sources = Sources::default();
@@ -136,9 +137,21 @@ fn stdin(args: &FmtArgs) -> u8 {
     } else if args.check || result.refused() {
         result.show(&sources, args.check);
     } else if let Ok(text) = &after {
+        if let Some((line, it)) = unprintable(text) {
+            print::message(styled!(
+                "Line {line} contains {it:?}, which is not printed as it is. Write it as an escape in double quotes"
+            ));
+            return exit::REFUSED;
+        }
         print::text(text);
     }
     if result.refused() || (args.check && result.changed()) { exit::REFUSED } else { exit::DONE }
+}
+
+/// The first character that printing would change, with its line.
+fn unprintable(text: &str) -> Option<(usize, char)> {
+    let strange = |line: &str| line.chars().find(|it| *it != '\t' && !is_printable(*it));
+    text.split('\n').enumerate().find_map(|(at, line)| Some((at + 1, strange(line)?)))
 }
 
 impl Formatted {
@@ -157,15 +170,15 @@ impl Formatted {
             Outcome::Changed(lines) => {
                 print::line(&painted_data(&self.path.display().to_string(), Colour::Bold));
                 for line in lines {
-                    print::line(&match line.chars().next() {
+                    print::line(match line.chars().next() {
                         Some('-') => painted_data(line, Colour::Red),
                         Some('+') => painted_data(line, Colour::Green),
                         Some('@' | '\\') => painted_data(line, Colour::Dim),
-                        _ => line.clone(),
+                        _ => line.into(),
                     });
                 }
             }
-            Outcome::Mistakes(problems) => print::message(&problems.render(sources, print::colour())),
+            Outcome::Mistakes(problems) => print::problems(problems, sources),
             Outcome::Failed(why) => print::message(why),
         }
     }

@@ -26,12 +26,12 @@ fn beat(args: &HeartbeatArgs, lifecycle: &str, id: &str) -> Result<u8, RequestEr
     Ok(print::answer(&answer, args.ask.json, |answer| {
         let fence =
             answer.get("fence").and_then(Json::as_u64).map(|it| format!(", fence {it}")).unwrap_or_default();
-        print::line(&format!("{} is yours until {}{fence}", args.entity, moment(text(answer, "expiresAt"))));
+        print::line(styled!("{} is yours until {}{fence}", args.entity, moment(text(answer, "expiresAt"))));
         if let Some(why) = answer.pointer("/stop/why") {
-            print::line(&format!("stop: {}", value(why)));
+            print::line(styled!("stop: {}", value(why)));
         }
         for notice in list(answer, "notices") {
-            print::line(&format!("notice: {}", value(notice)));
+            print::line(styled!("notice: {}", value(notice)));
         }
     }))
 }

@@ -28,7 +28,7 @@ fn history(args: &HistoryArgs, lifecycle: &str, id: &str) -> Result<u8, RequestE
 fn show(found: &Json) {
     let before = number(found, "archivedBefore");
     if before > 0 {
-        print::message(&format!("entries before {before} are archived"));
+        print::message(styled!("entries before {before} are archived"));
     }
     for it in list(found, "items") {
         print::line(&print_entry::line(it, false));
@@ -40,6 +40,6 @@ fn show(found: &Json) {
         .map(|(state, it)| format!("{state} {}", seconds(it.as_f64().unwrap_or_default())))
         .collect();
     if !stays.is_empty() {
-        print::line(&format!("time in states: {}", stays.join(", ")));
+        print::line(styled!("time in states: {}", stays.join(", ")));
     }
 }

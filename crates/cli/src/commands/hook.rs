@@ -10,6 +10,7 @@ use trackside_server::MCP_TOOLS;
 
 use crate::args::{HookArgs, Otherwise};
 use crate::server_lookup::{Credentials, RequestError, ServerConnection};
+use crate::styled::Styled;
 use crate::time_format::text;
 use crate::url::ApiPath;
 use crate::{exit, print, refused};
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
     let act = match read.map_err(|it| it.to_string()).and_then(|_| act(&given)) {
         Ok(act) => act,
         Err(why) => {
-            print::message(&format!("Blocked: cannot read what the agent sent: {why}"));
+            print::message(styled!("Blocked: cannot read what the agent sent: {why}"));
             return BLOCKED;
         }
     };
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
     };
     let decision = if decision == Decision::Ask && nobody { Decision::Deny } else { decision };
     if let Some(answer) = answer(&act, decision, &why, args.allow || by_people) {
-        print::line(&answer.to_string());
+        print::json_line(&answer);
     }
     if decision == Decision::Deny {
         print::message(&why);
@@ -196,7 +197,7 @@ fn otherwise(wanted: Otherwise) -> Decision {
 
 /// Why there is no verdict.
 struct Unanswered {
-    why: String,
+    why: Styled,
     /// The person who wrote the hook's configuration named the server, or the server proved its identity. An address
     /// that was only found in a folder may be an agent's own.
     is_trusted: bool,
@@ -213,11 +214,11 @@ fn judged(args: &HookArgs, act: &Act) -> Result<(ServerConnection, Json), Unansw
     let server = ServerConnection::find_with(&args.reach, Credentials::Token).map_err(|stopped| {
         let is_named = args.reach.data.is_some() || std::env::var_os("TRACKSIDE_URL").is_some();
         let is_trusted = is_named && stopped.code == exit::UNREACHABLE;
-        Unanswered { why: format!("Cannot ask the policy: {}", stopped.why), is_trusted }
+        Unanswered { why: styled!("Cannot ask the policy: {}", stopped.why), is_trusted }
     })?;
     let response = server.post(&ApiPath::new(&["policy", "evaluate"]), &asked).map_err(|error| {
         let why = match error {
-            RequestError::Cli(stopped) => format!("Cannot ask the policy: {}", stopped.why),
+            RequestError::Cli(stopped) => styled!("Cannot ask the policy: {}", stopped.why),
             RequestError::Refused(problem) => refused::render(&problem, refused::CommandSubject::default()),
         };
         Unanswered { why, is_trusted: true }

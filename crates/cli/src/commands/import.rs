@@ -56,7 +56,7 @@ fn in_the_way(args: &ImportArgs, troubles: &[ImportProblem], code: u8) -> u8 {
         print::message(&trouble.describe(&file));
     }
     if troubles.len() > LISTED {
-        print::message(&format!("and {} more; --json lists all of them", troubles.len() - LISTED));
+        print::message(styled!("and {} more; --json lists all of them", troubles.len() - LISTED));
     }
     print::message("nothing was imported");
     code

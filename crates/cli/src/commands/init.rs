@@ -38,7 +38,7 @@ fn init(args: &InitArgs) -> Result<(), CliError> {
     }
     print::line(&pack.display().to_string());
     let shown = pack.display();
-    print::message(&format!(
+    print::message(styled!(
         "Created a pack with five states. Next: trackside test {shown}, then trackside up and trackside pack add {shown}"
     ));
     Ok(())

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &JournalArgs) -> u8 {
 fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
     let server = ServerConnection::find(&args.ask.reach)?;
     let show = |it: &Json| match args.ask.json {
-        true => print::line(&it.to_string()),
+        true => print::json_line(it),
         false => print::line(&print_entry::line(it, true)),
     };
     if args.follow {
@@ -47,7 +47,7 @@ fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
     let found = fetch_list(&server, &route, &args.page)?;
     found.items.iter().for_each(show);
     if let Some(more) = &found.more {
-        print::message(&format!("More entries: trackside journal --after {more}, or --all"));
+        print::message(styled!("More entries: trackside journal --after {more}, or --all"));
     }
     Ok(exit::DONE)
 }

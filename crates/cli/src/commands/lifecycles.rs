@@ -38,9 +38,13 @@ fn print_answer(found: &Json) {
 
 fn tell_one(it: &Json) {
     let name = painted_data(text(it, "lifecycle"), Colour::Bold);
-    print::line(format!("{name} {}  {}", number(it, "version"), text(it, "about")).trim_end());
-    print::line(&format!("begins: {}", text(it, "initial")));
-    print::line(&format!("states: {}", texts(it, "states").join(", ")));
+    let about = match text(it, "about") {
+        "" => String::new(),
+        about => format!("  {about}"),
+    };
+    print::line(styled!("{name} {}{about}", number(it, "version")));
+    print::line(styled!("begins: {}", text(it, "initial")));
+    print::line(styled!("states: {}", texts(it, "states").join(", ")));
     let edges = it.get("definition").map(|it| list(it, "edges")).unwrap_or_default();
     let mut rows: Vec<([&str; 3], Vec<&str>)> = Vec::new();
     for edge in edges.iter().filter(|it| !text(it, "transition").is_empty()) {

@@ -32,6 +32,6 @@ fn page(command: clap::Command) -> std::io::Result<Vec<u8>> {
 fn pages(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(help::command(), folder)?;
-    print::message(&format!("pages are in {}: read one with man -l FILE", folder.display()));
+    print::message(styled!("pages are in {}: read one with man -l FILE", folder.display()));
     Ok(())
 }

@@ -23,7 +23,7 @@ fn show(messages: &[Json]) {
     for it in messages {
         let to = texts(it, "to");
         let to = if to.is_empty() { String::new() } else { format!(" to {}", to.join(", ")) };
-        print::line(&format!("{}  {} by {}{to}", moment(text(it, "at")), text(it, "kind"), text(it, "from")));
-        text(it, "text").lines().for_each(|line| print::line(&format!("  {line}")));
+        print::line(styled!("{}  {} by {}{to}", moment(text(it, "at")), text(it, "kind"), text(it, "from")));
+        text(it, "text").lines().for_each(|line| print::line(styled!("  {line}")));
     }
 }

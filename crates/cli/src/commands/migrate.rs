@@ -129,7 +129,7 @@ fn started(
 ) -> Result<Runtime, CliError> {
     let mut law = Law::default();
     for definition in store.reader()?.definitions()? {
-        law.add(Arc::new(PackSource { files: definition.files }.compile()?.0));
+        law.add(Arc::new(PackSource { files: definition.files }.compile_stored()?.0));
     }
     for pack in packs {
         law.add(Arc::new(pack.compile()?.0));
@@ -269,19 +269,19 @@ impl Moves {
             moved.entry(format!("{state}, from version {}", it.from)).or_default().push(&it.id);
         }
         for (how, ids) in moved {
-            print::line(&format!("{} {how}: {}", painted_data(self.verb, Colour::Green), some_of(&ids)));
+            print::line(styled!("{} {how}: {}", painted_data(self.verb, Colour::Green), some_of(&ids)));
         }
         let mut stuck: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
         for (it, refusal) in self.stuck() {
             stuck.entry(reasons(refusal)).or_default().push(&it.id);
         }
         for (why, ids) in &stuck {
-            print::line(&format!("{} {}", painted_data("cannot move", Colour::Red), some_of(ids)));
-            why.iter().for_each(|it| print::line(&format!("  {it}")));
+            print::line(styled!("{} {}", painted_data("cannot move", Colour::Red), some_of(ids)));
+            why.iter().for_each(|it| print::line(styled!("  {it}")));
         }
         let (moved, kept) = (self.moved().count() as u64, self.stuck().count() as u64);
         let moved = count_with_noun(moved, "entity", "entities");
-        print::line(&format!("{}: {moved} {}, {kept} cannot", self.lifecycle, self.verb));
+        print::line(styled!("{}: {moved} {}, {kept} cannot", self.lifecycle, self.verb));
         if kept > 0 {
             print::message(match self.code {
                 "undone" => "Entities that have changed since the migration cannot be undone.",

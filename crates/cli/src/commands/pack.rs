@@ -62,7 +62,7 @@ pub(super) fn install(server: &ServerConnection, folder: &Path) -> Result<Json, 
     let name = match compile(&sources, &pack.files) {
         Ok((compiled, _)) => compiled.name.to_string(),
         Err(problems) => {
-            let why = problems.render(&sources, print::colour());
+            let why = print::rendered(&problems, &sources);
             return Err(CliError::refused(why).into());
         }
     };
@@ -94,7 +94,7 @@ fn no_pack(folder: &Path, why: &str) -> CliError {
 fn print_answer(answer: &Json) {
     let named = format!("{} {}", text(answer, "pack"), number(answer, "version"));
     match answer.get("installed") {
-        Some(Json::Bool(false)) => print::line(&format!("{named} is already installed")),
-        _ => print::line(&format!("{named} is installed: {}", texts(answer, "lifecycles").join(", "))),
+        Some(Json::Bool(false)) => print::line(styled!("{named} is already installed")),
+        _ => print::line(styled!("{named} is installed: {}", texts(answer, "lifecycles").join(", "))),
     }
 }

@@ -35,7 +35,7 @@ fn query(args: &QueryArgs) -> Result<u8, RequestError> {
 fn tell_queries(found: &Json, pack: &str) {
     let all = list(found, "items");
     if all.is_empty() {
-        print::message(&format!("{pack} has no named queries. List entities with: trackside list LIFECYCLE"));
+        print::message(styled!("{pack} has no named queries. List entities with: trackside list LIFECYCLE"));
         return;
     }
     print_table(["QUERY", "OF", "TAKES", "ABOUT"], all, |it| {
@@ -47,7 +47,7 @@ fn tell_queries(found: &Json, pack: &str) {
 fn print_answer(found: &Json) {
     let Some(all) = found.get("items").and_then(Json::as_array) else {
         for (name, it) in found.as_object().into_iter().flatten() {
-            print::line(&format!("{name}: {}", value(it)));
+            print::line(styled!("{name}: {}", value(it)));
         }
         return;
     };

@@ -135,7 +135,7 @@ impl Dropped {
     fn show(&self) {
         let list: Vec<String> = self.entries.iter().map(ToString::to_string).collect();
         let verb = if self.dry_run { "would erase" } else { "erased" };
-        print::line(&format!(
+        print::line(styled!(
             "{verb} the values of {} of {}: {}",
             count_with_noun(self.entries.len() as u64, "entry", "entries"),
             self.entity,
@@ -143,16 +143,16 @@ impl Dropped {
         ));
         for (name, value) in &self.fields {
             match value.is_null() {
-                true if self.dry_run => print::line(&format!("  {name} would be cleared")),
-                true => print::line(&format!("  {name} is cleared")),
-                false if self.dry_run => print::line(&format!("  {name} would be {}", value.to_json())),
-                false => print::line(&format!("  {name} is now {}", value.to_json())),
+                true if self.dry_run => print::line(styled!("  {name} would be cleared")),
+                true => print::line(styled!("  {name} is cleared")),
+                false if self.dry_run => print::line(styled!("  {name} would be {}", value.to_json())),
+                false => print::line(styled!("  {name} is now {}", value.to_json())),
             }
         }
         if self.dry_run {
             return print::line("dry run: nothing was changed");
         }
-        print::line(&format!("recorded as entry {}", self.seq));
+        print::line(styled!("recorded as entry {}", self.seq));
         print::message("Backups, exports and entries of other entities may still contain the values.");
     }
 

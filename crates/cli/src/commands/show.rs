@@ -26,11 +26,11 @@ fn print_answer(entity: &Json) {
     let before = Some(text(entity, "previousState")).filter(|it| !it.is_empty());
     let before = before.map(|it| format!(", before that {it}")).unwrap_or_default();
     let since = moment(text(entity, "stateEnteredAt"));
-    print::line(&format!("{}  {state}", entity_of(entity)));
-    print::line(&format!("  since {since}, for {}{before}", seconds(stay)));
+    print::line(styled!("{}  {state}", entity_of(entity)));
+    print::line(styled!("  since {since}, for {}{before}", seconds(stay)));
     let generation = number(entity, "generation");
     let life = if generation > 1 { format!("life {generation}, ") } else { String::new() };
-    print::line(&format!(
+    print::line(styled!(
         "  {life}version {}, definition {}, created {}",
         number(entity, "version"),
         number(entity, "definition"),
@@ -52,7 +52,7 @@ fn print_answer(entity: &Json) {
         print::line("fields");
     }
     for (name, it) in fields {
-        print::line(&format!("  {name:<width$}  {}", value(it)));
+        print::line(styled!("  {name:<width$}  {}", value(it)));
     }
     for (title, name) in [("held", "leases"), ("clocks", "timers")] {
         let all = list(entity, name);
@@ -62,7 +62,7 @@ fn print_answer(entity: &Json) {
         for it in all {
             match name {
                 "leases" => print::line(&print_transition::lease_line(it)),
-                _ => print::line(&format!("  {} ends at {}", text(it, "name"), moment(text(it, "dueAt")))),
+                _ => print::line(styled!("  {} ends at {}", text(it, "name"), moment(text(it, "dueAt")))),
             }
         }
     }

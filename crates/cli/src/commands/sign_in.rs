@@ -22,6 +22,6 @@ fn link(args: &SignInArgs) -> Result<u8, RequestError> {
             "" => String::new(),
             until => format!(", until {}", moment(until)),
         };
-        print::message(&format!("works once{until}"));
+        print::message(styled!("works once{until}"));
     }))
 }

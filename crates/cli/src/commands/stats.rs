@@ -36,7 +36,7 @@ fn total(it: &Json) -> u64 {
 }
 
 fn print_answer(it: &Json) {
-    print::line(&format!("{}  {} in all", painted_data(text(it, "lifecycle"), Colour::Bold), total(it)));
+    print::line(styled!("{}  {} in all", painted_data(text(it, "lifecycle"), Colour::Bold), total(it)));
     let counts = it.get("states").and_then(Json::as_object);
     let stays = it.get("timeInState").and_then(Json::as_object);
     let mut states: Vec<&String> = counts.into_iter().chain(stays).flat_map(|it| it.keys()).collect();
@@ -66,7 +66,7 @@ fn print_answer(it: &Json) {
     };
     let from = it.pointer("/throughput/countedFrom").and_then(Json::as_str);
     let from = from.map(|it| format!(" (counted from {it})")).unwrap_or_default();
-    print::line(&format!(
+    print::line(styled!(
         "  moves     {} in the last minute, {} in the last hour{from}, {} since the start",
         moves("lastMinute"),
         moves("lastHour"),
@@ -75,6 +75,6 @@ fn print_answer(it: &Json) {
     let refusals = it.get("refusals").and_then(Json::as_object).into_iter().flatten();
     let refusals: Vec<String> = refusals.map(|(code, many)| format!("{code} {many}")).collect();
     if !refusals.is_empty() {
-        print::line(&format!("  refusals  {} since the start", refusals.join(", ")));
+        print::line(styled!("  refusals  {} since the start", refusals.join(", ")));
     }
 }

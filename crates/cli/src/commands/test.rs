@@ -17,6 +17,7 @@ use trackside_study::scenario::{self, ScenarioReport};
 use crate::args::TestArgs;
 use crate::packs::{self, PackOnDisk};
 use crate::print::{self, Colour, painted, painted_data};
+use crate::styled::Styled;
 use crate::{exit, files};
 
 pub(crate) fn run(args: &TestArgs) -> u8 {
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &TestArgs) -> u8 {
     let broken = results.iter().any(|it| it.problems.has_errors());
     let bare = args.coverage && results.iter().any(|it| !it.missed.is_empty());
     if results.len() > 1 || args.json {
-        print::message(&format!("{passed} passed, {failed} failed"));
+        print::message(styled!("{passed} passed, {failed} failed"));
     }
     if failed > 0 || broken || bare || passed == 0 { exit::REFUSED } else { exit::DONE }
 }
@@ -60,7 +61,7 @@ fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
         };
         std::fs::write(&file, journal.to_lines()).map_err(|it| files::unwritten(&file, &it))?;
         let scenario = journal.about.scenario.as_deref().unwrap_or_default();
-        print::message(&format!("{}: {} entries of \"{scenario}\"", file.display(), journal.entries.len()));
+        print::message(styled!("{}: {} entries of \"{scenario}\"", file.display(), journal.entries.len()));
     }
     Ok(())
 }
@@ -145,33 +146,30 @@ impl PackResult {
     }
 
     fn show(&self, sources: &Sources, coverage: bool) {
-        let problems = self.problems.render(sources, print::colour());
-        if !problems.trim().is_empty() {
-            print::message(&problems);
-        }
+        print::problems(&self.problems, sources);
         for (_, report) in &self.files {
             for failure in &report.failures {
                 let place = sources.show(failure.at);
-                print::message(&format!(
+                print::message(styled!(
                     "{} {}",
                     painted("failed", Colour::Red),
                     painted(&failure.scenario, Colour::Bold)
                 ));
                 let step = failure.step.map(|it| format!(", step {it}")).unwrap_or_default();
-                print::message(&format!("  at       {place}{step}"));
-                print::message(&format!("  expected {}", indented(&failure.expected)));
-                print::message(&format!("  happened {}", indented(&failure.happened)));
+                print::message(styled!("  at       {place}{step}"));
+                print::message(styled!("  expected {}", indented(&failure.expected)));
+                print::message(styled!("  happened {}", indented(&failure.happened)));
                 if !failure.journal.is_empty() {
                     print::message("  journal so far");
                     for line in &failure.journal {
-                        print::message(&painted(&format!("    {line}"), Colour::Dim));
+                        print::message(&painted(styled!("    {line}"), Colour::Dim));
                     }
                 }
             }
         }
         let (passed, failed) = (self.passed(), self.failed());
         if passed + failed == 0 && !self.problems.has_errors() {
-            print::line(&format!("{:<10} no scenario ran: {}", self.name, self.why_none));
+            print::line(styled!("{:<10} no scenario ran: {}", self.name, self.why_none));
             return;
         }
         let mark = if failed == 0 && !self.problems.has_errors() {
@@ -180,9 +178,10 @@ impl PackResult {
             painted_data("FAIL", Colour::Red)
         };
         let rate = if self.seconds > 0.0 { (passed + failed) as f64 / self.seconds } else { 0.0 };
-        print::line(&format!(
+        print::line(styled!(
             "{:<10} {mark}  {passed} passed, {failed} failed in {:.2} s ({rate:.0} a second)",
-            self.name, self.seconds
+            self.name,
+            self.seconds
         ));
         if coverage && !self.rules.is_empty() {
             self.show_coverage();
@@ -194,12 +193,12 @@ impl PackResult {
         let covered = all - self.missed.len();
         let percent = if all == 0 { 100.0 } else { covered as f64 * 100.0 / all as f64 };
         let kinds = self.rules.iter().map(|(kind, (all, missed))| format!("{kind} {}/{all}", all - missed));
-        print::line(&format!(
+        print::line(styled!(
             "           coverage {percent:.1} % ({covered} of {all} rules): {}",
             kinds.collect::<Vec<_>>().join(", ")
         ));
         for point in &self.missed {
-            print::line(&format!(
+            print::line(styled!(
                 "           not exercised: {} {} {}",
                 point.kind.as_str(),
                 point.lifecycle,
@@ -242,6 +241,11 @@ impl PackResult {
     }
 }
 
-fn indented(text: &str) -> String {
-    text.replace('\n', "\n           ")
+/// Further lines below the first.
+fn indented(text: &str) -> Styled {
+    let indented = text.split('\n').enumerate().map(|(at, it)| match at {
+        0 => styled!("{it}"),
+        _ => styled!("           {it}"),
+    });
+    Styled::joined(indented)
 }

@@ -38,9 +38,9 @@ fn create(args: &TokenCreateArgs) -> Result<u8, RequestError> {
         print::line(text(made, "token"));
         let details = made.get("details").unwrap_or(&Json::Null);
         let (id, until) = (text(details, "id"), until(details));
-        print::message(&format!("token {id} of {}, valid {until}. It is not shown again", args.actor));
+        print::message(styled!("token {id} of {}, valid {until}. It is not shown again", args.actor));
         if !text(made, "shortened").is_empty() {
-            print::message(&format!("The lifetime is shorter than requested: {}", text(made, "shortened")));
+            print::message(styled!("The lifetime is shorter than requested: {}", text(made, "shortened")));
         }
     }))
 }
@@ -76,7 +76,7 @@ const LIVE: &str = "VALID";
 
 fn revoke(args: &TokenRevokeArgs) -> Result<u8, RequestError> {
     ServerConnection::find(&args.reach)?.delete(&ApiPath::new(&["tokens", &args.id]))?;
-    print::message(&format!("token {} is revoked", args.id));
+    print::message(styled!("token {} is revoked", args.id));
     Ok(exit::DONE)
 }
 

@@ -18,6 +18,7 @@ use crate::args::{ClockArg, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, CliError};
 use crate::pinned_servers::PinnedServer;
 use crate::print::{self, ProgressBar};
+use crate::styled::{BREAK, Styled};
 use crate::{builtin, exit, files, huge_pages, open_files, owner_credential, person, project_files, traces};
 
 /// The start of a manual clock.
@@ -44,9 +45,9 @@ fn up(args: &UpArgs) -> Result<(), CliError> {
         SpaceLimits { folder: Some(args.data.data.clone()), quota: args.quota, min_free: args.min_free };
     let runtime = open(&args.data.data, "up", &packs, space, |store| clock(args, store))?;
     if let SpaceStatus::Out(why) = runtime.space() {
-        say(args, &format!("warning: the project can be read, but commands are refused: {why}"));
+        say(args, styled!("warning: the project can be read, but commands are refused: {why}"));
     }
-    runtime.warnings().iter().for_each(|it| say(args, &format!("warning: {it}")));
+    runtime.warnings().iter().for_each(|it| say(args, styled!("warning: {it}")));
     open_files::raise();
     let tokio = threads()?;
     let server = server(args, runtime.clone())?;
@@ -179,17 +180,17 @@ fn greet(args: &UpArgs, bound: &BoundServer, pinned: Option<&PinnedServer>) {
         let log = LogOptions { level: Level::INFO, ..log(args) };
         return log.write(Level::INFO, "up", &more);
     }
-    print::message(&format!("Trackside is up at {}", bound.url));
+    print::message(styled!("Trackside is up at {}", bound.url));
     match (person::check(), &bound.sign_in) {
-        (Ok(()), Some(link)) => print::message(&format!("  sign in    {link}  (once, within 15 minutes)")),
+        (Ok(()), Some(link)) => print::message(styled!("  sign in    {link}  (once, within 15 minutes)")),
         (Ok(()), None) => print::message("  sign in    not possible: there is no space for a link"),
         (Err(_), _) => print::message("  sign in    at a terminal, with: trackside sign-in"),
     }
     if let Some(path) = pinned.and_then(PinnedServer::path) {
-        print::message(&format!("  owner      {}", below_home(&path)));
+        print::message(styled!("  owner      {}", below_home(&path)));
     }
     if let Some(path) = &args.token_file {
-        print::message(&format!("  token      {}", path.display()));
+        print::message(styled!("  token      {}", path.display()));
     }
     print::message("  stop       Ctrl-C");
 }
@@ -293,11 +294,11 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
 }
 
 /// The warning for a project with the system clock that is started with `--clock manual`.
-fn stops_the_clock(folder: &Path, last: Timestamp) -> String {
+fn stops_the_clock(folder: &Path, last: Timestamp) -> Styled {
     let folder = folder.display();
-    format!(
+    styled!(
         "warning: the project in {folder} used the system clock. With --clock manual its time stops at {last}: no deadline, \
-         lease or timer ends until you advance it with: trackside clock advance SPAN\n\
+         lease or timer ends until you advance it with: trackside clock advance SPAN{BREAK}\
          Return to the system clock with: trackside up --clock system --data {folder}"
     )
 }
@@ -306,10 +307,10 @@ fn stops_the_clock(folder: &Path, last: Timestamp) -> String {
 fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Timestamp>) -> CliError {
     let folder = args.data.data.display();
     let then = by_the_machine(ProjectClock::System.now(), stands, journal_ends.unwrap_or(stands));
-    CliError::usage(format!(
-        "The project in {folder} has a manual clock, at {stands}. The server was not started.\n\
-         Keep the manual clock with: trackside up --clock manual --data {folder}\n\
-         Switch to the system clock with: trackside up --clock system --data {folder}\n{then}"
+    CliError::usage(styled!(
+        "The project in {folder} has a manual clock, at {stands}. The server was not started.{BREAK}\
+         Keep the manual clock with: trackside up --clock manual --data {folder}{BREAK}\
+         Switch to the system clock with: trackside up --clock system --data {folder}{BREAK}{then}"
     ))
 }
 
@@ -340,10 +341,11 @@ fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) ->
 }
 
 /// Prints or logs a warning, depending on the log format.
-fn say(args: &UpArgs, text: &str) {
+fn say(args: &UpArgs, text: impl Into<Styled>) {
+    let text = text.into();
     match args.log {
         LogKind::Text => print::message(text),
-        LogKind::Json => log(args).write(Level::WARN, text, &[]),
+        LogKind::Json => log(args).write(Level::WARN, &text.plain(), &[]),
     }
 }
 
@@ -385,7 +387,7 @@ fn start(
 
 impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {
-        Self { why: error.to_string(), code: exit::UNREACHABLE }
+        Self { why: Styled::block(&error.to_string()), code: exit::UNREACHABLE }
     }
 }
 

@@ -229,28 +229,32 @@ impl Found {
                 Severity::Error | Severity::Critical => painted_data(it.severity.as_str(), Colour::Red),
                 other => painted_data(other.as_str(), Colour::Yellow),
             };
-            print::line(&format!(
+            print::line(styled!(
                 "{mark} {} {}: {} (since {}, entry {})",
-                it.entity, it.rule, it.message, it.since, it.seq
+                it.entity,
+                it.rule,
+                it.message,
+                it.since,
+                it.seq
             ));
         }
         for Repair { entity, trigger, why, seq } in &self.repairs {
             let mark = painted_data("repaired", Colour::Green);
             let why = why.strip_prefix(REPAIR).unwrap_or(why);
-            print::line(&format!("{mark} {entity} by {trigger}: {why} (entry {seq})"));
+            print::line(styled!("{mark} {entity} by {trigger}: {why} (entry {seq})"));
         }
         let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked, forged } =
             self.sweep;
         let records = count_with_noun(compared, "record", "records");
-        print::line(&format!("{records} compared with the journal, {mended} differed and were rebuilt"));
+        print::line(styled!("{records} compared with the journal, {mended} differed and were rebuilt"));
         if unchecked > 0 {
-            print::line(&format!(
+            print::line(styled!(
                 "{} could not be compared: their entries are in missing archive files, or too long",
                 count_with_noun(unchecked, "record", "records")
             ));
         }
         if forged > 0 {
-            print::line(&format!(
+            print::line(styled!(
                 "{} {}: their journal entries were changed, so nothing was rebuilt from them",
                 painted_data("error", Colour::Red),
                 count_with_noun(forged, "entity", "entities")
@@ -258,12 +262,12 @@ impl Found {
             print::message("Leave the folder unchanged. `trackside audit verify` lists the changed entries.");
         }
         if self.unseen > 0 {
-            print::message(&format!(
+            print::message(styled!(
                 "{} about violations are in missing archive files: put them back into archive/ to see all.",
                 count_with_noun(self.unseen, "entry is", "entries are")
             ));
         }
-        print::line(&format!(
+        print::line(styled!(
             "{} checked: {} new, {cleared} cleared, {}; {} open, {} of them errors",
             count_with_noun(looked_at, "entity", "entities"),
             count_with_noun(found, "violation", "violations"),

@@ -20,7 +20,7 @@ fn watch(args: &WatchArgs) -> Result<u8, RequestError> {
         // Report an unknown lifecycle at once instead of waiting for its events.
         server.get(&ApiPath::new(&["lifecycles", lifecycle]))?;
     }
-    let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let is_terminal = print::is_terminal() && std::io::stdin().is_terminal();
     if is_terminal && !args.ask.json {
         live::show(&server, args.lifecycle.as_deref())?;
     } else {
@@ -35,7 +35,7 @@ fn lines(server: &ServerConnection, args: &WatchArgs) -> Result<(), RequestError
     feed::follow(server, wanted, &mut |event| match event {
         FeedEvent::Entry(it) => {
             match args.ask.json {
-                true => print::line(&it.to_string()),
+                true => print::json_line(&it),
                 false => print::line(&print_entry::line(&it, true)),
             }
             print::is_read()

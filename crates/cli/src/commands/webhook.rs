@@ -38,7 +38,7 @@ fn add(args: &WebhookAddArgs) -> Result<u8, RequestError> {
     Ok(print::answer(&made, args.ask.json, |made| {
         print::line(text(made, "secret"));
         let id = made.pointer("/details/id").and_then(Json::as_str).unwrap_or_default();
-        print::message(&format!(
+        print::message(styled!(
             "webhook {id} sends events to {} from now on. Give the secret to the receiver: it is not shown again",
             args.url
         ));
@@ -73,7 +73,7 @@ fn show_webhooks(webhooks: &[Json]) {
 
 fn remove(args: &WebhookRemoveArgs) -> Result<u8, RequestError> {
     ServerConnection::find(&args.reach)?.delete(&ApiPath::new(&["webhooks", &args.id]))?;
-    print::message(&format!("webhook {} is removed", args.id));
+    print::message(styled!("webhook {} is removed", args.id));
     Ok(exit::DONE)
 }
 
@@ -110,13 +110,11 @@ fn show_replay(answer: &Json, id: &str) {
     let passed_over: Vec<String> =
         time_format::list(answer, "passedOver").iter().map(Json::to_string).collect();
     if !passed_over.is_empty() {
-        print::message(&format!(
+        print::message(styled!(
             "ignored, because they are not dead letters: {}. List dead letters with: trackside webhook deliveries {id} --state dead",
             passed_over.join(", ")
         ));
     }
     let count = number(answer, "queued");
-    print::message(&format!(
-        "{on}{count} to be retried. Follow them with: trackside webhook deliveries {id}"
-    ));
+    print::message(styled!("{on}{count} to be retried. Follow them with: trackside webhook deliveries {id}"));
 }

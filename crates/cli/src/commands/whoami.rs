@@ -21,13 +21,13 @@ fn whoami(args: &WhoamiArgs) -> Result<u8, RequestError> {
 fn show(who: &Json) {
     let roles = texts(who, "roles");
     let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
-    print::line(&format!("{} ({}), {roles}", text(who, "actor"), text(who, "kind")));
+    print::line(styled!("{} ({}), {roles}", text(who, "actor"), text(who, "kind")));
     let on_behalf = texts(who, "for");
     if !on_behalf.is_empty() {
-        print::line(&format!("can act for {}", on_behalf.join(", ")));
+        print::line(styled!("can act for {}", on_behalf.join(", ")));
     }
     match text(who, "expiresAt") {
         "" => {}
-        until => print::line(&format!("token valid until {}", moment(until))),
+        until => print::line(styled!("token valid until {}", moment(until))),
     }
 }

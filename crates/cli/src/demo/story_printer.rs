@@ -8,6 +8,7 @@ use super::request::{DemoAnswer, DemoRequest, EntityRef};
 use super::script::DemoScene;
 use crate::print::{self, Colour, painted_data};
 use crate::refused::{self, CommandSubject};
+use crate::styled::Styled;
 use crate::time_format::{list, moment, text, value};
 use crate::{print_entry, print_transition, table};
 
@@ -62,7 +63,7 @@ impl StoryPrinter {
 
     pub fn heading(&self, number: usize, of: usize, scene: &DemoScene) {
         print::line("");
-        print::line(&painted_data(&format!("{number} of {of}  {}", scene.title), Colour::Bold));
+        print::line(&painted_data(styled!("{number} of {of}  {}", scene.title), Colour::Bold));
         for line in scene.about.iter().flat_map(|it| wrapped(it, self.columns)) {
             print::line(&painted_data(&line, Colour::Dim));
         }
@@ -72,7 +73,7 @@ impl StoryPrinter {
     /// A comment on the next step.
     pub fn aside(&self, says: &str) {
         for line in wrapped(says, self.columns.saturating_sub(CLOCK)) {
-            print::line(&format!("{:CLOCK$}{}", "", painted_data(&line, Colour::Cyan)));
+            print::line(styled!("{:CLOCK$}{}", "", painted_data(&line, Colour::Cyan)));
         }
     }
 
@@ -83,7 +84,7 @@ impl StoryPrinter {
         // Two lines are enough to recognise it.
         let room = self.columns.saturating_sub(self.margin());
         let (first, rest) = broken(words, room);
-        print::line(&format!("{}{first}", painted_data(&before, Colour::Blue)));
+        print::line(styled!("{}{first}", painted_data(&before, Colour::Blue)));
         if !rest.is_empty() {
             self.at_margin(&table::cut(rest, Some(room)));
         }
@@ -97,13 +98,13 @@ impl StoryPrinter {
         };
         let names = self.names;
         let before = format!("{:CLOCK$}{:names$}{:DOOR$}", clock(now), "", "");
-        print::line(&painted_data(&format!("{before}{words}"), Colour::Blue));
+        print::line(&painted_data(styled!("{before}{words}"), Colour::Blue));
     }
 
     pub fn answered(&self, ask: &DemoRequest, answer: &DemoAnswer) {
         match answer {
             DemoAnswer::Nothing => {
-                self.at_margin(&format!("{}: no entity to claim", painted_data("nothing", Colour::Yellow)));
+                self.at_margin(styled!("{}: no entity to claim", painted_data("nothing", Colour::Yellow)));
             }
             DemoAnswer::Refused(problem) => {
                 let about = match ask.entity() {
@@ -111,13 +112,13 @@ impl StoryPrinter {
                     None => CommandSubject { lifecycle: ask.lifecycle(), ..CommandSubject::default() },
                 };
                 let response = refused::render_as(problem, about, &painted_data("refused", Colour::Red));
-                for (at, line) in response.lines().enumerate() {
-                    if at == 0 { self.at_margin(line) } else { self.taught(line) }
+                for (at, line) in response.lines().iter().enumerate() {
+                    if at == 0 { self.at_margin(line) } else { self.taught(&line.plain()) }
                 }
             }
             DemoAnswer::Done(response) => {
                 if let Some(words) = done(ask, response) {
-                    self.at_margin(&format!("{} {words}", painted_data("done", Colour::Green)));
+                    self.at_margin(styled!("{} {words}", painted_data("done", Colour::Green)));
                 }
                 let leases = response.get("entity").map(|it| list(it, "leases")).unwrap_or_default();
                 for lease in leases.iter().filter(|_| matches!(ask, DemoRequest::Claim { .. })) {
@@ -143,7 +144,7 @@ impl StoryPrinter {
             self.deeper(&painted_data(&line, colour));
         }
         if more > 0 {
-            self.deeper(&painted_data(&format!("and {more} more"), Colour::Dim));
+            self.deeper(&painted_data(styled!("and {more} more"), Colour::Dim));
         }
     }
 
@@ -151,13 +152,13 @@ impl StoryPrinter {
     pub fn shown(&self, response: &str) {
         for line in response.lines() {
             let line = table::cut(line, Some(self.columns.saturating_sub(CLOCK)));
-            print::line(&format!("{:CLOCK$}{line}", ""));
+            print::line(styled!("{:CLOCK$}{line}", ""));
         }
     }
 
-    fn at_margin(&self, line: &str) {
-        let margin = self.margin();
-        print::line(&format!("{:margin$}{line}", ""));
+    fn at_margin(&self, line: impl Into<Styled>) {
+        let (margin, line) = (self.margin(), line.into());
+        print::line(styled!("{:margin$}{line}", ""));
     }
 
     /// A line of a refusal, never cut.
@@ -170,8 +171,8 @@ impl StoryPrinter {
         }
     }
 
-    fn deeper(&self, line: &str) {
-        self.at_margin(&format!("  {line}"));
+    fn deeper(&self, line: impl Into<Styled>) {
+        self.at_margin(styled!("  {}", line.into()));
     }
 }
 
@@ -186,27 +187,27 @@ fn happened(entry: &Json) -> String {
         "ALERT_RAISED" => format!("alert ({}): {}", more("severity"), more("message")),
         "STATE_CORRECTED" | "TIMEOUT_WARNING" => print_entry::short(entry),
         _ if text(entry, "actorKind") == "timeout" => {
-            format!("{}, deadline passed", print_transition::describe(entry, None, &str::to_owned))
+            format!("{}, deadline passed", print_transition::describe(entry, None, &|to| to.into()).plain())
         }
-        _ => print_transition::describe(entry, None, &str::to_owned),
+        _ => print_transition::describe(entry, None, &|to| to.into()).plain(),
     }
 }
 
 /// The result in one line; none if it is printed elsewhere.
-fn done(ask: &DemoRequest, response: &Json) -> Option<String> {
+fn done(ask: &DemoRequest, response: &Json) -> Option<Styled> {
     let number = |name: &str| response.get(name).and_then(Json::as_u64).unwrap_or_default();
     match ask {
-        DemoRequest::Heartbeat { .. } => Some(format!("held until {}", moment(text(response, "expiresAt")))),
-        DemoRequest::AnswerEffect { .. } => Some("the result is in".to_owned()),
+        DemoRequest::Heartbeat { .. } => Some(styled!("held until {}", moment(text(response, "expiresAt")))),
+        DemoRequest::AnswerEffect { .. } => Some("the result is in".into()),
         DemoRequest::Advance { .. } | DemoRequest::Explain { .. } => None,
         DemoRequest::Sweep => {
             let (all, repaired) = (number("lookedAt"), number("repaired"));
-            Some(format!("{all} entities checked, {repaired} repaired"))
+            Some(styled!("{all} entities checked, {repaired} repaired"))
         }
         _ => {
             let (entry, entity) = (response.get("transition")?, response.get("entity"));
             let key = format!("{}/{}", text(entry, "lifecycle"), text(entry, "id"));
-            Some(format!("{key} {}", print_transition::describe(entry, entity, &print_transition::bold)))
+            Some(styled!("{key} {}", print_transition::describe(entry, entity, &print_transition::bold)))
         }
     }
 }

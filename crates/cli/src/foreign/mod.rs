@@ -83,18 +83,14 @@ pub(crate) fn read(tool: ForeignTool, path: &Path) -> ForeignTasks {
 }
 
 /// Most bytes of a text that is read at once.
-const MOST: u64 = 256 * 1024 * 1024;
+pub(crate) const MOST: u64 = 256 * 1024 * 1024;
 
 fn of_text(path: &Path, read: fn(&str) -> ForeignTasks) -> ForeignTasks {
     let failed = |what: String| ForeignTasks {
         troubles: vec![ImportProblem::new("", what)],
         ..ForeignTasks::default()
     };
-    match std::fs::metadata(path) {
-        Ok(about) if about.len() > MOST => return failed(format!("larger than {MOST} bytes. Split it")),
-        Ok(_) | Err(_) => {}
-    }
-    match std::fs::read_to_string(path) {
+    match crate::files::read_text(path, MOST) {
         Ok(text) => read(&text),
         Err(error) => failed(crate::files::reading(&error)),
     }

@@ -1,6 +1,8 @@
 //! Tasks of vibe-kanban: its SQLite file, `db.v2.sqlite` or the older `db.sqlite`.
 
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
@@ -34,6 +36,8 @@ fn tasks(path: &Path) -> Result<ForeignTasks, String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let file = Connection::open_with_flags(path, flags).map_err(unread)?;
     file.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;").map_err(unread)?;
+    let _end = InterruptAfter::new(&file, PATIENCE);
+    check_are_tables(&file)?;
     let columns = |table: &str| -> Result<Vec<String>, rusqlite::Error> {
         let mut asked = file.prepare("SELECT name FROM pragma_table_info(?1)")?;
         asked.query_map([table], |row| row.get(0))?.collect()
@@ -92,6 +96,55 @@ fn tasks(path: &Path) -> Result<ForeignTasks, String> {
     Ok(found)
 }
 
+/// The tables that are read.
+const TABLES: [&str; 4] = ["tasks", "projects", "workspaces", "task_attempts"];
+
+/// Fails if one of the tables is a view or a virtual table: those compute their rows, perhaps without end.
+fn check_are_tables(file: &Connection) -> Result<(), String> {
+    let kinds = "SELECT name, type, coalesce(sql, '') FROM sqlite_schema WHERE lower(name) = ?1";
+    for table in TABLES {
+        let kind = file.query_row(kinds, [table], |row| {
+            let (kind, sql): (String, String) = (row.get(1)?, row.get(2)?);
+            Ok(kind == "table" && !sql.to_ascii_lowercase().contains("virtual"))
+        });
+        match kind {
+            Ok(true) | Err(rusqlite::Error::QueryReturnedNoRows) => {}
+            Ok(false) => {
+                return Err(format!(
+                    "its {table} is no ordinary table, so this is not a vibe-kanban database"
+                ));
+            }
+            Err(error) => return Err(format!("not readable as a vibe-kanban database ({error})")),
+        }
+    }
+    Ok(())
+}
+
+/// The longest time for reading a file.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Interrupts the queries of a connection after a time, unless it is dropped before.
+struct InterruptAfter(Option<Sender<()>>);
+
+impl InterruptAfter {
+    fn new(file: &Connection, patience: Duration) -> Self {
+        let interrupt = file.get_interrupt_handle();
+        let (end, ended) = channel::<()>();
+        std::thread::spawn(move || {
+            if ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                interrupt.interrupt();
+            }
+        });
+        Self(Some(end))
+    }
+}
+
+impl Drop for InterruptAfter {
+    fn drop(&mut self) {
+        self.0 = None;
+    }
+}
+
 fn thing(row: &Row<'_>, names: &[&str], at: String) -> Option<ForeignTask> {
     let id = text(row, 0)?;
     let (title, status) = (text(row, 1)?, text(row, 2)?);
@@ -122,5 +175,23 @@ mod tests {
     fn another_kind_of_file_is_reported() {
         let found = read(Path::new("/nowhere/db.sqlite"));
         assert!(found.troubles.iter().any(|it| it.what.contains("db.v2.sqlite")), "{found:?}");
+    }
+
+    #[test]
+    fn a_view_with_endless_rows_is_refused_and_an_endless_query_is_interrupted() {
+        let path = std::env::temp_dir().join(format!("vk-{}.sqlite", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i";
+        let file = Connection::open(&path).unwrap();
+        file.execute_batch(&format!(
+            "CREATE VIEW tasks AS {endless} AS id, 'x' AS title, 'todo' AS status FROM n WHERE i < 0"
+        ))
+        .unwrap();
+        let found = read(&path);
+        assert!(found.troubles.iter().any(|it| it.what.contains("no ordinary table")), "{found:?}");
+        let _end = InterruptAfter::new(&file, Duration::from_millis(50));
+        let stopped = file.query_row(&format!("{endless} FROM n WHERE i < 0"), [], |_| Ok(()));
+        assert!(stopped.unwrap_err().to_string().contains("interrupt"));
+        std::fs::remove_file(&path).unwrap();
     }
 }

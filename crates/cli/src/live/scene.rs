@@ -104,7 +104,7 @@ impl LiveView {
 
     pub(super) fn add_entry(&mut self, entry: Json) {
         self.trouble = None;
-        self.movers.push_front(print_entry::plain(&entry));
+        self.movers.push_front(print_entry::line(&entry, true).plain());
         self.movers.truncate(KEPT);
     }
 

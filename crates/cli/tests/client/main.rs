@@ -16,6 +16,7 @@ mod ground;
 mod guides;
 mod help;
 mod hook;
+mod hostile;
 mod identity;
 mod log;
 mod mcp;

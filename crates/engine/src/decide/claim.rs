@@ -16,8 +16,18 @@ use crate::view::Found;
 
 /// Candidates that are tried before the claim is refused.
 const TRIES: usize = 64;
-/// Candidates that are inspected when the claim names a filter.
-const LOOKS: usize = 1_000;
+/// Candidates that one claim inspects: filters and `read` may pass over most of them.
+const LOOKS: usize = 10_000;
+/// Candidates that are loaded together.
+const SLICE: usize = 256;
+
+/// The result of a search for a claimable entity.
+enum Search {
+    Claimed,
+    Nothing,
+    /// There are more candidates than one claim inspects.
+    Cut,
+}
 
 impl DecisionBuilder<'_> {
     pub fn claim(&mut self, claim: &Claim, request: Request) -> Result<(), Stop> {
@@ -26,6 +36,7 @@ impl DecisionBuilder<'_> {
         };
         let ways = claimed_by(&life, claim.event.as_ref())?;
         let mut nearest: Option<Box<Refusal>> = None;
+        let mut is_cut = false;
         let mut shut: Vec<(&Name, Vec<Unmet>)> = Vec::new();
         for (ranking, event) in &ways {
             let closed = self.closed_to_caller(&life, event, &request)?;
@@ -33,8 +44,10 @@ impl DecisionBuilder<'_> {
                 shut.push((*event, closed));
                 continue;
             }
-            if self.claim_from(&life, ranking, event, claim, &request, &mut nearest)? {
-                return Ok(());
+            match self.claim_from(&life, ranking, event, claim, &request, &mut nearest)? {
+                Search::Claimed => return Ok(()),
+                Search::Nothing => {}
+                Search::Cut => is_cut = true,
             }
         }
         // A caller who may claim nothing at all gets a refusal: otherwise it would look like an empty queue.
@@ -47,6 +60,13 @@ impl DecisionBuilder<'_> {
             && let Some((event, closed)) = shut.into_iter().find(|it| mine.contains(&it.0))
         {
             return Err(gated(&life, event, closed).into());
+        }
+        if is_cut && nearest.is_none() {
+            let message = format!(
+                "None of the first {LOOKS} {} in the queue match, and there are more. Claim without `where`, or find one with trackside list {} --where and fire its transition",
+                life.name, life.name
+            );
+            return Err(Refusal::one(Code::SearchLimit, message).into());
         }
         let caller = request.subject_id();
         let mut message = format!("{caller} can claim no {} now", life.name);
@@ -61,7 +81,7 @@ impl DecisionBuilder<'_> {
         Err(refusal.into())
     }
 
-    /// Takes the first claimable entity of a ranking; false if there is none.
+    /// Takes the first claimable entity of a ranking.
     fn claim_from(
         &mut self,
         life: &Lifecycle,
@@ -70,7 +90,7 @@ impl DecisionBuilder<'_> {
         claim: &Claim,
         request: &Request,
         nearest: &mut Option<Box<Refusal>>,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Search, Stop> {
         let caller = request.subject_id().clone();
         let base = self.draft.base();
         let index = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
@@ -79,9 +99,13 @@ impl DecisionBuilder<'_> {
             Found::Absent => None,
             Found::Unknown => return Err(Stop::NotLoaded),
         };
-        let candidates = known.into_iter().flat_map(|it| it.open(Some(&caller)));
+        let mut candidates = known.into_iter().flat_map(|it| it.open(Some(&caller)));
         let mut tried = 0;
-        for id in candidates.take(LOOKS) {
+        for looked in 0.. {
+            let Some(id) = candidates.next() else { break };
+            if looked == LOOKS {
+                return Ok(Search::Cut);
+            }
             let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
             match base.entity(&key) {
                 Found::Here(entity) => {
@@ -95,7 +119,13 @@ impl DecisionBuilder<'_> {
                     }
                 }
                 Found::Absent => continue,
-                Found::Unknown => return Err(Stop::NotLoaded),
+                Found::Unknown => {
+                    // Asks for the following ones too: they are loaded together.
+                    for id in candidates.take(SLICE) {
+                        let _ = base.entity(&EntityKey { lifecycle: life.name.clone(), id: id.clone() });
+                    }
+                    return Err(Stop::NotLoaded);
+                }
             }
             tried += 1;
             if tried > TRIES {
@@ -108,7 +138,7 @@ impl DecisionBuilder<'_> {
                     self.record_point(life, PointKind::Transition, || {
                         format!("rankings.{}.claims", ranking.name)
                     });
-                    return Ok(true);
+                    return Ok(Search::Claimed);
                 }
                 Err(Stop::Refused(refusal)) => {
                     self.hits.borrow_mut().settle(mark, false);
@@ -118,7 +148,7 @@ impl DecisionBuilder<'_> {
                 Err(stop) => return Err(stop),
             }
         }
-        Ok(false)
+        Ok(Search::Nothing)
     }
 
     /// Discards the result of an attempt.

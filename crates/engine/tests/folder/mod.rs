@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::compile::{PackFiles, compile, compile_stored};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::source::{FileId, Sources};
 
@@ -13,6 +13,18 @@ pub(crate) fn pack(folder: &Path) -> (Pack, Sources) {
     let lifecycles = yaml_in(&folder.join("lifecycles")).iter().map(|it| add(&mut sources, it)).collect();
     match compile(&sources, &PackFiles { pack: file, lifecycles }) {
         Ok((pack, _)) => (pack, sources),
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    }
+}
+
+/// Compiles a pack that a project already uses.
+#[allow(dead_code, reason = "not every test program has such a pack")]
+pub(crate) fn stored_pack(folder: &Path) -> Pack {
+    let mut sources = Sources::default();
+    let file = add(&mut sources, &folder.join("pack.yaml"));
+    let lifecycles = yaml_in(&folder.join("lifecycles")).iter().map(|it| add(&mut sources, it)).collect();
+    match compile_stored(&sources, &PackFiles { pack: file, lifecycles }) {
+        Ok((pack, _)) => pack,
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     }
 }

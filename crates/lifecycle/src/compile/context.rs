@@ -1,6 +1,6 @@
 //! The state shared by all compile steps: shapes, names and problems.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dependencies::depends;
 use super::names::{ReadTable, Vocabulary};
@@ -145,10 +145,10 @@ impl CompileContext<'_> {
 
     /// States, sets and `any`, in declared order.
     pub fn states(&mut self, names: &OneOrMany<At<Name>>) -> StateSet {
-        let mut chosen: Vec<Name> = Vec::new();
+        let mut chosen: BTreeSet<Name> = BTreeSet::new();
         for name in names.iter() {
             if self.shape.is_state(name) {
-                chosen.push(name.it.clone());
+                chosen.insert(name.it.clone());
             } else if let Some(set) = self.shape.sets.get(&name.it) {
                 chosen.extend(set.iter().cloned());
             } else if name.it == "any" {
@@ -157,7 +157,7 @@ impl CompileContext<'_> {
                 self.unknown_state(name);
             }
         }
-        StateSet(self.shape.states.iter().filter(|it| chosen.contains(it)).cloned().collect())
+        StateSet(self.shape.states.iter().filter(|it| chosen.contains(it.as_str())).cloned().collect())
     }
 
     pub fn state(&mut self, name: &At<Name>) -> Name {

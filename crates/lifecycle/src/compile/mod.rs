@@ -7,6 +7,7 @@ mod dependencies;
 mod face;
 mod filter;
 mod journal_entry;
+mod legal_names;
 mod lifecycle;
 mod names;
 mod pack;
@@ -54,6 +55,9 @@ fn compile_files(sources: &Sources, files: &PackFiles, problems: &mut Problems) 
     let pack: Option<PackFile> = parsed(sources, files.pack, problems);
     let lifecycles: Vec<LifecycleFile> =
         files.lifecycles.iter().filter_map(|file| parsed(sources, *file, problems)).collect();
+    if let Some(pack) = &pack {
+        legal_names::check(pack, &lifecycles, problems);
+    }
     pack.and_then(|pack| pack::compile(&pack, &lifecycles, problems))
 }
 

@@ -1,6 +1,7 @@
 //! Problems in a definition, collected while it is read and checked.
 
 use super::place::Place;
+use crate::printable::is_printable;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProblemSeverity {
@@ -90,7 +91,7 @@ impl Problems {
         self.add(ProblemSeverity::Note, code, at, message.into())
     }
 
-    fn add(
+    pub(crate) fn add(
         &mut self,
         severity: ProblemSeverity,
         code: &'static str,
@@ -189,7 +190,7 @@ fn order(problem: &SourceProblem) -> (Place, ProblemSeverity, &str, &str) {
 /// A word of the text in a message: in backticks, without line breaks, never very long.
 pub fn quote(word: &str) -> String {
     const SHOWN: usize = 60;
-    let mut shown: String = word.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut shown: String = word.chars().take(SHOWN).map(|c| if is_printable(c) { c } else { ' ' }).collect();
     if shown.len() < word.len() {
         shown.push('…');
     }

@@ -38,7 +38,12 @@ pub enum ReadError {
     Where(Vec<String>),
     /// More than one answer may cost.
     #[error("{looked} entities were looked at and the answer was not complete. {hint}")]
-    TooExpensive { looked: usize, hint: String },
+    TooExpensive {
+        looked: usize,
+        hint: String,
+        /// The last entity that was looked at, from which a list can be continued.
+        reached: Option<String>,
+    },
     /// More of the archive than one answer may cost.
     #[error("Its past is archived, and longer than {0} entries: read it with `trackside export`")]
     TooFar(usize),

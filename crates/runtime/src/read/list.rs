@@ -114,12 +114,13 @@ impl Reads {
             let seen = view.may_read(&found, &query.reader)?;
             items.extend(found.into_iter().zip(seen).filter(|(_, seen)| *seen).map(|(it, _)| it));
             if items.len() <= limit && walk.is_over(self.budget) {
-                if items.len() < limit {
+                let reached = walk.reached();
+                if items.is_empty() {
                     let hint = hint(&life, indexed);
-                    return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
+                    return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint, reached });
                 }
-                // There may be more: the next page shows it.
-                return Ok(Listed { next_cursor: items.last().map(cursor), items, seq });
+                // The page is shorter than asked for. There may be more: the next page shows it.
+                return Ok(Listed { next_cursor: reached, items, seq });
             }
             most = (most * 2).min(CHUNK).min(self.budget.saturating_sub(walk.entities_read())).max(1);
         }

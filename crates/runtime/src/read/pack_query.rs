@@ -137,7 +137,7 @@ impl Reads {
             add(entities)?;
             if walk.is_over(self.budget) {
                 let hint = hint(&*self.lifecycle(of)?, indexed);
-                return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint });
+                return Err(ReadError::TooExpensive { looked: walk.entities_read(), hint, reached: None });
             }
         }
         Ok(())
@@ -159,7 +159,7 @@ impl Reads {
         let ids = ids.wait()?;
         if ids.len() > most {
             let hint = "Take from it with a claim, or list by state.".to_owned();
-            return Err(ReadError::TooExpensive { looked: most, hint });
+            return Err(ReadError::TooExpensive { looked: most, hint, reached: None });
         }
         Ok(ids)
     }

@@ -82,6 +82,11 @@ impl<'r> Walk<'r> {
         self.looked
     }
 
+    /// The id up to which all entities were read.
+    pub fn reached(&self) -> Option<String> {
+        self.listing.after.as_ref().map(|it| it.id.to_string())
+    }
+
     /// Whether that exceeds the budget while more entities are left.
     pub fn is_over(&self, budget: usize) -> bool {
         self.looked >= budget && !self.ended

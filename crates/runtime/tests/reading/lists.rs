@@ -7,7 +7,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::query::lets_through;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::read::{ListQuery, Listed};
+use trackside_runtime::read::{ListQuery, Listed, ReadError};
 use trackside_runtime::{Options, Reads, Runtime};
 
 use crate::ground::*;
@@ -182,6 +182,14 @@ fn a_list_that_costs_too_much_suggests_another_request(stores: Stores) {
     let error = reads.list(&of(&[], Some("title == 'Task 119'"), &reads)).unwrap_err();
     assert_eq!(error.code(), "too-expensive");
     assert!(error.to_string().contains("priority, type, reviewerId"), "{error}");
+    // It can be continued where it ended, and a page with fewer items than asked for too.
+    let ReadError::TooExpensive { reached, .. } = error else { panic!("{error}") };
+    let rest = ListQuery { cursor: reached, ..of(&[], Some("title == 'Task 119'"), &reads) };
+    assert_eq!(ids(&reads.list(&rest).unwrap()), ["T-119"]);
+    let ends = of(&[], Some("title == 'Task 3' || title == 'Task 119'"), &reads);
+    let first = reads.list(&ends).unwrap();
+    assert_eq!((ids(&first), first.next_cursor.is_some()), (vec!["T-003".to_owned()], true));
+    assert_eq!(all(&reads, &ends), ["T-003", "T-119"]);
     let found = reads.list(&of(&[], Some("title == 'Task 118' && reviewerId == 'r-6'"), &reads)).unwrap();
     assert_eq!(ids(&found), ["T-118"], "an index makes it cheap");
     let full = ListQuery { limit: 60, ..of(&[], None, &reads) };

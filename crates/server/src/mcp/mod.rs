@@ -33,7 +33,7 @@ use crate::auth::Caller;
 use crate::limits::is_too_deep;
 use crate::middleware::is_our_name;
 use crate::problem::Refused;
-use crate::rest::whole;
+use crate::rest::{check_strictly, whole};
 use crate::telemetry::{RequestContext, current};
 use server::McpServer;
 pub use tools::TOOLS;
@@ -115,6 +115,9 @@ pub(crate) async fn asked(
     let is_json = parts.method == Method::POST && says_json(&parts.headers);
     if is_json && let Err(error) = serde_json::from_slice::<IgnoredAny>(&bytes) {
         return Ok(no_message(-32_700, &format!("Parse error: {error}")));
+    }
+    if is_json {
+        check_strictly(&bytes)?;
     }
     let answer = service.handle(Request::from_parts(parts, Body::from(bytes))).await;
     // rmcp answers 415 to JSON that is not JSON-RPC, although its media type is right.

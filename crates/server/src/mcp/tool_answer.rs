@@ -3,6 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value as Json;
+use trackside_lifecycle::printable::{escape, escape_json, escape_lines};
 use trackside_protocol::{Problem, UnmetBody};
 
 use crate::problem::Refused;
@@ -26,7 +27,9 @@ pub(super) fn result(outcome: Result<ToolAnswer, Refused>) -> CallToolResult {
         Ok(answer) => (answer.text, answer.data, false),
         Err(refused) => (in_words(&refused.0), serde_json::to_value(&*refused.0).unwrap_or_default(), true),
     };
-    let content = vec![ContentBlock::text(text), ContentBlock::text(data.to_string())];
+    // Hosts print these texts. The data keeps every character.
+    let json = data.to_string();
+    let content = vec![ContentBlock::text(escape_lines(&text)), ContentBlock::text(escape_json(&json))];
     let mut result = match is_refused {
         true => CallToolResult::error(content),
         false => CallToolResult::success(content),
@@ -37,9 +40,10 @@ pub(super) fn result(outcome: Result<ToolAnswer, Refused>) -> CallToolResult {
 
 /// A refusal as text: every reason, the permitted targets and who may.
 fn in_words(problem: &Problem) -> String {
-    let mut text = format!("Refused ({}): {}", problem.code, problem.detail);
+    let mut text = format!("Refused ({}): {}", problem.code, escape(&problem.detail));
     let reasons = problem.errors.iter().filter(|it| it.field.is_some() || it.message != problem.detail);
     for UnmetBody { field, message, .. } in reasons {
+        let message = escape(message);
         match field {
             Some(field) => text.push_str(&format!("\n- {field}: {message}")),
             None => text.push_str(&format!("\n- {message}")),

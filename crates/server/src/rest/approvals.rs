@@ -90,7 +90,7 @@ fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) 
         }
         if all.len() >= BUDGET {
             let hint = "Decide some, or list one lifecycle at a time at /v1/entities".to_owned();
-            return Err(ReadError::TooExpensive { looked: all.len(), hint });
+            return Err(ReadError::TooExpensive { looked: all.len(), hint, reached: None });
         }
         query.cursor = listed.next_cursor;
     }

@@ -13,7 +13,7 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use trackside_protocol::ProblemCode;
+use trackside_protocol::{ProblemCode, find_mistake};
 
 use super::query_string::{ParameterError, from_query};
 use crate::app::App;
@@ -121,10 +121,20 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
     if !is_object && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
         return Err(Refused::shape("The body has the wrong shape: it must be an object, as in `{}`"));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
+    let body = serde_json::from_slice(bytes).map_err(|error| {
         let what = if error.is_data() { "has the wrong shape" } else { "is not JSON" };
         Refused::shape(format!("The body {what}: {error}"))
-    })
+    })?;
+    check_strictly(bytes)?;
+    Ok(body)
+}
+
+/// Refuses keys that are there twice, and integers that would lose digits. The text must be JSON.
+pub(crate) fn check_strictly(bytes: &[u8]) -> Result<(), Refused> {
+    match find_mistake(bytes) {
+        Some(mistake) => Err(Refused::shape(format!("The body is ambiguous: {mistake}"))),
+        None => Ok(()),
+    }
 }
 
 /// Query parameters.

@@ -11,6 +11,7 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{CreateBody, EntityBody, Moved, Page, Problem};
+use trackside_runtime::ReadError;
 use trackside_runtime::read::ListQuery;
 use utoipa::IntoParams;
 
@@ -127,11 +128,18 @@ pub(crate) async fn list(
         query.filter = which.r#where.as_ref().map(|it| reads.condition(&lifecycle, it)).transpose()?;
         (query.overdue, query.limit) = (which.overdue, limit);
         (query.cursor, query.after_seq) = (after, seq);
-        let listed = reads.list(&query)?;
+        let listed = match reads.list(&query) {
+            // Nothing was found so far: the refusal names the cursor to continue from.
+            Err(ReadError::TooExpensive { looked, hint, reached }) => {
+                let reached = reached.map(|it| cursors.give(it));
+                return Ok(Err(ReadError::TooExpensive { looked, hint, reached }));
+            }
+            listed => listed?,
+        };
         let next_cursor = listed.next_cursor.map(|it| cursors.give(it));
-        Ok(Page { items: entity_bodies(reads, &listed.items, &actor)?, next_cursor })
+        Ok(Ok(Page { items: entity_bodies(reads, &listed.items, &actor)?, next_cursor }))
     });
-    Ok(Json(page.await?))
+    Ok(Json(page.await??))
 }
 
 /// Parameters of one entity.

@@ -102,7 +102,7 @@ fn all(reads: &Reads, mut query: ListQuery, found: &mut Vec<(EntityKey, u64)>) -
         found.extend(page.items.iter().map(|it| (it.key.clone(), it.seq)));
         if found.len() > REQUESTS {
             let hint = format!("Evidence contains at most {REQUESTS} requests");
-            return Err(ReadError::TooExpensive { looked: found.len(), hint });
+            return Err(ReadError::TooExpensive { looked: found.len(), hint, reached: None });
         }
         if page.next_cursor.is_none() {
             return Ok(());

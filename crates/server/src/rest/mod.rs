@@ -50,7 +50,7 @@ pub(crate) mod transitions;
 pub(crate) mod webhooks;
 
 pub(crate) use bodies::{entity_bodies, entity_body, entry_text, stored_body};
-pub(crate) use body::{Body, Large, Parameters, Required, unknown_parameters, whole};
+pub(crate) use body::{Body, Large, Parameters, Required, check_strictly, unknown_parameters, whole};
 pub(crate) use command_headers::{CommandHeaders, idempotency_key};
 pub(crate) use commands::{Done, command};
 pub(crate) use cursor::Cursors;

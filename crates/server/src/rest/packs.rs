@@ -1,6 +1,8 @@
 //! Packs: list and install.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -11,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FileId, ProblemSeverity, Problems, Sources};
 use trackside_protocol::{PackBody, PackInstalled, PackSummary, Page, Problem, ProblemCode, UnmetBody};
 use trackside_runtime::{CatalogError, PackSource, Requester, StartError};
-use trackside_study::check::{check, locate};
+use trackside_study::check::{ChecksStopped, MOST_STEPS, Work, check_within, locate};
 
 use super::{Body, Cursors, Paging, Parameters};
 use crate::app::App;
@@ -62,7 +64,19 @@ pub(crate) async fn put(
 ) -> Result<Json<PackInstalled>, Refused> {
     caller.must_be_admin("install packs")?;
     let by = caller.by();
-    app.blocking(move |app| install(app, by, &pack, body.files)).await.map(Json)
+    // Set when this future ends: also when the client goes away or the request takes too long.
+    let ended = Arc::new(AtomicBool::new(false));
+    let _end = SetOnDrop(ended.clone());
+    app.blocking(move |app| install(app, by, &pack, body.files, &ended)).await.map(Json)
+}
+
+/// Sets the flag when it is dropped.
+struct SetOnDrop(Arc<AtomicBool>);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn install(
@@ -70,8 +84,9 @@ fn install(
     by: Requester,
     named: &str,
     files: BTreeMap<String, String>,
+    ended: &AtomicBool,
 ) -> Result<PackInstalled, Refused> {
-    let pack = checked(named, &files)?;
+    let pack = checked(named, &files, ended)?;
     let source = PackSource { files: files.into_iter().collect() };
     let new = app.runtime.install_by(&[source], by).map_err(|error| match error {
         StartError::Catalog(CatalogError::Broken(why)) => invalid(why),
@@ -95,7 +110,7 @@ fn invalid(detail: impl Into<String>) -> Refused {
 }
 
 /// Compiles the pack, or returns all of its errors.
-fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refused> {
+fn checked(named: &str, files: &BTreeMap<String, String>, ended: &AtomicBool) -> Result<Pack, Refused> {
     if [ENGINE, crate::auth::PACK].contains(&named) {
         let detail = format!("{named} is a built-in pack: choose another name");
         return Err(Refused::new(ProblemCode::ReservedPack, detail));
@@ -122,7 +137,13 @@ fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refuse
     let all: Vec<FileId> = std::iter::once(pack).chain(lifecycles.iter().copied()).collect();
     let compiled = compile(&sources, &Parts { pack, lifecycles });
     let (compiled, _) = compiled.map_err(|problems| pack_problems(&problems, &sources))?;
-    let mut findings = check(&compiled);
+    let is_ended = || ended.load(Ordering::Relaxed);
+    let findings = check_within(&compiled, &Work::new(MOST_STEPS, &is_ended));
+    let mut findings = findings.map_err(|stopped| match is_ended() {
+        // Nobody waits for the answer any more.
+        true => Refused::new(ProblemCode::Timeout, "The request ended before the pack was checked"),
+        false => invalid(format!("The pack was not installed: {stopped}. {}", ChecksStopped::ADVICE)),
+    })?;
     findings.retain(|it| it.severity == ProblemSeverity::Error);
     if !findings.is_empty() {
         return Err(pack_problems(&locate(&findings, &sources, &all), &sources));
@@ -159,4 +180,22 @@ fn pack_problems(problems: &Problems, sources: &Sources) -> Refused {
     refused.0.errors = errors;
     refused.0.errors.truncate(MOST);
     refused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checks_of_a_pack_stop_when_the_request_has_ended() {
+        let life = "lifecycle: small.light\ncreate: { by: human }\nstates: { OFF: { initial: true }, ON: { final: true } }\n\
+            transitions: { switch: { from: OFF, to: ON, by: human } }\n";
+        let files = [("pack.yaml", "pack: small\nversion: 1\n"), ("lifecycles/light.yaml", life)];
+        let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        assert!(checked("small", &files, &AtomicBool::new(false)).is_ok());
+        let ended = Arc::new(AtomicBool::new(false));
+        drop(SetOnDrop(ended.clone()));
+        let refused = checked("small", &files, &ended).map(|it| it.name).unwrap_err();
+        assert!(refused.0.has_code(ProblemCode::Timeout), "{}", refused.0.detail);
+    }
 }

@@ -241,3 +241,23 @@ fn connections_are_limited_before_any_token() {
     endless.read_to_string(&mut answer).ok();
     assert!(is_refused || answer.starts_with("HTTP/1.1 431"), "160 KB of head were read: {answer}");
 }
+
+#[test]
+fn a_key_that_is_there_twice_and_an_integer_that_loses_digits_are_refused() {
+    let ground = RestServer::new();
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let head = format!(
+        "POST /v1/entities/mission.task HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Type: application/json",
+        token.trim()
+    );
+    for (body, words) in [
+        (r#"{"fields":{"title":"a","title":"b"}}"#, r#"\"title\" is there twice in \"fields\""#),
+        (r#"{"fields":{"title":"a","priority":9223372036854775808}}"#, "9223372036854775808 is outside"),
+        (r#"{"fields":{"title":"a"},"id":"T-1","id":"T-2"}"#, "duplicate field"),
+    ] {
+        let answer = ground.raw(&head, body.as_bytes());
+        assert_eq!(answer.status, 400, "{body}");
+        let said = String::from_utf8_lossy(&answer.body);
+        assert!(said.contains(words), "{body}: {said}");
+    }
+}

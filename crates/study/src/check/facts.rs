@@ -8,6 +8,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use crate::check::values::{FieldValues, field_values};
+use crate::check::work::Work;
 use crate::truth::{DefaultSettings, Partial};
 
 /// A lifecycle, its pack, and the possible values of its fields.
@@ -16,11 +17,12 @@ pub struct Facts<'a> {
     pub pack: &'a Pack,
     pub life: &'a Lifecycle,
     pub known: BTreeMap<Name, FieldValues>,
+    pub work: &'a Work<'a>,
 }
 
 impl<'a> Facts<'a> {
-    pub fn new(pack: &'a Pack, life: &'a Lifecycle) -> Self {
-        Self { pack, life, known: field_values(pack, life) }
+    pub fn new(pack: &'a Pack, life: &'a Lifecycle, work: &'a Work<'a>) -> Self {
+        Self { pack, life, known: field_values(pack, life), work }
     }
 
     /// The field that a timer waits for, if no rule or request sets it.

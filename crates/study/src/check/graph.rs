@@ -1,6 +1,6 @@
 //! The moves of a lifecycle with the callers who can make them, and which states they reach.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Arm, Choice, Reach, Read};
@@ -31,6 +31,11 @@ pub struct PossibleMove<'a> {
 pub struct MoveGraph<'a> {
     pub states: Vec<Name>,
     pub moves: Vec<PossibleMove<'a>>,
+    /// For each state the moves that leave it and the moves that lead to it, in the order of `moves`.
+    out: Vec<Vec<usize>>,
+    into: Vec<Vec<usize>>,
+    /// The place of each state.
+    places: BTreeMap<Name, usize>,
     /// For each state the move by which it is first reached; none if it is not reached.
     first: Vec<Option<usize>>,
     initial: usize,
@@ -40,22 +45,26 @@ impl<'a> MoveGraph<'a> {
     pub fn new(facts: &Facts<'a>, firings: &[EngineMove<'_>]) -> Self {
         let life = facts.life;
         let states: Vec<Name> = life.states.iter().map(|it| it.name.clone()).collect();
-        let place = |name: &Name| states.iter().position(|it| it == name);
+        let places: BTreeMap<Name, usize> =
+            states.iter().enumerate().rev().map(|(at, name)| (name.clone(), at)).collect();
+        let place = |name: &Name| places.get(name).copied();
         let initial = place(&life.initial).unwrap_or_default();
         let reach = |_: &Choice, _: &Name| true;
         let mut moves = Vec::new();
-        let mut callers: Option<(&Arm, Vec<Vec<CallerKind>>)> = None;
+        let mut callers: Option<(&Arm, BTreeMap<&Name, Vec<CallerKind>>)> = None;
         for it in graph::moves(life, &Sampled { facts }, &Reach::new(life, &reach)) {
+            if !facts.work.step() {
+                break;
+            }
             let (Some(from), Some(to)) = (place(it.from), it.to.as_ref().and_then(place)) else { continue };
             let who = match it.arm {
                 None => vec![CallerKind::Engine],
                 Some(arm) => {
                     if callers.as_ref().is_none_or(|(of, _)| !std::ptr::eq(*of, arm)) {
-                        callers = Some((arm, who_can(facts, arm, firings)));
+                        callers = Some((arm, arm.from.0.iter().zip(who_can(facts, arm, firings)).collect()));
                     }
-                    let at = arm.from.0.iter().position(|other| other == it.from);
-                    let by_state = callers.as_ref().map(|(_, it)| it.as_slice()).unwrap_or_default();
-                    at.and_then(|at| by_state.get(at)).cloned().unwrap_or_default()
+                    let by_state = callers.as_ref().map(|(_, it)| it);
+                    by_state.and_then(|known| known.get(it.from)).cloned().unwrap_or_default()
                 }
             };
             if who.is_empty() {
@@ -64,7 +73,12 @@ impl<'a> MoveGraph<'a> {
             let by = it.arm.map_or_else(|| Name::new("always"), |it| it.transition.clone());
             moves.push(PossibleMove { from, to, by, arm: it.arm, choice: it.choice.map(|(_, it)| it), who });
         }
-        let mut graph = Self { first: vec![None; states.len()], states, moves, initial };
+        let (mut out, mut into) = (vec![Vec::new(); states.len()], vec![Vec::new(); states.len()]);
+        for (n, it) in moves.iter().enumerate() {
+            out.get_mut(it.from).into_iter().for_each(|all: &mut Vec<usize>| all.push(n));
+            into.get_mut(it.to).into_iter().for_each(|all: &mut Vec<usize>| all.push(n));
+        }
+        let mut graph = Self { first: vec![None; states.len()], states, moves, out, into, places, initial };
         graph.reach();
         graph
     }
@@ -72,7 +86,8 @@ impl<'a> MoveGraph<'a> {
     fn reach(&mut self) {
         let mut next = VecDeque::from([self.initial]);
         while let Some(from) = next.pop_front() {
-            for (n, it) in self.moves.iter().enumerate().filter(|(_, it)| it.from == from) {
+            for n in self.out.get(from).into_iter().flatten().copied() {
+                let Some(it) = self.moves.get(n) else { continue };
                 if it.to != self.initial
                     && let Some(first @ None) = self.first.get_mut(it.to)
                 {
@@ -84,7 +99,7 @@ impl<'a> MoveGraph<'a> {
     }
 
     pub fn place(&self, state: &Name) -> Option<usize> {
-        self.states.iter().position(|it| it == state)
+        self.places.get(state).copied()
     }
 
     pub fn name(&self, state: usize) -> &str {
@@ -97,11 +112,15 @@ impl<'a> MoveGraph<'a> {
 
     /// Moves that leave a state for another.
     pub fn leaving(&self, state: usize) -> impl Iterator<Item = &PossibleMove<'a>> {
-        self.moves.iter().filter(move |it| it.from == state && it.to != state)
+        self.at(self.out.get(state)).filter(move |it| it.to != state)
     }
 
     pub fn entering(&self, state: usize) -> impl Iterator<Item = &PossibleMove<'a>> {
-        self.moves.iter().filter(move |it| it.to == state)
+        self.at(self.into.get(state))
+    }
+
+    fn at<'s>(&'s self, places: Option<&'s Vec<usize>>) -> impl Iterator<Item = &'s PossibleMove<'a>> {
+        places.into_iter().flatten().filter_map(|it| self.moves.get(*it))
     }
 
     /// The shortest way from creation to a state.

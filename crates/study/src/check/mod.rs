@@ -14,8 +14,10 @@ mod reads;
 mod satisfy;
 mod survey;
 mod values;
+mod work;
 
 pub use class::Class;
 pub use finding::{Finding, Hop, ProblemSeverity, Route};
 pub use locate::{locate, place, to_json};
-pub use survey::check;
+pub use survey::{check, check_within};
+pub use work::{ChecksStopped, MOST_STEPS, Work};

@@ -8,6 +8,7 @@ use crate::check::facts::Facts;
 use crate::check::finding::Finding;
 use crate::check::firing::{EngineMove, engine_moves};
 use crate::check::graph::MoveGraph;
+use crate::check::work::{ChecksStopped, Work};
 
 /// One lifecycle with all that is known about it.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ pub struct Survey<'a> {
     pub pack: &'a Pack,
     pub studies: Vec<Study<'a>>,
     pub firings: Vec<EngineMove<'a>>,
+    pub work: &'a Work<'a>,
 }
 
 impl<'a> Study<'a> {
@@ -40,20 +42,28 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Runs all checks of a pack, lifecycle by lifecycle.
+/// Runs all checks of a pack, lifecycle by lifecycle, however long it takes.
 pub fn check(pack: &Pack) -> Vec<Finding> {
-    let facts: Vec<Facts<'_>> = pack.lifecycles.iter().map(|it| Facts::new(pack, it)).collect();
+    check_within(pack, &Work::new(u64::MAX, &|| false)).unwrap_or_default()
+}
+
+/// Runs all checks of a pack within a limit of work.
+pub fn check_within<'a>(pack: &'a Pack, work: &'a Work<'a>) -> Result<Vec<Finding>, ChecksStopped> {
+    let facts: Vec<Facts<'_>> = pack.lifecycles.iter().map(|it| Facts::new(pack, it, work)).collect();
     let firings = engine_moves(pack, &facts);
     let studies = facts.iter().map(|it| Study { facts: it, graph: MoveGraph::new(it, &firings) }).collect();
-    let survey = Survey { pack, studies, firings };
+    let survey = Survey { pack, studies, firings, work };
     let mut found = Vec::new();
     for class in classes::ALL {
         class(&survey, &mut found);
+        if work.is_stopped() {
+            return Err(ChecksStopped { steps: work.spent() });
+        }
     }
     found.sort_by(|a, b| {
         let order = |it: &Finding| (it.of.clone(), it.way.clone(), it.class);
         order(a).cmp(&order(b))
     });
     found.dedup();
-    found
+    Ok(found)
 }

@@ -25,24 +25,19 @@ pub struct TextPage {
 impl TextPage {
     /// Without colours.
     pub fn plain(&self) -> String {
-        self.painted(|_, text| text.to_owned())
+        self.trimmed().map(|line| line.map(|(_, text)| text).collect::<String>() + "\n").collect()
     }
 
-    /// The page, with each piece as `paint` renders it and no trailing blanks.
-    pub fn painted(&self, paint: impl Fn(Tone, &str) -> String) -> String {
-        let mut out = String::new();
-        for line in &self.lines {
+    /// The pieces of every line, without trailing blanks.
+    pub fn trimmed(&self) -> impl Iterator<Item = impl Iterator<Item = (Tone, &str)>> {
+        self.lines.iter().map(|line| {
             let last = line.iter().rposition(|(_, text)| !text.trim().is_empty());
-            for (n, (tone, text)) in line.iter().enumerate() {
-                match last {
-                    Some(last) if n < last => out.push_str(&paint(*tone, text)),
-                    Some(last) if n == last => out.push_str(&paint(*tone, text.trim_end())),
-                    _ => {}
-                }
-            }
-            out.push('\n');
-        }
-        out
+            let count = last.map_or(0, |it| it + 1);
+            line.iter().take(count).enumerate().map(move |(n, (tone, text))| match n + 1 == count {
+                true => (*tone, text.trim_end()),
+                false => (*tone, text.as_str()),
+            })
+        })
     }
 
     pub(crate) fn line(&mut self) -> LineWriter<'_> {

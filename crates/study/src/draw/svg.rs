@@ -6,6 +6,7 @@ use crate::draw::layout::{LayoutPoint, LinkPath, PathSegment};
 use crate::draw::metrics::ROOM;
 use crate::draw::picture::{ABOUT, KEY, Line, MARGIN, Picture};
 use crate::draw::scene::{BoxShape, Row, SceneBox, Style};
+use trackside_lifecycle::printable::is_printable;
 use trackside_protocol::diagram::RuleKind;
 
 pub use theme::Theme;
@@ -265,6 +266,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '\n' | '\t' => out.push(c),
             // XML has no way to write these.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c if !is_printable(c) => out.push_str(&format!("&#{};", u32::from(c))),
             c => out.push(c),
         }
     }

@@ -151,8 +151,8 @@ impl Looking {
         self.definitions.sort_by(|(_, a), (_, b)| (&a.pack, a.version).cmp(&(&b.pack, b.version)));
         for (n, it) in &self.definitions {
             let source = PackSource { files: it.files.clone() };
-            let what = match source.compile() {
-                Ok((pack, same)) if same.digest == it.digest => {
+            let what = match source.compile_stored() {
+                Ok((pack, same, _)) if same.digest == it.digest => {
                     packs.push(pack);
                     continue;
                 }
@@ -303,16 +303,16 @@ fn print_answer(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>
     let mark = super::dry_run_mark(args);
     let what = if args.dry_run { "would be imported" } else { "imported" };
     let count = count_with_noun(sent.imported, "entity", "entities");
-    print::line(&format!("{mark}{count} {what} from {}, in their latest state", args.file.display()));
+    print::line(styled!("{mark}{count} {what} from {}, in their latest state", args.file.display()));
     if !sent.already.is_empty() {
         let already = count_with_noun(sent.already.len() as u64, "was", "were");
-        print::line(&format!("{already} already imported, unchanged"));
+        print::line(styled!("{already} already imported, unchanged"));
     }
     if artifacts > 0 {
-        print::line(&format!("with {}", count_with_noun(artifacts, "artifact", "artifacts")));
+        print::line(styled!("with {}", count_with_noun(artifacts, "artifact", "artifacts")));
     }
     for (lifecycle, count) in left_out {
-        print::line(&format!("skipped: {count} of {lifecycle}, because every project has its own"));
+        print::line(styled!("skipped: {count} of {lifecycle}, because every project has its own"));
     }
 }
 

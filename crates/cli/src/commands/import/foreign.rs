@@ -102,20 +102,20 @@ fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
     let mark = super::dry_run_mark(args);
     let what = if args.dry_run { "would be imported" } else { "imported" };
     let count = count_with_noun(sent.imported, "entity", "entities");
-    print::line(&format!("{mark}{count} of {into} {what} from {}", args.file.display()));
+    print::line(styled!("{mark}{count} of {into} {what} from {}", args.file.display()));
     for ((theirs, ours), count) in &mapped.states {
-        print::line(&format!("  {theirs} is {ours}: {count}"));
+        print::line(styled!("  {theirs} is {ours}: {count}"));
     }
     let fields: Vec<String> = mapped.fields.iter().map(|(key, field)| format!("{key} to {field}")).collect();
     if !fields.is_empty() {
-        print::line(&format!("  {}", fields.join(", ")));
+        print::line(styled!("  {}", fields.join(", ")));
     }
     if !sent.already.is_empty() {
         let already = count_with_noun(sent.already.len() as u64, "was", "were");
-        print::line(&format!("{already} already imported, unchanged"));
+        print::line(styled!("{already} already imported, unchanged"));
     }
     for it in &mapped.left_out {
-        print::line(&format!("skipped: {it}"));
+        print::line(styled!("skipped: {it}"));
     }
     let without: Vec<String> = mapped
         .without
@@ -124,7 +124,7 @@ fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
         .map(|(key, count)| format!("{key} ({count})"))
         .collect();
     if !without.is_empty() {
-        print::message(&format!(
+        print::message(styled!(
             "Not imported, because no field has that name: {}. Map a key with --map KEY=FIELD.",
             without.join(", ")
         ));

@@ -20,7 +20,7 @@ use trackside_store::{Batch, Chain, Definition, Sqlite, Store};
 use crate::args::ImportArgs;
 use crate::folder::{self, CliError, count_with_noun};
 use crate::print::{self, ProgressBar};
-use crate::{builtin, files, packs, project, project_files};
+use crate::{builtin, files, foreign, packs, project, project_files};
 
 /// Entries in one commit.
 const PIECE: usize = 10_000;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
                 "packs": imported.packs, "end": { "seq": imported.end.seq, "hash": hex::encode(imported.end.hash) },
             });
             print::answer(&json, args.json, |_| {
-                print::line(&format!(
+                print::line(styled!(
                     "{} of {} in {}, with {}",
                     count_with_noun(imported.entries, "entry", "entries"),
                     count_with_noun(imported.entities, "entity", "entities"),
@@ -86,7 +86,7 @@ fn import(args: &ImportArgs, data: &Path) -> Result<Imported, CliError> {
 
 fn read(path: &Path) -> Result<Journal, CliError> {
     let unread = |it| CliError::usage(format!("{}: {}", path.display(), files::reading(&it)));
-    let text = std::fs::read_to_string(path).map_err(unread)?;
+    let text = files::read_text(path, foreign::MOST).map_err(unread)?;
     let journal = Journal::read(&text).map_err(|it| wrong(path, &it))?;
     match journal.entries.is_empty() {
         true => Err(wrong(path, "it has no entries")),

@@ -148,7 +148,7 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary, revoked:
         return;
     }
     let what = if args.dry_run { "would be" } else { "are" };
-    print::line(&format!(
+    print::line(styled!(
         "{}{} of {} {what} in {}, unchanged, with {}",
         super::dry_run_mark(args),
         count_with_noun(looked.end.seq, "entry", "entries"),
@@ -157,12 +157,12 @@ fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary, revoked:
         packs.join(", ")
     ));
     if looked.artifacts > 0 {
-        print::line(&format!("with {}", count_with_noun(looked.artifacts, "artifact", "artifacts")));
+        print::line(styled!("with {}", count_with_noun(looked.artifacts, "artifact", "artifacts")));
     }
-    print::line(&format!("verified: ends at {}", end_of(looked)));
+    print::line(styled!("verified: ends at {}", end_of(looked)));
     if revoked > 0 {
         let revoked = count_with_noun(revoked, "token or sign-in link", "tokens and sign-in links");
-        print::line(&format!("revoked: {revoked} of the export. To keep them, import it with --keep-tokens"));
+        print::line(styled!("revoked: {revoked} of the export. To keep them, import it with --keep-tokens"));
     } else if args.keep_tokens && looked.has_credentials() {
         print::line("kept: its tokens and sign-in links are valid here");
     } else if args.dry_run && looked.has_credentials() {

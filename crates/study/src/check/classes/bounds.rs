@@ -1,6 +1,6 @@
 //! Limits on how often a cycle of moves can repeat.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::guard::{Guard, Outline};
 use trackside_lifecycle::model::{
@@ -27,10 +27,17 @@ impl MoveLimit {
     }
 }
 
-pub fn bound(pack: &Pack, life: &Lifecycle, it: &PossibleMove<'_>) -> MoveLimit {
+/// The limit on a move. `known` remembers which counters have a consequence.
+pub fn bound(
+    pack: &Pack,
+    life: &Lifecycle,
+    it: &PossibleMove<'_>,
+    known: &mut BTreeMap<Name, bool>,
+) -> MoveLimit {
     let Some(arm) = it.arm else { return MoveLimit::Counters(BTreeSet::new()) };
-    let mut counters: BTreeSet<Name> =
-        arm.count.iter().filter(|it| matters(pack, life, it)).cloned().collect();
+    let mut has_effect =
+        |name: &&Name| *known.entry((*name).clone()).or_insert_with(|| matters(pack, life, name));
+    let mut counters: BTreeSet<Name> = arm.count.iter().filter(|it| has_effect(it)).cloned().collect();
     let mut guards: Vec<&Guard> = vec![&arm.by];
     guards.extend(arm.checks.iter().map(|it| &it.guard));
     guards.extend(arm.target.choices().iter().filter_map(|it| it.when.as_ref()));

@@ -116,6 +116,9 @@ fn misfit(
 fn check_frozen_fields(study: &Study<'_>, found: &mut Vec<Finding>) {
     let (life, graph) = (study.life(), &study.graph);
     for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
+        if !study.facts.work.step() {
+            return;
+        }
         let (Some(from), Some(to)) = (life.states.get(it.from), life.states.get(it.to)) else { continue };
         for field in &from.frozen {
             let asked = it.arm.is_some_and(|arm| {

@@ -149,6 +149,9 @@ fn held_at_end(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Fi
         return;
     }
     for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
+        if !study.facts.work.steps(1 + held.len()) {
+            return;
+        }
         let (Some(arm), Some(from), Some(to)) = (it.arm, life.states.get(it.from), life.states.get(it.to))
         else {
             continue;

@@ -1,6 +1,6 @@
 //! Cycles of moves that can repeat forever.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use trackside_lifecycle::model::{Lifecycle, Starts};
 use trackside_lifecycle::name::Name;
@@ -14,6 +14,7 @@ use crate::check::finding::{Finding, ProblemSeverity};
 use crate::check::graph::PossibleMove;
 use crate::check::satisfy::CallerKind;
 use crate::check::survey::{Study, Survey};
+use crate::check::work::Work;
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
@@ -23,12 +24,14 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
         if !ends || life.counters.iter().any(|it| it.on_moves && it.then.is_some()) {
             continue;
         }
+        let mut counts = BTreeMap::new();
         let going: Vec<(&PossibleMove<'_>, MoveLimit)> = study
             .graph
             .moves
             .iter()
             .filter(|it| study.graph.is_reached(it.from) && goes_on(life, it))
-            .map(|it| (it, bound(survey.pack, life, it)))
+            .take_while(|_| study.facts.work.step())
+            .map(|it| (it, bound(survey.pack, life, it, &mut counts)))
             .collect();
         let free = |counters: &[Name]| -> Vec<&PossibleMove<'_>> {
             going.iter().filter(|(_, bound)| bound.is_by(counters)).map(|(it, _)| *it).collect()
@@ -36,20 +39,23 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
         let mut told = vec![false; study.graph.states.len()];
         report(study, &moves_without_people(&free(&[])), &mut told, ProblemSeverity::Warning, found);
         report(study, &free(&[]), &mut told, ProblemSeverity::Note, found);
+        // The moves that some counters alone limit, all of them and those without people.
+        let mut by_counters: BTreeMap<Vec<Name>, [Ways<'_, '_>; 2]> = BTreeMap::new();
         for (it, _) in &going {
-            let counters = resets(life, it);
-            if !counters.is_empty() {
-                let moves = free(&counters);
-                begun_anew(
-                    study,
-                    (it, &counters),
-                    &moves_without_people(&moves),
-                    &mut told,
-                    ProblemSeverity::Warning,
-                    found,
-                );
-                begun_anew(study, (it, &counters), &moves, &mut told, ProblemSeverity::Note, found);
+            if !study.facts.work.step() {
+                return;
             }
+            let counters = resets(life, it);
+            if counters.is_empty() {
+                continue;
+            }
+            let [all, without_people] = by_counters.entry(counters.clone()).or_insert_with(|| {
+                let all = free(&counters);
+                let without_people = moves_without_people(&all);
+                [Ways::new(study, all), Ways::new(study, without_people)]
+            });
+            begun_anew(study, (it, &counters), without_people, &mut told, ProblemSeverity::Warning, found);
+            begun_anew(study, (it, &counters), all, &mut told, ProblemSeverity::Note, found);
         }
     }
 }
@@ -63,21 +69,20 @@ fn moves_without_people<'m, 'a>(moves: &[&'m PossibleMove<'a>]) -> Vec<&'m Possi
 fn begun_anew(
     study: &Study<'_>,
     (back, counters): (&PossibleMove<'_>, &[Name]),
-    moves: &[&PossibleMove<'_>],
+    ways: &Ways<'_, '_>,
     told: &mut [bool],
     severity: ProblemSeverity,
     found: &mut Vec<Finding>,
 ) {
-    if !moves.iter().any(|it| std::ptr::eq(*it, back)) {
+    // The cycle contains the state that the resetting move leaves.
+    if told.get(back.from).copied().unwrap_or(true) {
         return;
     }
-    // The cycle begins with the resetting move.
-    let others = moves.iter().filter(|it| it.from != back.from || std::ptr::eq(**it, back));
-    let Some(round) =
-        round(back.from, &others.copied().collect::<Vec<_>>()).filter(|it| !is_timed(study, it))
-    else {
+    let Some(first) = ways.leaving(back.from).iter().find(|it| std::ptr::eq(**it, back)) else { return };
+    let Some(round) = ways.round(back.from, std::slice::from_ref(first), usize::MAX) else { return };
+    if is_timed(study, &round) {
         return;
-    };
+    }
     let life = study.life();
     let counts =
         |name: &Name| round.iter().filter_map(|it| it.arm).filter(|it| it.count.contains(name)).count();
@@ -109,13 +114,21 @@ fn report(
     severity: ProblemSeverity,
     found: &mut Vec<Finding>,
 ) {
-    let groups = groups(study.graph.states.len(), moves);
-    for group in groups {
+    let ways = Ways::new(study, moves.iter().copied());
+    for group in ways.groups() {
         if group.iter().any(|it| told.get(*it).copied().unwrap_or(true)) {
             continue;
         }
-        let rounds = group.iter().filter_map(|it| round(*it, moves)).filter(|it| !is_timed(study, it));
-        let Some(round) = rounds.min_by_key(Vec::len) else { continue };
+        let mut shortest: Option<Vec<&PossibleMove<'_>>> = None;
+        for state in &group {
+            let most = shortest.as_ref().map_or(usize::MAX, Vec::len);
+            if let Some(round) =
+                ways.round(*state, ways.leaving(*state), most).filter(|it| !is_timed(study, it))
+            {
+                shortest = Some(round);
+            }
+        }
+        let Some(round) = shortest else { continue };
         for state in &group {
             if let Some(told) = told.get_mut(*state) {
                 *told = true;
@@ -179,64 +192,116 @@ fn is_timed(study: &Study<'_>, round: &[&PossibleMove<'_>]) -> bool {
     })
 }
 
-/// Groups of states that lead to each other.
-fn groups(states: usize, moves: &[&PossibleMove<'_>]) -> Vec<Vec<usize>> {
-    let reach: Vec<Vec<bool>> = (0..states).map(|it| reachable_states(it, states, moves)).collect();
-    let leads = |a: usize, b: usize| reach.get(a).and_then(|it| it.get(b)).copied().unwrap_or(false);
-    let mut seen = vec![false; states];
-    let mut groups = Vec::new();
-    for state in 0..states {
-        if seen.get(state).copied().unwrap_or(true) || !leads(state, state) {
-            continue;
-        }
-        let group: Vec<usize> = (0..states).filter(|it| leads(state, *it) && leads(*it, state)).collect();
-        for it in &group {
-            if let Some(seen) = seen.get_mut(*it) {
-                *seen = true;
-            }
-        }
-        groups.push(group);
-    }
-    groups
+/// Moves by the state that they leave.
+struct Ways<'m, 'a> {
+    from: Vec<Vec<&'m PossibleMove<'a>>>,
+    work: &'a Work<'a>,
 }
 
-/// States that can be reached from one by at least one move.
-fn reachable_states(from: usize, states: usize, moves: &[&PossibleMove<'_>]) -> Vec<bool> {
-    let mut reached = vec![false; states];
-    let mut next = vec![from];
-    while let Some(at) = next.pop() {
-        for it in moves.iter().filter(|it| it.from == at) {
-            if let Some(seen @ false) = reached.get_mut(it.to) {
-                *seen = true;
-                next.push(it.to);
-            }
+impl<'m, 'a> Ways<'m, 'a> {
+    fn new(study: &Study<'a>, moves: impl IntoIterator<Item = &'m PossibleMove<'a>>) -> Self {
+        let mut from = vec![Vec::new(); study.graph.states.len()];
+        for it in moves {
+            study.facts.work.step();
+            from.get_mut(it.from).into_iter().for_each(|all: &mut Vec<_>| all.push(it));
         }
+        Self { from, work: study.facts.work }
     }
-    reached
-}
 
-/// The shortest way from a state back to itself.
-fn round<'m, 'a>(start: usize, moves: &[&'m PossibleMove<'a>]) -> Option<Vec<&'m PossibleMove<'a>>> {
-    let mut by: Vec<(usize, &'m PossibleMove<'a>)> = Vec::new();
-    let mut next = VecDeque::from([start]);
-    while let Some(at) = next.pop_front() {
-        for it in moves.iter().filter(|it| it.from == at) {
-            if it.to == start {
-                let mut round = vec![*it];
-                let mut at = at;
-                while at != start {
-                    let (_, before) = by.iter().find(|(to, _)| *to == at)?;
-                    round.push(before);
-                    at = before.from;
+    fn leaving(&self, state: usize) -> &[&'m PossibleMove<'a>] {
+        self.from.get(state).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Groups of states that lead to each other, by their first state: strongly connected components (Tarjan), without
+    /// recursion.
+    fn groups(&self) -> Vec<Vec<usize>> {
+        let count = self.from.len();
+        let mut index: Vec<Option<usize>> = vec![None; count];
+        let (mut low, mut is_open) = (vec![0; count], vec![false; count]);
+        let (mut open, mut groups, mut next) = (Vec::new(), Vec::new(), 0);
+        for start in 0..count {
+            let mut path = vec![(start, 0)];
+            while let Some((at, way)) = path.pop() {
+                if way == 0 {
+                    if index.get(at).copied().flatten().is_some() {
+                        continue;
+                    }
+                    set(&mut index, at, Some(next));
+                    set(&mut low, at, next);
+                    set(&mut is_open, at, true);
+                    open.push(at);
+                    next += 1;
                 }
-                round.reverse();
-                return Some(round);
-            }
-            if !by.iter().any(|(to, _)| *to == it.to) {
-                by.push((it.to, it));
-                next.push_back(it.to);
+                if let Some(it) = self.leaving(at).get(way) {
+                    if !self.work.step() {
+                        return groups;
+                    }
+                    path.push((at, way + 1));
+                    if index.get(it.to).copied().flatten().is_none() {
+                        path.push((it.to, 0));
+                    }
+                    continue;
+                }
+                // All ways were followed: the lowest place that this state leads to is known.
+                let ways = self.leaving(at).iter().map(|it| it.to);
+                let reached =
+                    ways.filter(|to| is_open.get(*to) == Some(&true)).filter_map(|to| low.get(to).copied());
+                let lowest = reached.chain(low.get(at).copied()).min().unwrap_or_default();
+                set(&mut low, at, lowest);
+                if index.get(at).copied().flatten() == Some(lowest) {
+                    let begin = open.iter().rposition(|it| *it == at).unwrap_or_default();
+                    let mut group: Vec<usize> = open.split_off(begin);
+                    group.iter().for_each(|it| set(&mut is_open, *it, false));
+                    group.sort_unstable();
+                    let repeats = group.len() > 1 || self.leaving(at).iter().any(|it| it.to == at);
+                    groups.extend(repeats.then_some(group));
+                }
             }
         }
+        groups.sort();
+        groups
     }
-    None
+
+    /// The shortest way from a state back to itself that begins with one of these moves and has fewer than `most`.
+    fn round(
+        &self,
+        start: usize,
+        first: &[&'m PossibleMove<'a>],
+        most: usize,
+    ) -> Option<Vec<&'m PossibleMove<'a>>> {
+        let mut by: Vec<Option<&'m PossibleMove<'a>>> = vec![None; self.from.len()];
+        let mut next = VecDeque::from([(start, 1)]);
+        while let Some((at, length)) = next.pop_front() {
+            if length >= most {
+                return None;
+            }
+            for it in if length == 1 { first } else { self.leaving(at) } {
+                if !self.work.step() {
+                    return None;
+                }
+                if it.to == start {
+                    let mut round = vec![*it];
+                    let mut at = at;
+                    while at != start {
+                        let before = by.get(at).copied().flatten()?;
+                        round.push(before);
+                        at = before.from;
+                    }
+                    round.reverse();
+                    return Some(round);
+                }
+                if let Some(first @ None) = by.get_mut(it.to) {
+                    *first = Some(it);
+                    next.push_back((it.to, length + 1));
+                }
+            }
+        }
+        None
+    }
+}
+
+fn set<T>(all: &mut [T], at: usize, value: T) {
+    if let Some(it) = all.get_mut(at) {
+        *it = value;
+    }
 }

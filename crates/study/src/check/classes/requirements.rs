@@ -51,6 +51,9 @@ fn fields_by_state(
     loop {
         let before = have.clone();
         for it in &graph.moves {
+            if !study.facts.work.steps(1 + firings.len()) {
+                return have;
+            }
             let after = fields_after_move(life, it, before.get(it.from), firings);
             if let Some(there) = have.get_mut(it.to) {
                 there.extend(after);
@@ -158,6 +161,9 @@ fn check_required(
 ) {
     let (life, graph) = (study.life(), &study.graph);
     for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
+        if !study.facts.work.steps(1 + firings.len()) {
+            return;
+        }
         let Some(state) = life.states.get(it.to) else { continue };
         let there = fields_after_move(life, it, have.get(it.from), firings);
         for (field, _) in state.require.iter().filter(|(field, _)| !there.contains(field)) {

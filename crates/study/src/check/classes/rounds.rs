@@ -16,6 +16,7 @@ use crate::check::finding::{Finding, ProblemSeverity};
 use crate::check::reads::depends;
 use crate::check::satisfy::{Assumptions, CallerKind, possible};
 use crate::check::survey::{Study, Survey};
+use crate::check::work::Work;
 use crate::graph::targets;
 use crate::graph::{aims, arm_way, sites};
 
@@ -57,7 +58,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
     let mut told: BTreeSet<BTreeSet<(usize, Name)>> = BTreeSet::new();
     for step in links.keys() {
-        let Some(round) = round(step, &links) else { continue };
+        let Some(round) = round(step, &links, survey.work) else { continue };
         let members = round.iter().map(|(step, _)| (step.life, step.name.clone())).collect();
         if !ends_by_itself(survey, &round) && told.insert(members) {
             found.push(finding(survey, &round));
@@ -152,11 +153,18 @@ fn conditions_exclude(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
 }
 
 /// The shortest round through a step.
-fn round<'l, 'a>(start: &'l Step, links: &'l BTreeMap<Step, Vec<Link<'a>>>) -> Option<Round<'l, 'a>> {
+fn round<'l, 'a>(
+    start: &'l Step,
+    links: &'l BTreeMap<Step, Vec<Link<'a>>>,
+    work: &Work<'_>,
+) -> Option<Round<'l, 'a>> {
     let mut by: BTreeMap<&Step, (&Step, &Link<'a>)> = BTreeMap::new();
     let mut next = VecDeque::from([start]);
     while let Some(at) = next.pop_front() {
         for link in links.get(at).into_iter().flatten() {
+            if !work.step() {
+                return None;
+            }
             if link.to == *start {
                 let mut round = vec![(at, link)];
                 let mut at = at;
@@ -206,6 +214,10 @@ fn moves<'a>(survey: &Survey<'a>, n: usize, study: &Study<'a>, links: &mut BTree
                     .collect();
                 let sets = changes(arm, choice);
                 for to in targets(life, aim, state) {
+                    // Both states are looked up by name.
+                    if !study.facts.work.steps(life.states.len()) {
+                        return;
+                    }
                     let follow =
                         Follow { survey, n, study, when: &when, sets: &sets, to: &to, way: arm_way(arm) };
                     let parts = [Some(&arm.then), choice.map(|it| &it.then)];

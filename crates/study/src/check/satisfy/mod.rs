@@ -85,6 +85,9 @@ fn try_all(
     straight: bool,
     mut go_on: impl FnMut(&Partial<'_, Trial<'_>>) -> bool,
 ) -> bool {
+    if !facts.work.steps(guards.len()) {
+        return false;
+    }
     let profile = Profile::of(facts, guards);
     let all = profile.plain.union(&profile.opaque);
     let reads: Vec<&Read> = all.filter_map(|it| facts.life.reads.get(it.0 as usize)).collect();
@@ -112,7 +115,7 @@ fn try_all(
     let Some(total) = total.filter(|it| *it <= MOST) else { return false };
     let stride = stride(total);
     let trial = |n: usize| Trial::pick((n * stride) % total, &actors, states, &axes);
-    (0..total).all(|n| go_on(&Partial::new(&facts.life.reads, trial(n))))
+    (0..total).all(|n| facts.work.step() && go_on(&Partial::new(&facts.life.reads, trial(n))))
 }
 
 /// Whether they can all be true at once; true if unknown.

@@ -2,6 +2,7 @@
 
 use super::arrows::{Arrow, ArrowLabel, arrows, clocks, created};
 use super::ids::IdentifierMap;
+use trackside_lifecycle::printable::{escape, is_printable};
 use trackside_protocol::diagram::{Graph, RuleKind, StateNode};
 
 const WIDTH: usize = 34;
@@ -87,10 +88,12 @@ fn escaped(text: &str) -> String {
     let text: String = text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
     // An empty label would be no label.
     let text = if text.is_empty() { " ".to_owned() } else { text };
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let entity = |it: char| if is_printable(it) { it.to_string() } else { format!("&#{};", u32::from(it)) };
+    text.chars().map(entity).collect()
 }
 
 /// For names: a backslash is written twice, or it would start an escape.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "))
+    format!("\"{}\"", escape(text).replace('\\', "\\\\").replace('"', "\\\""))
 }

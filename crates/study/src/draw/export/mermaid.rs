@@ -2,6 +2,7 @@
 
 use super::arrows::{ArrowLabel, arrows, clocks, created};
 use super::ids::{IdentifierMap, is_word};
+use trackside_lifecycle::printable::{escape_json, is_printable};
 use trackside_protocol::diagram::Graph;
 
 /// Reserved words of Mermaid that cannot be a state's name.
@@ -85,6 +86,7 @@ fn escaped(text: &str) -> String {
                 out.push_str(&format!("#{};", u32::from(it)));
             }
             it if it.is_control() => out.push(' '),
+            it if !is_printable(it) => out.push_str(&format!("#{};", u32::from(it))),
             it => out.push(it),
         }
     }
@@ -93,5 +95,5 @@ fn escaped(text: &str) -> String {
 
 /// A title for the head of the diagram, which is YAML.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    escape_json(&serde_json::Value::from(text).to_string()).into_owned()
 }

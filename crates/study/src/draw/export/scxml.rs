@@ -6,6 +6,7 @@
 
 use super::ids::{IdentifierMap, is_word};
 use super::moves::{EventMove, EventOutcomes, happenings};
+use trackside_lifecycle::printable::is_printable;
 use trackside_protocol::diagram::{Graph, StateNode};
 
 /// Prefixes of events that have a meaning: an event of this name alone would match all of them.
@@ -126,6 +127,7 @@ fn escaped(text: &str) -> String {
             '\n' | '\t' | '\r' => out.push_str(&format!("&#{};", u32::from(it))),
             // XML has no way to write these.
             it if it.is_control() || matches!(it, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            it if !is_printable(it) => out.push_str(&format!("&#{};", u32::from(it))),
             it => out.push(it),
         }
     }

@@ -1,6 +1,7 @@
 //! Sequences as Mermaid.
 
 use super::{Sequence, SequenceKind, ends};
+use trackside_lifecycle::printable::is_printable;
 
 impl Sequence {
     /// A `sequenceDiagram` for Mermaid.
@@ -48,6 +49,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("#gt;"),
             ':' => out.push_str("#58;"),
             c if c.is_control() => out.push(' '),
+            c if !is_printable(c) => out.push_str(&format!("#{};", u32::from(c))),
             c => out.push(c),
         }
     }

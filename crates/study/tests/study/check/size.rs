@@ -2,7 +2,7 @@
 
 use super::common::{of_class, pack};
 use std::fmt::Write as _;
-use trackside_study::check::Class;
+use trackside_study::check::{Class, MOST_STEPS, Work, check_within};
 
 const STATES: usize = 100;
 const EDGES: usize = 400;
@@ -59,4 +59,53 @@ fn a_hundred_states_and_four_hundred_edges() {
     assert_eq!(places(Class::TrapState), ["states.S98"]);
     let trap = of_class(&found, Class::TrapState)[0];
     assert!(trap.route.0.len() > 1 && trap.route.to_string().starts_with("create (S0) → "), "{}", trap.route);
+}
+
+/// Every state leads to every state: the square of the states in moves, in a text of a few kilobytes. Some arms count,
+/// some reset, some have conditions.
+fn dense(states: usize, kind: usize) -> String {
+    let mut text = String::from(
+        "lifecycle: t.thing\nfields: { n: { type: integer } }\ncreate: { by: human }\n\
+         counters: { rounds: { limit: 9 }, again: { limit: 3, then: close } }\nstates:\n  S0: { initial: true }\n",
+    );
+    for n in 1..states {
+        writeln!(text, "  S{n}: {{}}").unwrap();
+    }
+    text.push_str(
+        "  END: { final: true }\ntransitions:\n  close: { from: any, to: END, by: human || engine }\n",
+    );
+    for n in 0..states {
+        let more = match (kind, n % 3) {
+            (0, _) => "",
+            (1, 0) => ", count: rounds",
+            (1, 1) => ", count: again, reset: [again]",
+            (1, _) => ", when: n < 5",
+            _ => ", by: agent && state != 'S1'",
+        };
+        let by = if kind == 2 { "" } else { ", by: agent" };
+        writeln!(text, "  t{n}: {{ from: any, to: S{n}{by}{more} }}").unwrap();
+    }
+    text
+}
+
+/// The steps of all checks, or none if they were stopped.
+fn steps(text: &str, stop: &dyn Fn() -> bool) -> Option<u64> {
+    let loaded = pack(&["pack: t\nversion: 1\n", text]);
+    let work = Work::new(MOST_STEPS, stop);
+    check_within(&loaded.pack, &work).ok().map(|_| work.spent())
+}
+
+#[test]
+fn the_work_of_the_checks_grows_with_the_moves_and_is_limited() {
+    for kind in 0..3 {
+        let [small, large] = [40, 80].map(|it| steps(&dense(it, kind), &|| false).unwrap());
+        // Twice the states are four times the moves.
+        assert!(large < small * 5, "kind {kind}: {small} steps for 40 states, {large} for 80");
+    }
+    let asked = std::cell::Cell::new(0);
+    let stop = || asked.replace(asked.get() + 1) > 2;
+    assert_eq!(steps(&dense(80, 1), &stop), None, "stopped by the caller");
+    let loaded = pack(&["pack: t\nversion: 1\n", &dense(40, 1)]);
+    let stopped = check_within(&loaded.pack, &Work::new(10_000, &|| false)).unwrap_err();
+    assert!(stopped.steps < 100_000, "{stopped}");
 }

@@ -14,8 +14,9 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
+/// A pack that was installed before names were restricted.
 fn awkward() -> Graph {
-    pack_graphs(&folder::pack(&here("tests/study/draw/awkward")).0).remove(0)
+    pack_graphs(&folder::stored_pack(&here("tests/study/draw/awkward"))).remove(0)
 }
 
 fn door() -> Graph {
