@@ -98,7 +98,7 @@ impl Stepper {
         let known = packs.0.among(&store.reader()?.definitions()?);
         let store_head = store.reader()?.head()?.at;
         let shared = Arc::new(Shared::new(store, Arc::new(known.law()), Feed::new()));
-        *shared.salts.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = SaltSource::repeatable(0);
+        *shared.salts.lock().unwrap_or_else(PoisonError::into_inner) = SaltSource::repeatable(0);
         let mut wiring = options.wiring();
         wiring.clock = wiring.clock.begin(store_head);
         let Workers { decider, unpublished, committer, flusher } =

@@ -66,12 +66,12 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
     };
     let nobody = args.unattended || act.unattended;
     let Verdict { decision, why, by_people } = if act.own {
-        Verdict::new(Decision::Allow, "Trackside's own tools are checked by the server".to_owned())
+        Verdict::new(Decision::Allow, "Trackside's own tools are checked by the server")
     } else {
         decide_in_time(args, &act)
     };
     let decision = if decision == Decision::Ask && nobody { Decision::Deny } else { decision };
-    if let Some(answer) = answer(&act, decision, &why, args.allow || by_people) {
+    if let Some(answer) = answer(&act, decision, &why.plain(), args.allow || by_people) {
         print::json_line(&answer);
     }
     if decision == Decision::Deny {
@@ -84,17 +84,17 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
 /// An answer with its reason.
 struct Verdict {
     decision: Decision,
-    why: String,
+    why: Styled,
     /// People approved this action, so the agent does not ask again.
     by_people: bool,
 }
 
 impl Verdict {
-    fn new(decision: Decision, why: String) -> Self {
-        Self { decision, why, by_people: false }
+    fn new(decision: Decision, why: impl Into<Styled>) -> Self {
+        Self { decision, why: why.into(), by_people: false }
     }
 
-    fn deny(why: String) -> Self {
+    fn deny(why: impl Into<Styled>) -> Self {
         Self::new(Decision::Deny, why)
     }
 }
@@ -108,7 +108,7 @@ fn decide_in_time(args: &HookArgs, act: &Act) -> Verdict {
         let _ = sender.send(decide(&args, &act));
     });
     if let Err(why) = started {
-        return Verdict::deny(format!("Cannot ask the policy: {why}"));
+        return Verdict::deny(styled!("Cannot ask the policy: {why}"));
     }
     let slow = format!("The server did not answer within {} seconds", limit.as_secs());
     receiver.recv_timeout(limit).unwrap_or_else(|_| Verdict::deny(slow))
@@ -125,7 +125,7 @@ fn decide(args: &HookArgs, act: &Act) -> Verdict {
             return Verdict::new(otherwise(args.unreachable), why);
         }
     };
-    let why = format!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why"));
+    let why = styled!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why"));
     match text(&response, "outcome") {
         "allow" => Verdict::new(Decision::Allow, why),
         "approve" => approved(args, act, &server, &why, begun),
@@ -134,7 +134,7 @@ fn decide(args: &HookArgs, act: &Act) -> Verdict {
 }
 
 /// Requests the approval and waits for the decision. Every failure blocks the action.
-fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &str, begun: Instant) -> Verdict {
+fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &Styled, begun: Instant) -> Verdict {
     let asked = RequestAction {
         pack: args.pack.clone(),
         action: act.tool.clone(),
@@ -146,7 +146,7 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &str, be
     let mut pause = FIRST_PAUSE;
     loop {
         let answer = match server.post(&route, &asked) {
-            Ok(body) => serde_json::from_value::<ActionAnswer>(body).map_err(|it| it.to_string()),
+            Ok(body) => serde_json::from_value::<ActionAnswer>(body).map_err(|it| Styled::from(it.to_string())),
             Err(RequestError::Cli(stopped)) => Err(stopped.why),
             Err(RequestError::Refused(problem)) => {
                 Err(refused::render(&problem, refused::CommandSubject::default()))
@@ -154,7 +154,7 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &str, be
         };
         let answer = match answer {
             Ok(answer) => answer,
-            Err(failed) => return Verdict::deny(format!("{why}. It cannot be requested: {failed}")),
+            Err(failed) => return Verdict::deny(styled!("{why}. It cannot be requested: {failed}")),
         };
         let decided = match (answer.outcome.as_str(), &answer.approval) {
             ("allow", _) => Decision::Allow,
@@ -172,7 +172,7 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &str, be
             if decided == Decision::Ask { ". Request an approval first, or choose another way" } else { "" };
         return Verdict {
             decision: decided,
-            why: format!("{}: {}{next}", act.tool, answer.why),
+            why: styled!("{}: {}{next}", act.tool, answer.why),
             by_people: decided == Decision::Allow && answer.approval.is_some(),
         };
     }

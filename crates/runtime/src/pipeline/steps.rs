@@ -84,7 +84,7 @@ pub(crate) fn write_projections(
     wiring: &Wiring,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), StoreError> {
-    let mut committer = Committer::new(shared.store().journal()?)?;
+    let mut committer = Committer::new(shared.store().journal()?, shared.salts.clone())?;
     let mut flusher = Flusher::new(shared.store().projector()?, wiring.keys_last)?;
     flush_until(shared, &mut committer, &mut flusher, wiring.limits, 0, progress)
 }

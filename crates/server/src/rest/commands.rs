@@ -107,18 +107,23 @@ pub(crate) async fn submit(app: &App, mut command: Command) -> Result<CommandAns
 fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Refused> {
     app.quotas.charge_commands(std::slice::from_ref(&command), &app.limits())?;
     let noting = CommandSpan::of(&command);
+    let options = submit_options(&command, &noting);
+    Ok((app.gateway.submit_with(command, options)?, noting))
+}
+
+fn submit_options(command: &Command, noting: &CommandSpan) -> SubmitOptions {
     // Tokens are revoked and sign-ins ended also while there is no space for more.
     let from_reserve = matches!(&command.ask, Ask::Fire(fire) if is_own(&fire.entity.lifecycle));
-    let options = SubmitOptions { stages: noting.stages(), with_entity_view: true, from_reserve };
-    Ok((app.gateway.submit_with(command, options)?, noting))
+    SubmitOptions { stages: noting.stages(), with_entity_view: true, from_reserve }
 }
 
 /// Submits several commands of one caller, each for itself: all of them, or none if too many wait.
 pub(crate) fn hand_in_all(app: &App, commands: Vec<Command>) -> Result<Vec<(Pending, CommandSpan)>, Refused> {
     app.quotas.charge_commands(&commands, &app.limits())?;
     let noting: Vec<CommandSpan> = commands.iter().map(CommandSpan::of).collect();
-    let options = |it: &CommandSpan| SubmitOptions { stages: it.stages(), with_entity_view: true };
-    let commands = commands.into_iter().zip(noting.iter().map(options)).collect();
+    let options: Vec<SubmitOptions> =
+        commands.iter().zip(&noting).map(|(command, noting)| submit_options(command, noting)).collect();
+    let commands = commands.into_iter().zip(options).collect();
     Ok(app.gateway.submit_all(commands)?.into_iter().zip(noting).collect())
 }
 

@@ -223,6 +223,7 @@ impl<'a> SimulationRun<'a> {
             // With a manual clock, the sweep runs only on request.
             sweep_every: (scene.upkeep && !by_hand).then_some(upkeep::SWEEP),
             keys_last: Span(25 * 60 * 60 * 1_000),
+            ..Options::default()
         };
         let often = [0, 3, 15][dice.below(3)];
         let setup = WalkSetup::random(&scene.ground, &mut dice);
