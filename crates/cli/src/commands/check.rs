@@ -8,7 +8,7 @@ use trackside_engine::Law;
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
 use trackside_study::check::{
-    ChecksStopped, Finding, MOST_STEPS, ProblemSeverity, Work, check_within, locate, to_json,
+    CheckBudget, ChecksStopped, Finding, MOST_STEPS, ProblemSeverity, check_within, locate, to_json,
 };
 use trackside_study::explore::report::{ExplorationReport, ExploreOptions, PromiseOutcome, explore};
 use trackside_study::explore::world::Reduce;
@@ -73,7 +73,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
             checked.problems = warnings;
             // The check reports the same with a route.
             checked.problems.forget("unreached-state");
-            match check_within(&compiled, &Work::new(MOST_STEPS, &|| false)) {
+            match check_within(&compiled, &CheckBudget::new(MOST_STEPS, &|| false)) {
                 Ok(findings) => checked.findings = findings,
                 Err(stopped) => checked.stopped = Some(stopped),
             }

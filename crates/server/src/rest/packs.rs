@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FileId, ProblemSeverity, Problems, Sources};
 use trackside_protocol::{PackBody, PackInstalled, PackSummary, Page, Problem, ProblemCode, UnmetBody};
 use trackside_runtime::{CatalogError, PackSource, Requester, StartError};
-use trackside_study::check::{ChecksStopped, MOST_STEPS, Work, check_within, locate};
+use trackside_study::check::{CheckBudget, ChecksStopped, MOST_STEPS, check_within, locate};
 
 use super::{Body, Cursors, Paging, Parameters};
 use crate::app::App;
@@ -138,9 +138,9 @@ fn checked(named: &str, files: &BTreeMap<String, String>, ended: &AtomicBool) ->
     let compiled = compile(&sources, &Parts { pack, lifecycles });
     let (compiled, _) = compiled.map_err(|problems| pack_problems(&problems, &sources))?;
     let is_ended = || ended.load(Ordering::Relaxed);
-    let findings = check_within(&compiled, &Work::new(MOST_STEPS, &is_ended));
+    let findings = check_within(&compiled, &CheckBudget::new(MOST_STEPS, &is_ended));
     let mut findings = findings.map_err(|stopped| match is_ended() {
-        // Nobody waits for the answer any more.
+        // The client no longer waits for the answer.
         true => Refused::new(ProblemCode::Timeout, "The request ended before the pack was checked"),
         false => invalid(format!("The pack was not installed: {stopped}. {}", ChecksStopped::ADVICE)),
     })?;

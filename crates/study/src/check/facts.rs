@@ -7,8 +7,8 @@ use trackside_lifecycle::model::{Lifecycle, Pack, Timer, TimerKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
+use crate::check::check_budget::CheckBudget;
 use crate::check::values::{FieldValues, field_values};
-use crate::check::work::Work;
 use crate::truth::{DefaultSettings, Partial};
 
 /// A lifecycle, its pack, and the possible values of its fields.
@@ -17,11 +17,11 @@ pub struct Facts<'a> {
     pub pack: &'a Pack,
     pub life: &'a Lifecycle,
     pub known: BTreeMap<Name, FieldValues>,
-    pub work: &'a Work<'a>,
+    pub work: &'a CheckBudget<'a>,
 }
 
 impl<'a> Facts<'a> {
-    pub fn new(pack: &'a Pack, life: &'a Lifecycle, work: &'a Work<'a>) -> Self {
+    pub fn new(pack: &'a Pack, life: &'a Lifecycle, work: &'a CheckBudget<'a>) -> Self {
         Self { pack, life, known: field_values(pack, life), work }
     }
 

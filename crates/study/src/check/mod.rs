@@ -3,6 +3,7 @@
 //! Pure: a compiled pack in, findings out. [`check`] runs all checks; [`locate()`] finds the places in the
 //! text.
 
+mod check_budget;
 mod class;
 mod classes;
 mod facts;
@@ -14,10 +15,9 @@ mod reads;
 mod satisfy;
 mod survey;
 mod values;
-mod work;
 
+pub use check_budget::{CheckBudget, ChecksStopped, MOST_STEPS};
 pub use class::Class;
 pub use finding::{Finding, Hop, ProblemSeverity, Route};
 pub use locate::{locate, place, to_json};
 pub use survey::{check, check_within};
-pub use work::{ChecksStopped, MOST_STEPS, Work};

@@ -3,12 +3,12 @@
 use trackside_lifecycle::model::{Lifecycle, Pack};
 use trackside_lifecycle::name::Name;
 
+use crate::check::check_budget::{CheckBudget, ChecksStopped};
 use crate::check::classes;
 use crate::check::facts::Facts;
 use crate::check::finding::Finding;
 use crate::check::firing::{EngineMove, engine_moves};
 use crate::check::graph::MoveGraph;
-use crate::check::work::{ChecksStopped, Work};
 
 /// One lifecycle with all that is known about it.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Survey<'a> {
     pub pack: &'a Pack,
     pub studies: Vec<Study<'a>>,
     pub firings: Vec<EngineMove<'a>>,
-    pub work: &'a Work<'a>,
+    pub work: &'a CheckBudget<'a>,
 }
 
 impl<'a> Study<'a> {
@@ -44,11 +44,11 @@ impl<'a> Survey<'a> {
 
 /// Runs all checks of a pack, lifecycle by lifecycle, however long it takes.
 pub fn check(pack: &Pack) -> Vec<Finding> {
-    check_within(pack, &Work::new(u64::MAX, &|| false)).unwrap_or_default()
+    check_within(pack, &CheckBudget::new(u64::MAX, &|| false)).unwrap_or_default()
 }
 
 /// Runs all checks of a pack within a limit of work.
-pub fn check_within<'a>(pack: &'a Pack, work: &'a Work<'a>) -> Result<Vec<Finding>, ChecksStopped> {
+pub fn check_within<'a>(pack: &'a Pack, work: &'a CheckBudget<'a>) -> Result<Vec<Finding>, ChecksStopped> {
     let facts: Vec<Facts<'_>> = pack.lifecycles.iter().map(|it| Facts::new(pack, it, work)).collect();
     let firings = engine_moves(pack, &facts);
     let studies = facts.iter().map(|it| Study { facts: it, graph: MoveGraph::new(it, &firings) }).collect();

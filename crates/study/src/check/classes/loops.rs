@@ -1,5 +1,6 @@
 //! Cycles of moves that can repeat forever.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 
 use trackside_lifecycle::model::{Lifecycle, Starts};
@@ -8,13 +9,13 @@ use trackside_lifecycle::source::DefinitionPath;
 
 use super::bounds::{MoveLimit, bound, resets};
 use super::join_names;
+use crate::check::check_budget::CheckBudget;
 use crate::check::class::Class;
 use crate::check::facts::by_default;
 use crate::check::finding::{Finding, ProblemSeverity};
 use crate::check::graph::PossibleMove;
 use crate::check::satisfy::CallerKind;
 use crate::check::survey::{Study, Survey};
-use crate::check::work::Work;
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
@@ -76,6 +77,9 @@ fn begun_anew(
 ) {
     // The cycle contains the state that the resetting move leaves.
     if told.get(back.from).copied().unwrap_or(true) {
+        return;
+    }
+    if !ways.is_on_cycle(back) {
         return;
     }
     let Some(first) = ways.leaving(back.from).iter().find(|it| std::ptr::eq(**it, back)) else { return };
@@ -195,7 +199,9 @@ fn is_timed(study: &Study<'_>, round: &[&PossibleMove<'_>]) -> bool {
 /// Moves by the state that they leave.
 struct Ways<'m, 'a> {
     from: Vec<Vec<&'m PossibleMove<'a>>>,
-    work: &'a Work<'a>,
+    /// The group of each state, once they are known.
+    group_of: OnceCell<Vec<usize>>,
+    work: &'a CheckBudget<'a>,
 }
 
 impl<'m, 'a> Ways<'m, 'a> {
@@ -205,11 +211,24 @@ impl<'m, 'a> Ways<'m, 'a> {
             study.facts.work.step();
             from.get_mut(it.from).into_iter().for_each(|all: &mut Vec<_>| all.push(it));
         }
-        Self { from, work: study.facts.work }
+        Self { from, group_of: OnceCell::new(), work: study.facts.work }
     }
 
     fn leaving(&self, state: usize) -> &[&'m PossibleMove<'a>] {
         self.from.get(state).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether the state that a move leads to leads back to the one it leaves.
+    fn is_on_cycle(&self, it: &PossibleMove<'_>) -> bool {
+        let groups = self.group_of.get_or_init(|| {
+            let mut group_of = vec![0; self.from.len()];
+            for (n, group) in self.groups().iter().enumerate() {
+                group.iter().for_each(|state| set(&mut group_of, *state, n + 1));
+            }
+            group_of
+        });
+        let group = |state: usize| groups.get(state).copied().filter(|it| *it > 0);
+        group(it.from).is_some() && group(it.from) == group(it.to)
     }
 
     /// Groups of states that lead to each other, by their first state: strongly connected components (Tarjan), without

@@ -11,12 +11,12 @@ use trackside_lifecycle::model::{Aim, Arm, AssignTarget, Choice, Consequences, R
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
 
+use crate::check::check_budget::CheckBudget;
 use crate::check::class::Class;
 use crate::check::finding::{Finding, ProblemSeverity};
 use crate::check::reads::depends;
 use crate::check::satisfy::{Assumptions, CallerKind, possible};
 use crate::check::survey::{Study, Survey};
-use crate::check::work::Work;
 use crate::graph::targets;
 use crate::graph::{aims, arm_way, sites};
 
@@ -156,7 +156,7 @@ fn conditions_exclude(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
 fn round<'l, 'a>(
     start: &'l Step,
     links: &'l BTreeMap<Step, Vec<Link<'a>>>,
-    work: &Work<'_>,
+    work: &CheckBudget<'_>,
 ) -> Option<Round<'l, 'a>> {
     let mut by: BTreeMap<&Step, (&Step, &Link<'a>)> = BTreeMap::new();
     let mut next = VecDeque::from([start]);

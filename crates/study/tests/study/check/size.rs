@@ -2,7 +2,7 @@
 
 use super::common::{of_class, pack};
 use std::fmt::Write as _;
-use trackside_study::check::{Class, MOST_STEPS, Work, check_within};
+use trackside_study::check::{CheckBudget, Class, MOST_STEPS, check_within};
 
 const STATES: usize = 100;
 const EDGES: usize = 400;
@@ -91,7 +91,7 @@ fn dense(states: usize, kind: usize) -> String {
 /// The steps of all checks, or none if they were stopped.
 fn steps(text: &str, stop: &dyn Fn() -> bool) -> Option<u64> {
     let loaded = pack(&["pack: t\nversion: 1\n", text]);
-    let work = Work::new(MOST_STEPS, stop);
+    let work = CheckBudget::new(MOST_STEPS, stop);
     check_within(&loaded.pack, &work).ok().map(|_| work.spent())
 }
 
@@ -106,6 +106,6 @@ fn the_work_of_the_checks_grows_with_the_moves_and_is_limited() {
     let stop = || asked.replace(asked.get() + 1) > 2;
     assert_eq!(steps(&dense(80, 1), &stop), None, "stopped by the caller");
     let loaded = pack(&["pack: t\nversion: 1\n", &dense(40, 1)]);
-    let stopped = check_within(&loaded.pack, &Work::new(10_000, &|| false)).unwrap_err();
+    let stopped = check_within(&loaded.pack, &CheckBudget::new(10_000, &|| false)).unwrap_err();
     assert!(stopped.steps < 100_000, "{stopped}");
 }

@@ -11,7 +11,7 @@ pub const MOST_STEPS: u64 = 300_000_000;
 const BETWEEN: u64 = 4096;
 
 /// Counts the steps of the checks, and ends them when there are too many or when the caller says so.
-pub struct Work<'a> {
+pub struct CheckBudget<'a> {
     most: u64,
     spent: Cell<u64>,
     ask_at: Cell<u64>,
@@ -19,7 +19,7 @@ pub struct Work<'a> {
     stop: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Work<'a> {
+impl<'a> CheckBudget<'a> {
     /// At most `most` steps, and only while `stop` returns false.
     pub fn new(most: u64, stop: &'a dyn Fn() -> bool) -> Self {
         Self { most, spent: Cell::new(0), ask_at: Cell::new(0), is_stopped: Cell::new(false), stop }
@@ -52,9 +52,9 @@ impl<'a> Work<'a> {
     }
 }
 
-impl fmt::Debug for Work<'_> {
+impl fmt::Debug for CheckBudget<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Work")
+        f.debug_struct("CheckBudget")
             .field("spent", &self.spent.get())
             .field("most", &self.most)
             .finish_non_exhaustive()
@@ -68,7 +68,7 @@ pub struct ChecksStopped {
 }
 
 impl ChecksStopped {
-    /// What to do about it.
+    /// Advice for the author of the pack.
     pub const ADVICE: &'static str = "Make the lifecycle smaller: fewer states, transitions with fewer `from` states, or two lifecycles with a ref";
 }
 
@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn work_ends_at_the_limit_or_when_the_caller_says_so() {
-        let work = Work::new(3 * BETWEEN, &|| false);
+        let work = CheckBudget::new(3 * BETWEEN, &|| false);
         let taken = (0..10 * BETWEEN).take_while(|_| work.step()).count() as u64;
         assert!((3 * BETWEEN..=4 * BETWEEN).contains(&taken), "{taken}");
         assert!(work.is_stopped() && !work.step());
-        let work = Work::new(u64::MAX, &|| true);
+        let work = CheckBudget::new(u64::MAX, &|| true);
         assert!(!work.step());
     }
 }
