@@ -291,7 +291,9 @@ impl ServerConnection {
         answer.map_err(|error| match error {
             ClientError::Refused(mut problem) => {
                 if problem.status == 401 && self.owner.is_some() {
-                    problem.detail = self.ended_credential();
+                    let detail = self.ended_credential();
+                    problem.errors.iter_mut().for_each(|it| it.message.clone_from(&detail));
+                    problem.detail = detail;
                 }
                 RequestError::Refused(problem)
             }

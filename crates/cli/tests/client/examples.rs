@@ -88,6 +88,8 @@ const STEPS: &[Step] = &[
     Help("token list", &[]),
     Do("token=$(trackside token list | awk '$2 == \"ada\" {print $1}')"),
     Help("token revoke", &[("0f1e2d3c4b5a", "$token")]),
+    Help("token rotate", &[]),
+    Help("audit sign-ins", &[]),
     Help("webhook add", &[]),
     Help("webhook list", &[]),
     Do("webhook=$(trackside webhook list --json | grep '\"id\"' | cut -d '\"' -f 4)"),
