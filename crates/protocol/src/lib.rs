@@ -28,7 +28,8 @@ mod upkeep;
 mod webhook;
 
 pub use answers::{
-    ActionAnswer, ActionApproval, ArtifactKept, Clock, ClockCorrected, EffectBody, EffectSettled, EffectTaken, HeartbeatReply, Message, Page, PolicyJudgement, Stop, Success,
+    ActionAnswer, ActionApproval, ArtifactKept, Clock, ClockCorrected, EffectBody, EffectSettled,
+    EffectTaken, HeartbeatReply, Message, Page, PolicyJudgement, Stop, Success,
 };
 pub use batch::{BatchRefusal, BatchReply, BatchResult};
 #[cfg(feature = "client")]
@@ -60,7 +61,8 @@ pub use reports::{
     NotificationBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody, ViolationBody,
 };
 pub use requests::{
-    Advance, BatchBody, BatchCommand, ClaimBody, Correct, CorrectClock, CorrectionDirection, CreateBody, Decide, EffectResult, Evaluate, HeartbeatBody, RequestAction, TakeEffects, TransitionBody,
+    Advance, BatchBody, BatchCommand, ClaimBody, Correct, CorrectClock, CorrectionDirection, CreateBody,
+    Decide, EffectResult, Evaluate, HeartbeatBody, RequestAction, TakeEffects, TransitionBody,
 };
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use strict_json::{JsonMistake, find_mistake};

@@ -291,7 +291,9 @@ fn cost_of(work: &Work) -> usize {
     let of = |it: &Command| it.units() + it.bytes() / BYTES;
     match work {
         Work::Command(command, ..) => of(command),
-        Work::Atomic(commands, ..) | Work::Trial(commands, ..) => commands.iter().map(of).sum::<usize>().max(1),
+        Work::Atomic(commands, ..) | Work::Trial(commands, ..) => {
+            commands.iter().map(of).sum::<usize>().max(1)
+        }
         Work::Look(..)
         | Work::Advance(..)
         | Work::CorrectClock(..)

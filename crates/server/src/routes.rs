@@ -20,7 +20,10 @@ use crate::auth::Caller;
 use crate::middleware::{RequestRules, guard, replay_or_run};
 use crate::problem::Refused;
 use crate::rest::{
-    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports, journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries, redactions, settings, sign_in, stats, token_rotation, transitions, webhooks,
+    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock,
+    corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
+    journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
+    redactions, settings, sign_in, stats, token_rotation, transitions, webhooks,
 };
 use crate::{document, events, mcp};
 

@@ -146,7 +146,9 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &Styled,
     let mut pause = FIRST_PAUSE;
     loop {
         let answer = match server.post(&route, &asked) {
-            Ok(body) => serde_json::from_value::<ActionAnswer>(body).map_err(|it| Styled::from(it.to_string())),
+            Ok(body) => {
+                serde_json::from_value::<ActionAnswer>(body).map_err(|it| Styled::from(it.to_string()))
+            }
             Err(RequestError::Cli(stopped)) => Err(stopped.why),
             Err(RequestError::Refused(problem)) => {
                 Err(refused::render(&problem, refused::CommandSubject::default()))

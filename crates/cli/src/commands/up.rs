@@ -9,8 +9,8 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{Failure, Options, PackSource, ProjectClock, Runtime, SpaceLimits, SpaceStatus};
 use trackside_server::{
-    AccessError, BackupSchedule, BoundServer, Level, LogFormat, LogOptions, OidcOptions, PeopleFile, ServeError,
-    Server, ServerOptions, Tls,
+    AccessError, BackupSchedule, BoundServer, Level, LogFormat, LogOptions, OidcOptions, PeopleFile,
+    ServeError, Server, ServerOptions, Tls,
 };
 use trackside_store::{Sqlite, Store as _, backups};
 

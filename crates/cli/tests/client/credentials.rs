@@ -412,7 +412,9 @@ fn the_owners_token_of_an_older_release_leaves_the_project() {
 fn the_owners_credential_is_replaced_before_it_expires() {
     let terminal = Terminal::new(&scratch("rotation"));
     let set = |value: &str| {
-        format!("sed -i 's/\"rotate_after\": \"[^\"]*\"/\"rotate_after\": \"{value}\"/' $F; grep -c {value} $F")
+        format!(
+            "sed -i 's/\"rotate_after\": \"[^\"]*\"/\"rotate_after\": \"{value}\"/' $F; grep -c {value} $F"
+        )
     };
     let changed = |kept: &str| format!("cmp -s {kept} $F && echo same || echo other");
     let (due, late) = (set("2020-01-01T00:00:00Z"), set("2099-01-01T00:00:00Z"));
@@ -453,12 +455,18 @@ fn the_owners_credential_is_replaced_before_it_expires() {
     assert_eq!((said(5), seen[6].code, said(7)), ("1", 0, "other\n0"), "{seen:#?}");
     assert_eq!(said(8).matches("terminal").count(), 4, "the earlier one is valid for a while: {}", said(8));
     assert_eq!((said(9).ends_with('0'), said(10)), (true, "same"), "{seen:#?}");
-    assert!(said(11).contains("The owner's credential is replaced in ") && !said(11).contains("ts_"), "{seen:#?}");
+    assert!(
+        said(11).contains("The owner's credential is replaced in ") && !said(11).contains("ts_"),
+        "{seen:#?}"
+    );
     assert_eq!(said(12), "other");
     assert_eq!((said(13), seen[14].code, said(15)), ("1", 0, "0"), "{seen:#?}");
     assert_eq!((seen[16].code, said(17)), (0, "1"), "{seen:#?}");
     assert_eq!(seen[18].code, 4, "{seen:#?}");
-    assert!(said(18).contains("The owner's credential has expired") && said(18).contains("trackside up"), "{seen:#?}");
+    assert!(
+        said(18).contains("The owner's credential has expired") && said(18).contains("trackside up"),
+        "{seen:#?}"
+    );
     assert_eq!(seen[21].code, 0, "{seen:#?}");
 }
 

@@ -11,11 +11,7 @@ const LONGEST: usize = 64;
 type Declared<'a> = (&'static str, Box<dyn Iterator<Item = &'a At<Name>> + 'a>);
 
 /// Reports declared names that are not legal.
-pub(super) fn check(
-    pack: &PackFile,
-    lifecycles: &[LifecycleFile],
-    problems: &mut Problems,
-) {
+pub(super) fn check(pack: &PackFile, lifecycles: &[LifecycleFile], problems: &mut Problems) {
     let mut one = |kind: &str, name: &At<Name>, is_legal: bool| {
         if is_legal {
             return;

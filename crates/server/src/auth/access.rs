@@ -17,7 +17,8 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{
-    CommandAnswer, Failure, Migration, MigrationRange, PackSource, Pending, Runtime, StartError, SubmitOptions,
+    CommandAnswer, Failure, Migration, MigrationRange, PackSource, Pending, Runtime, StartError,
+    SubmitOptions,
 };
 
 use super::people::KnownPeople;

@@ -388,7 +388,8 @@ impl Happened<'_> {
     fn log_holds(&self, wanted: &[At<String>]) -> Result<(), Mismatch> {
         let World { law, view, now, .. } = self.world;
         let line = |entry: &Entry| {
-            let line = log_line(law, view, view.get(&entry.entity)?, &entry_value(entry), None, *now).ok()??;
+            let line =
+                log_line(law, view, view.get(&entry.entity)?, &entry_value(entry), None, *now).ok()??;
             serde_json::to_string(&FieldMap(line)).ok()
         };
         let lines: Vec<String> = self.entries.iter().filter_map(line).collect();
