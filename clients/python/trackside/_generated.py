@@ -248,6 +248,8 @@ class AuditProblem(TypedDict):
 class Backup(TypedDict):
     """A backup to create."""
 
+    # True: add the journal entries since to the backup in `to`.
+    increment: NotRequired[bool]
     # A name in the folder `backups` of the project, or an absolute path. By default the server generates a
     # name.
     to: NotRequired[str | None]
@@ -1277,8 +1279,10 @@ class Ready(TypedDict):
     behind: int
     # The number of the newest journal entry.
     seq: int
-    # `ready`.
+    # `ready`, or `degraded` if there are warnings.
     status: str
+    # Conditions that need attention, such as a disk that fills up.
+    warnings: NotRequired[list[str]]
 
 
 class Redact(TypedDict):
@@ -1809,7 +1813,7 @@ class Routes(Transport):
         return self._bytes("GET", f"/v1/artifacts/{part(sha256)}")
 
     def put_artifact(self, sha256: str, content: bytes) -> ArtifactKept:
-        """Stores content under its hash. Repeating it changes nothing."""
+        """Stores content under its hash. Repeating it changes nothing, and replaces a file that was damaged."""
         response: ArtifactKept = self._json("PUT", f"/v1/artifacts/{part(sha256)}", content=content)
         return response
 
@@ -2292,14 +2296,21 @@ class Routes(Transport):
         response: Audit = self._json("GET", "/v1/audit/verify", query=given({"known": known}))
         return response
 
-    def backup(self, *, to: str | None = None, idempotency_key: str | None = None) -> BackupMade:
+    def backup(
+        self,
+        *,
+        increment: bool | None = None,
+        to: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> BackupMade:
         """Copies journal, state, archive and artifacts to an empty or new folder, and verifies the copy. Artifacts
-        that do not match their hash are listed and not copied.
+        that do not match their hash are listed and not copied. With `increment` it adds the entries since to an
+        existing backup.
         """
         response: BackupMade = self._json(
             "POST",
             "/v1/backup",
-            json=given({"to": to}),
+            json=given({"increment": increment, "to": to}),
             key=self._key(idempotency_key),
         )
         return response

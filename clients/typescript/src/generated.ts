@@ -215,6 +215,8 @@ export interface AuditProblem {
 
 /** A backup to create. */
 export interface Backup {
+  /** True: add the journal entries since to the backup in `to`. */
+  increment?: boolean;
   /** A name in the folder `backups` of the project, or an absolute path. By default the server generates a name. */
   to?: string | null;
 }
@@ -1166,8 +1168,10 @@ export interface Ready {
   behind: number;
   /** The number of the newest journal entry. */
   seq: number;
-  /** `ready`. */
+  /** `ready`, or `degraded` if there are warnings. */
   status: string;
+  /** Conditions that need attention, such as a disk that fills up. */
+  warnings?: string[];
 }
 
 /** Content to remove from the journal. */
@@ -1661,7 +1665,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Stores content under its hash. Repeating it changes nothing. */
+  /** Stores content under its hash. Repeating it changes nothing, and replaces a file that was damaged. */
   putArtifact(sha256: string, body: Uint8Array, options: CallOptions = {}): Promise<ArtifactKept> {
     return this.forJson<ArtifactKept>({
       method: 'PUT',
@@ -2279,7 +2283,8 @@ export class Routes extends Transport {
 
   /**
    * Copies journal, state, archive and artifacts to an empty or new folder, and verifies the copy. Artifacts that
-   * do not match their hash are listed and not copied.
+   * do not match their hash are listed and not copied. With `increment` it adds the entries since to an existing
+   * backup.
    */
   backup(body: Backup = {}, options: CallOptions = {}): Promise<BackupMade> {
     return this.forJson<BackupMade>({
