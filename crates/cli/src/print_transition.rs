@@ -38,11 +38,11 @@ pub(crate) fn print(moved: &MovedReply) {
     }
     let Some(entity) = &moved.entity else { return };
     for lease in entity.get("leases").and_then(Json::as_array).into_iter().flatten() {
-        print::line(&lease_line(lease));
+        print::line(lease_line(lease));
     }
     let allowed = texts(entity, "allowedTransitions");
     if !allowed.is_empty() {
-        print::message(&targets(&allowed));
+        print::message(targets(&allowed));
     }
 }
 

@@ -180,21 +180,21 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
         match &verdict.outcome {
             PromiseOutcome::Held => {
                 let word = if whole { "proved  " } else { "held    " };
-                print::line(&head(painted_data(word, Colour::Green)));
+                print::line(head(painted_data(word, Colour::Green)));
             }
             PromiseOutcome::Reached { steps } => {
                 print::line(styled!("{} ({steps} steps)", head(painted_data("reached ", Colour::Green))));
             }
-            PromiseOutcome::NotReached if whole => print::line(&head(painted_data("NEVER   ", Colour::Red))),
-            PromiseOutcome::NotReached => print::line(&head(painted_data("not seen", Colour::Bold))),
-            PromiseOutcome::NotPlayed => print::line(&head(painted_data("not here", Colour::Dim))),
-            PromiseOutcome::NotLooked => print::line(&head(painted_data("not seen", Colour::Bold))),
+            PromiseOutcome::NotReached if whole => print::line(head(painted_data("NEVER   ", Colour::Red))),
+            PromiseOutcome::NotReached => print::line(head(painted_data("not seen", Colour::Bold))),
+            PromiseOutcome::NotPlayed => print::line(head(painted_data("not here", Colour::Dim))),
+            PromiseOutcome::NotLooked => print::line(head(painted_data("not seen", Colour::Bold))),
             PromiseOutcome::Broken { story: it } => {
-                print::line(&head(painted_data("BROKEN  ", Colour::Red)));
+                print::line(head(painted_data("BROKEN  ", Colour::Red)));
                 story(it, &verdict.says, shown.sequence);
             }
             PromiseOutcome::NoAnswer { story: it } => {
-                print::line(&head(painted_data("NO ANSWER", Colour::Red)));
+                print::line(head(painted_data("NO ANSWER", Colour::Red)));
                 story(it, &verdict.says, shown.sequence);
             }
         }
@@ -220,7 +220,7 @@ fn coverage(report: &ExplorationReport) {
         let missed: Vec<&str> = missed.map(|it| it.as_str()).collect();
         let missed =
             if missed.is_empty() { String::new() } else { format!("; not reached: {}", missed.join(", ")) };
-        print::line(&painted_data(
+        print::line(painted_data(
             styled!(
                 "  reached  {} {} of {} states, {} of {} transitions{missed}",
                 it.lifecycle,
@@ -235,35 +235,35 @@ fn coverage(report: &ExplorationReport) {
     let absent: Vec<&str> =
         report.covered.iter().filter(|it| it.states == 0).map(|it| it.lifecycle.as_str()).collect();
     if !absent.is_empty() {
-        print::line(&painted_data(styled!("  not here {}", absent.join(", ")), Colour::Dim));
+        print::line(painted_data(styled!("  not here {}", absent.join(", ")), Colour::Dim));
     }
     if !report.cut.is_empty() {
         let line = format!("  explored with only some of the possible values: {}", report.cut.join(", "));
-        print::line(&painted_data(&line, Colour::Dim));
+        print::line(painted_data(&line, Colour::Dim));
     }
     let line = format!("  {} steps stored, replayed and sent a second time", report.restarts);
-    print::line(&painted_data(&line, Colour::Dim));
+    print::line(painted_data(&line, Colour::Dim));
     if !report.left_out.is_empty() {
         let line = format!("  excluded by this stage: {}", report.left_out.join(", "));
-        print::line(&painted_data(&line, Colour::Dim));
+        print::line(painted_data(&line, Colour::Dim));
     }
     if !report.unasked.is_empty() {
         let list = report.unasked.join(", ");
         let line =
             format!("  never fired, because no sample values are known (add them under `asks`): {list}");
-        print::line(&painted_data(&line, Colour::Dim));
+        print::line(painted_data(&line, Colour::Dim));
     }
 }
 
 /// A run, step by step.
 fn story(story: &ExampleRun, title: &str, drawn: bool) {
     if !story.given.is_empty() {
-        print::line(&painted_data(styled!("    given  {}", story.given.join(", ")), Colour::Dim));
+        print::line(painted_data(styled!("    given  {}", story.given.join(", ")), Colour::Dim));
     }
     for (n, step) in story.steps.iter().enumerate() {
         print::line(styled!("    {:>2}. {} {}", n + 1, step.who, step.what));
         for it in &step.then {
-            print::line(&painted_data(styled!("          {} {}", it.entity, it.what), Colour::Dim));
+            print::line(painted_data(styled!("          {} {}", it.entity, it.what), Colour::Dim));
         }
     }
     print::line(styled!("    so     {}", story.ending));

@@ -53,7 +53,7 @@ pub(crate) fn finish(outcome: Result<u8, RequestError>, about: CommandSubject<'_
             if json {
                 print::json(&serde_json::to_value(&*problem).unwrap_or_default());
             }
-            print::message(&render(&problem, about));
+            print::message(render(&problem, about));
             code(&problem)
         }
     }

@@ -13,7 +13,7 @@ pub(crate) fn print_table<T, const N: usize>(
     let most = print::is_terminal().then(print::columns);
     for (at, line) in lines(headings, items.into_iter().map(row), most).iter().enumerate() {
         match at {
-            0 => print::line(&painted_data(line, Colour::Bold)),
+            0 => print::line(painted_data(line, Colour::Bold)),
             _ => print::line(line),
         }
     }

@@ -115,7 +115,7 @@ fn lights(count: usize) -> World {
 
 fn claim_in_hall(world: &mut World) -> Outcome {
     let lifecycle = Name::new("small.light");
-    let only = Filter::new(&world.law.newest(&lifecycle).unwrap(), "place == 'hall'").unwrap();
+    let only = Filter::new(world.law.newest(&lifecycle).unwrap(), "place == 'hall'").unwrap();
     let claim = Claim { lifecycle, event: None, only: Some(only), fields: Fields::default() };
     world.submit(&Command::new(Actor::new("ada", ActorKind::Agent), Ask::Claim(claim)))
 }

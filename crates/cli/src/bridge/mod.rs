@@ -68,7 +68,7 @@ impl Bridge {
                 BridgeLine::Whole(text) => self.take(text),
                 BridgeLine::TooLong(most) => {
                     let why = format!("Message too large: the limit is {most} bytes");
-                    print::line(&refusal(&Json::Null, NOT_ONE, &why, None));
+                    print::line(refusal(&Json::Null, NOT_ONE, &why, None));
                 }
             }
             if !print::is_read() {
@@ -81,7 +81,7 @@ impl Bridge {
     fn take(&self, text: Vec<u8>) {
         let message = match McpMessage::read(text) {
             Ok(message) => message,
-            Err((code, why)) => return print::line(&refusal(&Json::Null, code, why, None)),
+            Err((code, why)) => return print::line(refusal(&Json::Null, code, why, None)),
         };
         if let Some(id) = message.gives_up() {
             let mut known = self.known();

@@ -129,7 +129,7 @@ fn show(verified: &Json) {
     }
     let dropped = list(verified, "dropped");
     for why in dropped.iter().take(NAMED) {
-        print::line(&shown(why));
+        print::line(shown(why));
     }
     if dropped.len() > NAMED {
         print::line(styled!("and {} more such entries: see all with --json", dropped.len() - NAMED));

@@ -167,7 +167,7 @@ impl Checked {
         if !self.reports.is_empty() {
             for (report, _) in &self.reports {
                 let progress = report.progress;
-                print::line(&painted_data(
+                print::line(painted_data(
                     styled!(
                         "           {}: {} worlds, {} moves. {}",
                         report.stage,

@@ -31,7 +31,7 @@ fn claim(args: &ClaimArgs) -> Result<u8, RequestError> {
     let answer = server.post_with(&route, &body, &super::fire::headers(args.count.key.as_deref(), None))?;
     if answer.status == 204 {
         if args.ask.json {
-            print::line(&Json::Null.to_string());
+            print::line(Json::Null.to_string());
         }
         print::message(styled!("you cannot claim any {} now", args.lifecycle));
         return Ok(exit::REFUSED);

@@ -176,11 +176,11 @@ impl Running {
 
 fn heading(title: &str) {
     print::line("");
-    print::line(&painted_data(title, Colour::Bold));
+    print::line(painted_data(title, Colour::Bold));
 }
 
 fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
-    print::line(&painted_data("A scripted team at work", Colour::Bold));
+    print::line(painted_data("A scripted team at work", Colour::Bold));
     print::line(styled!("  server     {}", running.url));
     let kept = if folder.scratch { "removed at the end" } else { "kept" };
     print::line(styled!("  folder     {}  ({kept})", folder.path.display()));

@@ -196,7 +196,7 @@ fn save(chosen: &[&Graph], name: Option<&str>, output: &Path, args: &DiagramArgs
         return exit::USAGE;
     }
     if let Err(error) = std::fs::create_dir_all(output) {
-        print::message(&files::unwritten(output, &error));
+        print::message(files::unwritten(output, &error));
         return exit::USAGE;
     }
     for graph in chosen {
@@ -229,7 +229,7 @@ fn written(file: &Path, text: &str) -> u8 {
             exit::DONE
         }
         Err(error) => {
-            print::message(&files::unwritten(file, &error));
+            print::message(files::unwritten(file, &error));
             exit::USAGE
         }
     }

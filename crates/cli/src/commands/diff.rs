@@ -183,9 +183,9 @@ impl Answer {
         for (name, changes) in &self.packs {
             for (lifecycle, list) in group_by_lifecycle(changes) {
                 let title = lifecycle.map_or_else(|| format!("pack {name}"), |it| it.to_string());
-                print::line(&painted_data(&title, Colour::Bold));
+                print::line(painted_data(&title, Colour::Bold));
                 for change in list {
-                    print::line(&told_of(change));
+                    print::line(told_of(change));
                 }
             }
         }
@@ -219,7 +219,7 @@ fn told_of(change: &Change) -> Styled {
 fn show_stranded(stranding: &Stranding, most: usize) {
     print::line("");
     let (count, all) = (stranding.count(), stranding.looked_at);
-    print::line(&painted_data(styled!("Stranded: {count} of {all} entities"), Colour::Bold));
+    print::line(painted_data(styled!("Stranded: {count} of {all} entities"), Colour::Bold));
     for group in stranding.groups.iter().take(most) {
         let here = stranding
             .states
@@ -243,7 +243,7 @@ fn show_what_if(answer: &WhatIf, most: usize) {
     print::line("");
     let again = answer.commands;
     let refused = answer.first_hand().count();
-    print::line(&painted_data(
+    print::line(painted_data(
         styled!(
             "What if: {again} commands replayed, {refused} differences and {} that follow from them",
             answer.follow_ups()
@@ -266,10 +266,7 @@ fn show_what_if(answer: &WhatIf, most: usize) {
     }
     more(answer.ends.len(), most);
     for it in answer.not_run.iter().take(most) {
-        print::line(&painted_data(
-            styled!("  {}: cannot be replayed: {}", it.of.head(), it.why),
-            Colour::Dim,
-        ));
+        print::line(painted_data(styled!("  {}: cannot be replayed: {}", it.of.head(), it.why), Colour::Dim));
     }
     more(answer.not_run.len(), most);
 }

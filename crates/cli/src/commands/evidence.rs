@@ -109,7 +109,7 @@ fn show(verdict: &EvidenceVerdict) {
         print::line(styled!("and {} more", audit.more + verdict.more));
     }
     for entity in &verdict.entities {
-        print::line(&line(entity));
+        print::line(line(entity));
     }
     let artifacts = verdict.artifacts.iter().map(|(id, size)| format!("artifact {id}  {size} bytes"));
     let absent = verdict.absent.iter().map(|id| format!("artifact {id}  is referenced but not stored"));

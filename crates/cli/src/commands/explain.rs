@@ -393,7 +393,7 @@ fn unmet(way: &Json) -> Vec<String> {
 }
 
 fn print_answer(key: &str, answer: &Explanation<'_>) {
-    let heading = |title: &str| print::line(&painted_data(title, Colour::Bold));
+    let heading = |title: &str| print::line(painted_data(title, Colour::Bold));
     let about = Some(text(answer.all, "about")).filter(|it| !it.is_empty());
     let about = about.map(|it| format!(": {it}")).unwrap_or_default();
     print::line(styled!("{key} is {}{about}", painted_data(answer.state, Colour::Bold)));

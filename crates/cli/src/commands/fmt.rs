@@ -34,7 +34,7 @@ pub(crate) fn run(args: &FmtArgs) -> u8 {
     }
     let changed = results.iter().filter(|it| it.changed()).count();
     let refused = results.iter().filter(|it| it.refused()).count();
-    print::message(&summary(results.len(), changed, refused, args.check));
+    print::message(summary(results.len(), changed, refused, args.check));
     if refused > 0 || (args.check && changed > 0) { exit::REFUSED } else { exit::DONE }
 }
 
@@ -166,9 +166,9 @@ impl Formatted {
     fn show(&self, sources: &Sources, check: bool) {
         match &self.outcome {
             Outcome::AsItWas => {}
-            Outcome::Changed(_) if !check => print::line(&self.path.display().to_string()),
+            Outcome::Changed(_) if !check => print::line(self.path.display().to_string()),
             Outcome::Changed(lines) => {
-                print::line(&painted_data(&self.path.display().to_string(), Colour::Bold));
+                print::line(painted_data(self.path.display().to_string(), Colour::Bold));
                 for line in lines {
                     print::line(match line.chars().next() {
                         Some('-') => painted_data(line, Colour::Red),

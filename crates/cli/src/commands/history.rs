@@ -31,7 +31,7 @@ fn show(found: &Json) {
         print::message(styled!("entries before {before} are archived"));
     }
     for it in list(found, "items") {
-        print::line(&print_entry::line(it, false));
+        print::line(print_entry::line(it, false));
     }
     let stays = found.get("timeInStates").and_then(Json::as_object);
     let stays: Vec<String> = stays

@@ -53,7 +53,7 @@ fn in_the_way(args: &ImportArgs, troubles: &[ImportProblem], code: u8) -> u8 {
         print::json(&json);
     }
     for trouble in troubles.iter().take(LISTED) {
-        print::message(&trouble.describe(&file));
+        print::message(trouble.describe(&file));
     }
     if troubles.len() > LISTED {
         print::message(styled!("and {} more; --json lists all of them", troubles.len() - LISTED));

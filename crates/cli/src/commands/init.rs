@@ -36,7 +36,7 @@ fn init(args: &InitArgs) -> Result<(), CliError> {
     if !readme.exists() {
         write(&readme, &about(&name))?;
     }
-    print::line(&pack.display().to_string());
+    print::line(pack.display().to_string());
     let shown = pack.display();
     print::message(styled!(
         "Created a pack with five states. Next: trackside test {shown}, then trackside up and trackside pack add {shown}"

@@ -19,7 +19,7 @@ fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
     let server = ServerConnection::find(&args.ask.reach)?;
     let show = |it: &Json| match args.ask.json {
         true => print::json_line(it),
-        false => print::line(&print_entry::line(it, true)),
+        false => print::line(print_entry::line(it, true)),
     };
     if args.follow {
         let log_lines = args.form == Some(EntryForm::Pack);

@@ -54,7 +54,7 @@ fn print_answer(found: &Json) {
     match all.first() {
         None => print::message("no results"),
         Some(first) if first.get("seq").is_some() => {
-            all.iter().for_each(|it| print::line(&print_entry::line(it, true)));
+            all.iter().for_each(|it| print::line(print_entry::line(it, true)));
         }
         Some(_) => super::list::print_entities(all),
     }

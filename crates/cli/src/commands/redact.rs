@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
             if args.json {
                 print::json(&serde_json::to_value(Problem::from(&*refusal)).unwrap_or_default());
             }
-            print::message(&refusal.to_string());
+            print::message(refusal.to_string());
             if refusal.code == Code::CannotRedact {
                 print::message(
                     "Set new values with --set NAME=VALUE, or choose entries with --entry N (repeatable).",

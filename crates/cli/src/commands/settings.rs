@@ -53,7 +53,7 @@ fn short(value: &str) -> String {
 }
 
 fn print_answer(answer: &Json) {
-    print::line(&painted_data(text(answer, "pack"), Colour::Bold));
+    print::line(painted_data(text(answer, "pack"), Colour::Bold));
     print_table(["  SETTING", "VALUE", "FROM", "ABOUT"], list(answer, "items"), |it| {
         [
             format!("  {}", text(it, "name")),

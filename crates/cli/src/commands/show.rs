@@ -61,7 +61,7 @@ fn print_answer(entity: &Json) {
         }
         for it in all {
             match name {
-                "leases" => print::line(&print_transition::lease_line(it)),
+                "leases" => print::line(print_transition::lease_line(it)),
                 _ => print::line(styled!("  {} ends at {}", text(it, "name"), moment(text(it, "dueAt")))),
             }
         }
@@ -71,7 +71,7 @@ fn print_answer(entity: &Json) {
             print::line("final state: no transition leads out of it");
         }
         some if some.is_empty() => print::line("you cannot move it from here"),
-        some => print::line(&print_transition::targets(&some)),
+        some => print::line(print_transition::targets(&some)),
     }
 }
 

@@ -162,7 +162,7 @@ impl PackResult {
                 if !failure.journal.is_empty() {
                     print::message("  journal so far");
                     for line in &failure.journal {
-                        print::message(&painted(styled!("    {line}"), Colour::Dim));
+                        print::message(painted(styled!("    {line}"), Colour::Dim));
                     }
                 }
             }

@@ -278,7 +278,7 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
         return Ok(ProjectClock::System);
     }
     if let Some(last) = last.filter(|_| !ProjectClock::is_manual_in(&args.data.data)) {
-        say(args, &stops_the_clock(&args.data.data, last));
+        say(args, stops_the_clock(&args.data.data, last));
     }
     let text = args.now.as_deref().unwrap_or(FIRST);
     let now = Timestamp::parse(text)
@@ -287,7 +287,7 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
     if let Some(last) = last.filter(|it| args.now.is_some() && *it > now) {
         say(
             args,
-            &format!("--now {text} is ignored: the project is already at {last}, and time never goes back"),
+            format!("--now {text} is ignored: the project is already at {last}, and time never goes back"),
         );
     }
     Ok(ProjectClock::manual(last.map_or(now, |it| it.max(now))))

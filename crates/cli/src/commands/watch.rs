@@ -36,7 +36,7 @@ fn lines(server: &ServerConnection, args: &WatchArgs) -> Result<(), RequestError
         FeedEvent::Entry(it) => {
             match args.ask.json {
                 true => print::json_line(&it),
-                false => print::line(&print_entry::line(&it, true)),
+                false => print::line(print_entry::line(&it, true)),
             }
             print::is_read()
         }

@@ -63,9 +63,9 @@ impl StoryPrinter {
 
     pub fn heading(&self, number: usize, of: usize, scene: &DemoScene) {
         print::line("");
-        print::line(&painted_data(styled!("{number} of {of}  {}", scene.title), Colour::Bold));
+        print::line(painted_data(styled!("{number} of {of}  {}", scene.title), Colour::Bold));
         for line in scene.about.iter().flat_map(|it| wrapped(it, self.columns)) {
-            print::line(&painted_data(&line, Colour::Dim));
+            print::line(painted_data(&line, Colour::Dim));
         }
         print::line("");
     }
@@ -86,7 +86,7 @@ impl StoryPrinter {
         let (first, rest) = broken(words, room);
         print::line(styled!("{}{first}", painted_data(&before, Colour::Blue)));
         if !rest.is_empty() {
-            self.at_margin(&table::cut(rest, Some(room)));
+            self.at_margin(table::cut(rest, Some(room)));
         }
     }
 
@@ -98,7 +98,7 @@ impl StoryPrinter {
         };
         let names = self.names;
         let before = format!("{:CLOCK$}{:names$}{:DOOR$}", clock(now), "", "");
-        print::line(&painted_data(styled!("{before}{words}"), Colour::Blue));
+        print::line(painted_data(styled!("{before}{words}"), Colour::Blue));
     }
 
     pub fn answered(&self, ask: &DemoRequest, answer: &DemoAnswer) {
@@ -141,10 +141,10 @@ impl StoryPrinter {
             let line = format!("{}/{} {}", text(it, "lifecycle"), text(it, "id"), happened(it));
             let line = table::cut(&line, Some(self.columns.saturating_sub(self.margin() + 2)));
             let colour = if text(it, "event") == "ALERT_RAISED" { Colour::Yellow } else { Colour::Dim };
-            self.deeper(&painted_data(&line, colour));
+            self.deeper(painted_data(&line, colour));
         }
         if more > 0 {
-            self.deeper(&painted_data(styled!("and {more} more"), Colour::Dim));
+            self.deeper(painted_data(styled!("and {more} more"), Colour::Dim));
         }
     }
 
@@ -167,7 +167,7 @@ impl StoryPrinter {
         let room = self.columns.saturating_sub(self.margin() + 4 + indent);
         for (at, part) in wrapped(line, room).iter().enumerate() {
             let indent = indent + if at == 0 { 0 } else { 2 };
-            self.deeper(&format!("{:indent$}{part}", ""));
+            self.deeper(format!("{:indent$}{part}", ""));
         }
     }
 
