@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use trackside_lifecycle::hex;
-use trackside_lifecycle::time::Span;
+use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_server::audit_body;
 use trackside_store::archive::Archive;
 use trackside_store::{Chain, StoreError};
@@ -39,10 +39,11 @@ fn sign_ins(args: &AuditSignInsArgs) -> Result<u8, RequestError> {
         CliError::usage(format!("--within {}: write a duration such as 90s, 15m, 24h or 7d", args.within))
     })?;
     let server = ServerConnection::find(&args.ask.reach)?;
-    let recent = format!("lastAt > now - duration(\"{within}\")");
-    let route = ApiPath::new(&["entities", "access.failure"]).with_some("where", Some(recent));
-    let mut found = fetch_list(&server, &route, ListSize::All)?;
+    let clock = server.get(&ApiPath::new(&["clock"]))?;
+    let since = Timestamp::parse(text(&clock, "now")).map(|it| it.plus(Span(-within.0)));
+    let mut found = fetch_list(&server, &ApiPath::new(&["entities", "access.failure"]), ListSize::All)?;
     let last_at = |it: &Json| it.get("fields").map(|it| text(it, "lastAt").to_owned()).unwrap_or_default();
+    found.items.retain(|it| Timestamp::parse(&last_at(it)) >= since);
     found.items.sort_by_key(last_at);
     Ok(print::answer(&found.to_json(), args.ask.json, |found| {
         print_table(["LAST", "ADDRESS", "ATTEMPTS", "CREDENTIALS"], list(found, "items"), |it| {
