@@ -15,6 +15,7 @@ mod problem;
 mod request_id;
 mod rest;
 mod routes;
+mod scrub;
 mod serve;
 mod server_key;
 mod systemd;

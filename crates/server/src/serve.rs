@@ -18,6 +18,7 @@ use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, TERMINAL, TokenSpec, keep_people};
 use crate::connections::answer;
 use crate::routes::router;
+use crate::scrub;
 use crate::systemd;
 use crate::webhooks;
 
@@ -197,6 +198,7 @@ impl BoundServer {
         ));
         tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_people(self.app.clone()));
+        tokio::spawn(scrub::run(self.app.clone()).with_current_subscriber());
         systemd::tell("READY=1");
         let stopping = async move {
             stopping.await;
