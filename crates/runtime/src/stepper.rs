@@ -94,7 +94,7 @@ impl Stepper {
     pub fn open(store: Arc<dyn Store>, packs: &Packs, options: &Options) -> Result<Self, StartError> {
         let known = packs.0.among(&store.reader()?.definitions()?);
         let shared = Arc::new(Shared::new(store, Arc::new(known.law()), Feed::new()));
-        *shared.salts.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = SaltSource::repeatable(0);
+        *shared.salts.lock().unwrap_or_else(PoisonError::into_inner) = SaltSource::repeatable(0);
         let wiring = options.wiring();
         let Workers { decider, unpublished, committer, flusher } =
             Workers::open(&shared, &wiring, &mut |_, _| {})?;
