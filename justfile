@@ -46,6 +46,10 @@ clock:
 crash *which:
     scripts/crash {{ which }}
 
+# Flip every bit of a small journal and every byte of its projections, in hours: `just rot 97` flips every 97th.
+rot step="1":
+    TRACKSIDE_ROT={{ step }} cargo test -p trackside-runtime --test running rot::
+
 # Cut the power at every write of a long run: `just powercut commits=100 torn=4`.
 powercut *which:
     scripts/powercut {{ which }}

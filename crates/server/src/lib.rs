@@ -19,6 +19,7 @@ mod quotas;
 mod request_id;
 mod rest;
 mod routes;
+mod scrub;
 mod serve;
 mod server_key;
 mod sign_on;

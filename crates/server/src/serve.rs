@@ -22,6 +22,7 @@ use crate::connection_slots::{ConnectionLimits, ConnectionSlots, LimitedListener
 use crate::connections::answer;
 use crate::pack_log;
 use crate::routes::router;
+use crate::scrub;
 use crate::systemd;
 use crate::webhooks;
 
@@ -284,6 +285,7 @@ impl BoundServer {
         ));
         tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_people(self.app.clone()));
+        tokio::spawn(scrub::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_derived(self.app.clone()));
         let recorded = tokio::spawn(keep_failures(self.app.clone()));
         if let Some(schedule) = self.app.options.backups.clone() {

@@ -213,6 +213,12 @@ fn upkeep(app: &App, page: &mut MetricsPage) {
     let damaged = unlabelled(u64::from(upkeep.is_damaged() || forged));
     let help = "1 if the last audit, or a sweep since the start, found the journal changed.";
     page.gauge("trackside_journal_damaged", help, damaged);
+    let help = "When the scrub last read everything that is stored, since the start; 0 if it did not yet.";
+    page.gauge("trackside_scrub_timestamp_seconds", help, at(&upkeep.scrub.passes));
+    let help = "The share of the journal that the present pass of the scrub has read.";
+    page.gauge("trackside_scrub_progress_ratio", help, one(upkeep.scrub.ratio()));
+    let help = "Damaged parts that the scrub found: entries, archive files, artifacts and pages.";
+    page.gauge("trackside_scrub_damaged", help, unlabelled(upkeep.scrub.damaged()));
     let help = "When the last backup was made since the start; 0 if none was.";
     page.gauge("trackside_backup_timestamp_seconds", help, at(&upkeep.backed_up));
     let backups = [("done", upkeep.backed_up.times()), ("failed", upkeep.backed_up.failures())];

@@ -52,6 +52,27 @@ fn damaged_content_is_not_served_and_is_replaced_when_it_is_sent_again() {
 }
 
 #[test]
+fn the_scrub_finds_damaged_content_that_nobody_reads() {
+    let ground = RestServer::new();
+    let path = format!("/v1/artifacts/{}", id(b"a page"));
+    assert_eq!(ground.owner.put_bytes(&path, b"a page").unwrap().status, 201);
+    std::fs::write(ground.data.join("artifacts").join(&id(b"a page")[..2]).join(id(b"a page")), b"b")
+        .unwrap();
+    let found = || {
+        let metrics = ground.owner.get_bytes("/metrics").unwrap();
+        let text = String::from_utf8(metrics).unwrap();
+        text.lines().any(|it| it == "trackside_scrub_damaged 1")
+    };
+    for _ in 0..300 {
+        if found() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("the scrub found nothing");
+}
+
+#[test]
 fn content_that_does_not_match_its_hash_is_not_stored() {
     let limits = ServerLimits { artifact: 1_000, ..ServerLimits::default() };
     let ground = RestServer::with(limits);
