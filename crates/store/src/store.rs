@@ -285,8 +285,12 @@ pub trait Reader: Send {
     fn stayed(&mut self, of: &EntityKey) -> Result<Vec<u64>, StoreError>;
     /// The records of one entity, the newest first, from `from` (its last one) backwards, at most `most`.
     fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError>;
-    /// Like `unverified_records`, without reading payloads from the archive files of entities.
+    /// Like `records`, without reading payloads from the archive files of entities.
     fn records_as_written(&mut self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
+        Ok(self.records(after, most)?.into_iter().map(WrittenRecord::from).collect())
+    }
+    /// Like `unverified_records`, without reading payloads from the archive files of entities.
+    fn unverified_as_written(&mut self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
         Ok(self.unverified_records(after, most)?.into_iter().map(WrittenRecord::from).collect())
     }
     /// Like `record`, without reading a payload from the archive file of its entity.

@@ -272,8 +272,11 @@ fn a_stored_pack_that_a_stricter_rule_refuses_keeps_running_and_is_reported() {
     );
     accepted(&runtime, Command::fire(olga, lamp.clone(), "smash", Default::default()));
     assert_eq!(runtime.entity(&lamp).unwrap().unwrap().state, Name::new("out"));
-    // Installed by hand, it must be corrected first.
-    let refused = runtime.install(std::slice::from_ref(&source)).unwrap_err().to_string();
+    // The same text again changes nothing. A new version must be correct.
+    assert!(runtime.install(std::slice::from_ref(&source)).unwrap().is_empty());
+    let next = |(path, text): &(String, String)| (path.clone(), text.replace("version: 1", "version: 2"));
+    let next = PackSource { files: source.files.iter().map(next).collect() };
+    let refused = runtime.install(&[next]).unwrap_err().to_string();
     assert!(refused.contains("cannot contain a dot"), "{refused}");
     let corrected = |(path, text): &(String, String)| {
         (path.clone(), text.replace("in.use", "in_use").replace("version: 1", "version: 2"))

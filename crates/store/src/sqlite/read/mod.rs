@@ -210,6 +210,10 @@ impl Reader for SqliteReader {
     }
 
     fn records_as_written(&mut self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
+        self.log().verified_records(after, most)
+    }
+
+    fn unverified_as_written(&mut self, after: u64, most: usize) -> Result<Vec<WrittenRecord>, StoreError> {
         self.log().records_as_written(after, most)
     }
 
