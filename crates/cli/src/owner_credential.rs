@@ -67,7 +67,7 @@ pub(crate) fn renew_if_due(server: ServerConnection, mut pinned: PinnedServer) -
     }
 }
 
-/// Replaces the credential. The new one is in its file before the earlier one ends, so that a crash locks nobody out.
+/// Replaces the credential. The new one is in its file before the earlier one ends, so that a crash does not lock the owner out.
 pub(crate) fn rotate(
     server: &ServerConnection,
     pinned: &PinnedServer,

@@ -167,7 +167,7 @@ impl WorkQueue {
         self.lanes().stopping
     }
 
-    /// The decider has ended: drops the waiting work, so that its callers are told.
+    /// The decider has ended: drops the waiting work, so that its callers get an error.
     pub fn close(&self) {
         let mut lanes = self.lanes();
         lanes.closed = true;
@@ -251,7 +251,7 @@ impl Lanes {
     /// get ahead by sending its next command only after the last one was taken.
     fn take(&mut self) -> Option<Ticket> {
         if self.waiting == 0 {
-            // Nobody waits, so nobody owes anything.
+            // The queue is empty, so every deficit is zero.
             self.by_key.clear();
             self.fresh.clear();
             self.served.clear();

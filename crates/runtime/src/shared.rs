@@ -32,12 +32,12 @@ const SHARDS: usize = 64;
 
 /// Most damaged rows that wait for the decider.
 const MOST_DAMAGE: usize = 100;
-/// Readers that stay open while nobody uses them, at most.
+/// Most unused readers that stay open.
 const IDLE_READERS: usize = 64;
 /// The time after which an unused reader is closed.
 const READER_REST: Duration = Duration::from_secs(10);
 
-/// An open reader that nobody uses, and since when.
+/// An unused open reader, and the time of its last use.
 struct IdleReader {
     since: Instant,
     reader: Box<dyn Reader>,
@@ -401,7 +401,7 @@ impl Shared {
         std::mem::take(&mut self.damage.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Closes the readers that nobody has used for a while. Those used last are lent first, so the others age.
+    /// Closes readers that were not used for a while. Those used last are lent first, so the others age.
     pub fn close_idle_readers(&self, now: Instant) {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let old: Vec<IdleReader> =

@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(it.at(4 * SECOND), plus(2 * DAY + 1_000));
     }
 
-    /// Whatever the machine's clock does, time advances with monotonic time, by 95 to 105 % of it.
+    /// Time advances with monotonic time, by 95 to 105 % of it, also while the machine's clock is wrong.
     #[test]
     fn time_is_monotone_never_stands_still_and_never_runs() {
         let mut random = trackside_random::Random::new(7);

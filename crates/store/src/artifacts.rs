@@ -66,7 +66,7 @@ impl Artifacts {
         }
     }
 
-    /// The content of the file, whatever it is.
+    /// The content of the file, not verified.
     fn read(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path(id)) {
             Ok(content) => Ok(Some(content)),

@@ -1,4 +1,4 @@
-//! The space of a data folder: its size, and what is left on its disk.
+//! The space of a data folder: its size, and the free space on its disk.
 
 use std::path::Path;
 

@@ -154,7 +154,7 @@ fn a_restore_to_any_entry_equals_a_replay_to_it() {
             let original = FullJournal::new(&*store, reader.as_mut()).record(last.seq).unwrap().unwrap();
             assert_eq!(last.hash, original.hash, "seed {seed}, entry {seq}");
         }
-        // The restored project goes on from there.
+        // The restored project continues after that entry.
         let later = TestFolder::new("goes-on");
         Sqlite::restore_journal(&set, end, later.path(), &mut |_, _| {}).unwrap();
         let again = Arc::new(Sqlite::open(later.path(), sqlite()).unwrap());
@@ -182,7 +182,7 @@ fn a_backup_gets_no_increment_of_another_journal() {
     let store = Sqlite::open(folder.path(), sqlite()).unwrap();
     back_up(&store, folder.path(), to.path(), &mut |_, _| {}).unwrap();
     let mut set = BackupSet::open(to.path()).unwrap();
-    // A restored folder that went on: another entry has the number of one in the backup.
+    // A restored folder with new entries: another entry has the number of one in the backup.
     let runtime_of = |folder: &Path, caller: u32| {
         let store = Arc::new(Sqlite::open(folder, sqlite()).unwrap());
         let runtime = Runtime::start(store.clone(), &[], options(&*store)).unwrap();

@@ -1,4 +1,4 @@
-//! The expected project time: elapsed time, whatever the time of day does.
+//! The expected project time: elapsed time, independent of the time of day.
 
 use trackside_engine::view::Pauses;
 use trackside_lifecycle::time::{Span, Timestamp};

@@ -180,7 +180,7 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &Styled,
     }
 }
 
-/// The message about a request that nobody decided in time.
+/// The message about a request without a decision in time.
 fn undecided(act: &Act, approval: &ActionApproval, why: &str) -> String {
     let ActionApproval { lifecycle, id, about, .. } = approval;
     format!(

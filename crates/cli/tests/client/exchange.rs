@@ -53,7 +53,7 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     assert!(stands(&again).starts_with("2026-01-01T03:00:00"), "{}", stands(&again));
     let pack = small(&root, 1, LIGHT);
     let copy = ClientServer::start(root, &pack);
-    // Whoever had a token there has none here, unless they are kept.
+    // Tokens of the export are revoked here, unless they are kept.
     let status = |server: &ClientServer| match Client::new(&server.url(), &owner).get("/v1/whoami") {
         Ok(_) => 200,
         Err(ClientError::Refused(problem)) => problem.status,

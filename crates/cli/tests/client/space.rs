@@ -131,7 +131,7 @@ fn a_nearly_used_quota_is_a_warning() {
 fn the_server_makes_backups_by_itself_and_keeps_the_newest() {
     let root = scratch("scheduled");
     let (pack, place) = (small(&root, 1, LIGHT), root.join("backups"));
-    // What a kill left, and what is not the server's.
+    // Files that a kill left, and a file of another program.
     std::fs::create_dir_all(place.join("20260101T000000Z-3")).unwrap();
     std::fs::write(place.join("20260101T000000Z-3/state.db.part"), "half").unwrap();
     std::fs::create_dir_all(place.join("mine")).unwrap();

@@ -1,5 +1,5 @@
 //! Protects the records of the pack `access`: tokens, sign-in links and webhooks. They change only by their own
-//! transitions, so that nobody can revive a revoked token or put another hash or holder into one.
+//! transitions, so that no actor can revive a revoked token or replace its hash or holder.
 
 use trackside_lifecycle::name::Name;
 

@@ -5,7 +5,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 /// Most pauses that are kept apart.
 const MOST: usize = 64;
 
-/// Pauses of the server's loop, in order. Leases do not count them: nobody could renew a lease meanwhile.
+/// Pauses of the server's loop, in order. Leases do not count them: no holder could renew a lease meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pauses {
     /// The end and the length of each.

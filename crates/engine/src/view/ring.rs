@@ -24,7 +24,7 @@ impl<K> EvictionRing<K> {
     }
 }
 
-/// Views with the same content are equal, whatever would be evicted next.
+/// Views with the same content are equal, also if their eviction orders differ.
 impl<K> PartialEq for EvictionRing<K> {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -38,7 +38,7 @@ pub(crate) const TERMINAL: &str = "terminal";
 pub(crate) const SESSION: &str = "session";
 /// The purpose of a browser's session that the OpenID provider granted.
 pub(crate) const OIDC: &str = "oidc";
-/// The purpose of the session of a person whom the reverse proxy authenticated.
+/// The purpose of the session of a person that the reverse proxy authenticated.
 pub(crate) const PROXY: &str = "proxy";
 /// Most replacements of a token that are followed.
 const LONGEST_SUCCESSION: usize = 64;
@@ -408,7 +408,7 @@ impl Access {
         Ok(())
     }
 
-    /// Lets a token end after a while, because another one replaces it. What was made with it continues.
+    /// Lets a token end after a while, because another one replaces it. Tokens and sessions made with it stay valid.
     pub async fn replace(
         &self,
         old: &Entity,

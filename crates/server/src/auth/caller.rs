@@ -25,7 +25,7 @@ use crate::quotas::body_length;
 use crate::sign_on::Forwarded;
 use crate::telemetry::request_id;
 
-/// The lifetime of the session of a person whom the reverse proxy authenticated.
+/// The lifetime of the session of a person that the reverse proxy authenticated.
 const PROXY_SESSION_LASTS: Span = Span(12 * 60 * 60 * 1_000);
 
 /// The time before the answer to an unknown token beyond the rate.
@@ -157,7 +157,7 @@ async fn token_of(parts: &Parts, app: &App, peer: Peer) -> Result<(String, Faile
     }
 }
 
-/// The session of a person whom the reverse proxy authenticated; a new one if there is none.
+/// The session of a person that the reverse proxy authenticated; a new one if there is none.
 async fn proxy_session(app: &App, peer: Peer, user: &str) -> Result<String, Refused> {
     let (mut sessions, now) = (app.proxy_sessions.0.lock().await, app.reads.now());
     if let Some(text) = sessions.get(user)

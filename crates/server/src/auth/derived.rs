@@ -1,4 +1,4 @@
-//! What was made with a token ends with it: run tokens, browser sessions and sign-in links.
+//! Run tokens, browser sessions and sign-in links end with the token that they were made with.
 //!
 //! They are invalid from the commit that ends the token on, because every lookup checks the tokens that they were made
 //! with. This file also ends their records, so that lists show it.
@@ -121,7 +121,7 @@ fn changed_tokens(entries: &[Entry]) -> impl Iterator<Item = &Name> {
     of_tokens.filter(|it| !matches!(it.event, Event::Created { .. })).map(|it| &it.entity.id)
 }
 
-/// Ends derived records while the server runs, whichever way their token ended.
+/// Ends derived records while the server runs, after a revocation or an expiry of their token.
 pub(crate) async fn keep_derived(app: App) {
     let mut stopping = app.stopping.subscribe();
     let mut feed = app.runtime.follow(app.reads.seq());

@@ -1,4 +1,4 @@
-//! Failed sign-ins, recorded in the journal: one record per address and minute, without what was sent. However many
+//! Failed sign-ins, recorded in the journal: one record per address and minute, without the credential. However many
 //! there are, the journal grows by a limited number of entries per minute.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(crate) enum FailedCredential {
     Link,
     /// A sign-in with the OpenID provider.
     Oidc,
-    /// A person whom the reverse proxy named and who may not sign in.
+    /// A person that the reverse proxy named and that may not sign in.
     Proxy,
 }
 
@@ -99,7 +99,7 @@ impl FailedSignIns {
     }
 }
 
-/// Records what was noted since the last time.
+/// Records the failures since the last call.
 async fn record(app: &App) {
     for (address, failures) in app.failed_sign_ins.take() {
         let Some(secret) = Secret::new(None) else { return };

@@ -13,7 +13,7 @@ use super::access::{Identity, TOKEN};
 /// Most identities that are cached; at this size the cache starts over.
 const MOST: usize = 20_000;
 
-/// Identities of valid tokens. As an observer of commits it drops a token that changed, and what was made with it, before the caller who changed it is answered.
+/// Identities of valid tokens. As an observer of commits it drops a token that changed, with its derived tokens, before the caller that changed it gets the answer.
 #[derive(Default)]
 pub(super) struct TokenCache(RwLock<Cached>);
 

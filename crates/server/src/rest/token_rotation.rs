@@ -67,8 +67,7 @@ pub(crate) async fn rotate(
     Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response())
 }
 
-/// Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`. What was made
-/// with it stays valid while the caller's token is.
+/// Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`. Tokens and sessions made with it stay valid while the caller's token is.
 #[utoipa::path(
     post, path = "/v1/tokens/{id}/replace", tag = "identity", operation_id = "replaceToken",
     params(("id" = String, Path), super::KeyHeader),

@@ -156,7 +156,7 @@ impl Provider {
         })
     }
 
-    /// Whether the keys may be read again now because one is unknown. Limited, because anybody can send unknown keys.
+    /// Whether the keys may be read again now because one is unknown. Limited, because every client can send unknown keys.
     fn may_refresh(&self) -> bool {
         let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
         let may = refreshed.is_none_or(|it| it.elapsed() >= AGAIN);

@@ -70,7 +70,7 @@ impl ProxyOptions {
         let named = lines.flat_map(|it| it.rsplit(','));
         let mut nearest = proxy;
         for text in named {
-            // What stands before text that is no address cannot be believed.
+            // Addresses before text that is no address are not trusted.
             let Ok(address) = text.trim().trim_matches(['[', ']']).parse::<IpAddr>() else { return nearest };
             nearest = address;
             if !self.is_trusted(address) {
@@ -111,7 +111,7 @@ pub(crate) fn apply_proxy(options: &ProxyOptions, request: &mut Request) {
     request.extensions_mut().insert(forwarded);
 }
 
-/// The sessions of people whom the proxy authenticated: name to the text of the token.
+/// The sessions of people that the proxy authenticated: name to the text of the token.
 #[derive(Debug, Default)]
 pub(crate) struct ProxySessions(pub Mutex<std::collections::HashMap<String, String>>);
 

@@ -212,7 +212,7 @@ fn connections_are_limited_before_any_token() {
     });
     let connect = || std::net::TcpStream::connect(ground.address).unwrap();
     let mut open: Vec<_> = (0..30).map(|_| connect()).collect();
-    // Those beyond the limit are told so.
+    // Connections beyond the limit get a response that says so.
     let refused: Vec<String> = open
         .drain(20..)
         .filter_map(|mut it| {

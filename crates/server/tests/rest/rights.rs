@@ -1,5 +1,4 @@
-//! The rights of a token: its roles never widen, its records cannot be overridden, and what was made with it ends with
-//! it.
+//! The rights of a token: its roles never widen, its records cannot be overridden, and derived tokens and sessions end with it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -393,7 +392,7 @@ fn what_was_made_with_a_token_continues_with_the_token_that_replaces_it() {
     // With the successor it ends.
     ground.owner.delete(&format!("/v1/tokens/{}", details["id"].as_str().unwrap())).unwrap();
     assert_eq!(status(&session), 401);
-    // A replaced token that is revoked ends what was made with it.
+    // Revoking a replaced token ends the tokens and sessions made with it.
     let made = ground.owner.post("/v1/tokens", &admin).unwrap().body;
     let old = ground.client(made["token"].as_str().unwrap());
     let path = format!("/v1/tokens/{}", made["details"]["id"].as_str().unwrap());

@@ -164,7 +164,7 @@ fn a_wrong_answer_of_the_provider_signs_nobody_in() {
     assert_eq!(callback(&path, &browser), 401, "twice");
     assert_eq!(callback("/sign-in/oidc/callback?error=access_denied&state=x", &browser), 401);
     assert_eq!(callback("/sign-in/oidc/callback", &browser), 401);
-    // A wrong secret, and a provider that is somebody else.
+    // A wrong secret, and a provider with another issuer.
     let ground = with_provider(&provider, |it| it.client_secret = Some("wrong".to_owned()));
     assert!(sign_in(&ground).unwrap_err().contains("invalid_client"));
     let ground = with_provider(&provider, |it| it.issuer = provider.issuer.replace("127.0.0.1", "localhost"));

@@ -185,7 +185,7 @@ fn redacted_values_are_gone_from_every_file() {
     assert!(bytes_hold(&ground, "sekrit-4711"));
     let asked = json!({ "lifecycle": "mission.task", "id": "T-1", "all": true, "becomes": { "title": "gone" }, "reason": "a secret" });
     assert_eq!(why(ground.person("pia").post("/v1/redactions", &asked)), (403, "not-permitted".to_owned()));
-    // A dry run says what would be dropped, and drops nothing.
+    // A dry run lists the values to drop, and drops nothing.
     let before = owner.get("/readyz").unwrap().body["seq"].as_u64();
     let tried = owner.post("/v1/redactions?dryRun=true", &asked).unwrap().body;
     assert_eq!((&tried["dryRun"], &tried["fields"]["title"]), (&json!(true), &json!("gone")), "{tried:#}");

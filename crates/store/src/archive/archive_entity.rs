@@ -26,7 +26,7 @@ pub struct ArchivedSlice {
     pub payloads: Vec<(u64, u64)>,
 }
 
-/// What is done so far. Each step is durable when it is reported.
+/// The progress of a move. Each step is durable when it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveStep {
     /// The file is written and verified.

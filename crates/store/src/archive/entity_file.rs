@@ -302,7 +302,7 @@ impl Output {
         Ok(())
     }
 
-    /// Syncs the file and returns the hash of what was written.
+    /// Syncs the file and returns the hash of its content.
     fn finish(self) -> Result<Hash, StoreError> {
         let io = |it: std::io::Error| failed(&self.path, "writing the archive", &it);
         let file = self.out.into_inner().map_err(|it| io(it.into_error()))?;

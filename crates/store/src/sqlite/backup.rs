@@ -75,7 +75,7 @@ impl Sqlite {
     pub fn is_outdated(dir: &Path) -> Result<bool, StoreError> {
         for (name, steps) in [("journal.db", schema::JOURNAL), ("state.db", schema::STATE)] {
             let path = dir.join(name);
-            // Projections can be made anew.
+            // Projections can be rebuilt.
             if !path.exists() && name == "state.db" {
                 return Ok(!is_unfinished(dir));
             }

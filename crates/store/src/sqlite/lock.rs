@@ -54,7 +54,7 @@ impl Lock {
             Some(owner) => format!("{owner} ({process})\n"),
             None => format!("{process}\n"),
         };
-        // In place: on a full disk the old name can be overwritten, but not written anew.
+        // In place: on a full disk the old name can be overwritten, but a new file cannot be written.
         let named = file.write_all(text.as_bytes()).and_then(|()| file.set_len(text.len() as u64));
         match named {
             // The name is for people; the lock holds without it.

@@ -21,7 +21,7 @@ impl Sqlite {
     /// Writes the journal of a backup up to entry `seq` into a new folder: the archive, the journal and the increments,
     /// each entry verified against the one before it. The projections are built when the folder is started.
     ///
-    /// The whole history is in `journal.db` then, also what was archived.
+    /// The whole history is in `journal.db` then, archived entries too.
     pub fn restore_journal(
         set: &BackupSet,
         seq: u64,

@@ -36,7 +36,7 @@ pub(super) fn is_rebuild_requested(state: &Path) -> bool {
     request(state).exists()
 }
 
-/// Removes the request: the projections are empty, and are rebuilt by whoever opened the folder.
+/// Removes the request: the projections are empty, and the process that opened the folder rebuilds them.
 pub(super) fn rebuild_begun(state: &Path) {
     let _ = std::fs::remove_file(request(state));
 }

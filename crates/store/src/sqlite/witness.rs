@@ -66,7 +66,7 @@ impl Witness {
         Some(Noted { end: Chain { seq, hash }, running: words.next()? == "running" })
     }
 
-    /// Checks the log of a journal that nobody has open, before SQLite reads it.
+    /// Checks the log of a closed journal before SQLite reads it.
     pub fn check_log(&self, journal: &Path) -> Result<(), StoreError> {
         if !journal.exists() {
             return Ok(());

@@ -173,7 +173,7 @@ impl Sweep {
         self.asked.extend(failed.take_asked());
     }
 
-    /// Requests a pass over everything, for which nobody waits.
+    /// Requests a pass over everything that has no caller.
     pub fn compare_all(&mut self) {
         self.compare_all = true;
     }
