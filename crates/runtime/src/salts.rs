@@ -21,7 +21,7 @@ impl SaltSource {
         Self { bytes: Vec::new(), seed: Some(seed) }
     }
 
-    pub fn next(&mut self) -> Result<Salt, StoreError> {
+    pub fn next_salt(&mut self) -> Result<Salt, StoreError> {
         let mut salt = Salt::default();
         if self.bytes.len() < salt.len() {
             self.fetch()?;

@@ -255,7 +255,7 @@ mod tests {
     fn the_refusal_has_the_stated_length() {
         let text = std::str::from_utf8(REFUSAL).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len()).trim_end()), "{}", body.len());
+        assert!(head.contains(format!("Content-Length: {}\r\n", body.len()).trim_end()), "{}", body.len());
         serde_json::from_str::<serde_json::Value>(body).unwrap();
     }
 }

@@ -101,6 +101,9 @@ pub struct BackupSet {
     pub increments: Vec<ArchiveHeader>,
 }
 
+/// A folder that is no usable backup, and the reason.
+pub type UnusableBackup = (PathBuf, String);
+
 impl BackupSet {
     /// Verifies the complete copy and lists its increments. The entries of increments are verified when they are read.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
@@ -128,7 +131,7 @@ impl BackupSet {
     }
 
     /// All backups in a folder, the oldest first, and the folders of unfinished or damaged ones with the reason.
-    pub fn list(folder: &Path) -> Result<(Vec<Self>, Vec<(PathBuf, String)>), StoreError> {
+    pub fn list(folder: &Path) -> Result<(Vec<Self>, Vec<UnusableBackup>), StoreError> {
         let failed = |it| StoreError::io(format!("list {}", folder.display()), it);
         let (mut sets, mut unusable) = (Vec::new(), Vec::new());
         let mut folders: Vec<PathBuf> = match folder.join("journal.db").exists() {

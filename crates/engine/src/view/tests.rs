@@ -105,7 +105,7 @@ fn entities_in_use_and_unflushed_ones_stay() {
     assert_eq!(view.len(), 100);
     // The first round marks all as idle. Those that are used again stay.
     assert_eq!(view.evict(most, u64::MAX, 100), EvictionProgress::UnderWay);
-    let used = |n: u64| n % 2 == 0;
+    let used = |n: u64| n.is_multiple_of(2);
     (1..=100).filter(|n| used(*n)).for_each(|n| assert!(view.touch(&Need::Entity(member(n)))));
     assert_eq!(view.evict(most, u64::MAX, 1_000), EvictionProgress::Done);
     assert!((1..=100).all(|n| view.get(&member(n)).is_some() == used(n)));

@@ -115,7 +115,7 @@ impl Committer {
         let mut salts = self.salts.lock().unwrap_or_else(PoisonError::into_inner);
         let records = all
             .zip(&content.prior_states)
-            .map(|(entry, before)| chain.seal_salted(entry.clone(), before.prev, salts.next()?))
+            .map(|(entry, before)| chain.seal_salted(entry.clone(), before.prev, salts.next_salt()?))
             .collect::<Result<Vec<_>, _>>()?;
         drop(salts);
         if records.is_empty() && definitions.is_empty() {

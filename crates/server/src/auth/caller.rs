@@ -182,7 +182,7 @@ async fn proxy_session(app: &App, peer: Peer, user: &str) -> Result<String, Refu
         made_with: None,
     };
     let made = app.access.mint(spec, None).await;
-    let (secret, _) = made.map_err(|it| Refused::broken(it))?;
+    let (secret, _) = made.map_err(Refused::broken)?;
     sessions.insert(user.to_owned(), secret.text.clone());
     Ok(secret.text)
 }

@@ -50,8 +50,12 @@ pub struct PeopleFile {
     require: Vec<(String, Json)>,
     /// Name, id and roles.
     people: Vec<(String, String, Vec<String>)>,
-    groups: Option<(String, Vec<(String, Vec<String>)>)>,
+    /// The claim that lists the groups of a person, and the roles of each group.
+    groups: Option<(String, GroupRoles)>,
 }
+
+/// Groups with their roles.
+type GroupRoles = Vec<(String, Vec<String>)>;
 
 /// A person who was authenticated elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]

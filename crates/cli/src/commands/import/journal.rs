@@ -181,7 +181,7 @@ fn seal(entries: &[Entry]) -> Result<Vec<trackside_store::Record>, String> {
     let mut last: BTreeMap<&EntityKey, u64> = BTreeMap::new();
     let sealed = entries.iter().map(|entry| {
         let prev = last.insert(&entry.entity, entry.seq).unwrap_or(0);
-        let salt = salts.next().map_err(|it| it.to_string())?;
+        let salt = salts.next_salt().map_err(|it| it.to_string())?;
         chain.seal_salted(entry.clone(), prev, salt).map_err(|it| it.to_string())
     });
     sealed.collect()
