@@ -445,7 +445,11 @@ mod tests {
     /// Lends this many readers at once.
     fn lend(shared: &Shared, many: usize) {
         if many > 0 {
-            shared.read(|_| Ok(lend(shared, many - 1))).unwrap();
+            let lend_more = |_: &mut dyn Reader| {
+                lend(shared, many - 1);
+                Ok(())
+            };
+            shared.read(lend_more).unwrap();
         }
     }
 

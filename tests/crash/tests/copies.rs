@@ -1,9 +1,5 @@
 //! Backups and archives interrupted anywhere: the result is complete or refused, and the journal loses nothing.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -65,7 +65,7 @@ fn list(args: &BackupListArgs) -> Result<u8, CliError> {
     print::answer(&json, args.json, |_| {
         for set in &sets {
             let increments = folder::count_with_noun(set.increments.len() as u64, "increment", "increments");
-            print::line(&format!(
+            print::line(styled!(
                 "{}  entries 1 to {}, {increments} after {}, {}",
                 set.folder.display(),
                 set.end().seq,
@@ -74,10 +74,10 @@ fn list(args: &BackupListArgs) -> Result<u8, CliError> {
             ));
         }
         if sets.is_empty() {
-            print::line(&format!("no backups in {}", folder.display()));
+            print::line(styled!("no backups in {}", folder.display()));
         }
         for (folder, why) in &unusable {
-            print::line(&format!("{}  unusable: {why}", folder.display()));
+            print::line(styled!("{}  unusable: {why}", folder.display()));
         }
     });
     Ok(if unusable.is_empty() { exit::DONE } else { exit::REFUSED })
@@ -377,7 +377,7 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
         }
     }
     if !json {
-        notes.iter().for_each(|it| print::message(it));
+        notes.iter().for_each(print::message);
     }
     if artifacts.damaged.is_empty() {
         return exit::DONE;

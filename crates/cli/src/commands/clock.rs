@@ -40,13 +40,13 @@ fn correct(args: &ClockCorrectArgs, direction: CorrectionDirection) -> Result<u8
 }
 
 fn show_correction(answer: &Json) {
-    print::line(&format!("project time moved from {} to {}", text(answer, "from"), text(answer, "to")));
+    print::line(styled!("project time moved from {} to {}", text(answer, "from"), text(answer, "to")));
     let number = |name: &str| answer.get(name).and_then(Json::as_u64).unwrap_or_default();
     if number("moved") > 0 {
-        print::line(&format!("timers or leases of {} moved with it", entities(number("moved"))));
+        print::line(styled!("timers or leases of {} moved with it", entities(number("moved"))));
     }
     if number("unmoved") > 0 {
-        print::line(&format!(
+        print::line(styled!(
             "timers of {} were not moved, because their records cannot be read. Run: trackside validate --deep",
             entities(number("unmoved"))
         ));

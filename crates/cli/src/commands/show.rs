@@ -38,7 +38,7 @@ fn print_answer(entity: &Json) {
     ));
     let file = text(entity, "archiveFile");
     if !file.is_empty() {
-        print::line(&format!("  archived in {file}"));
+        print::line(styled!("  archived in {file}"));
     }
     let fields: Vec<(&String, &Json)> = entity
         .get("fields")

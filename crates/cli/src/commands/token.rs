@@ -88,8 +88,8 @@ fn rotate(args: &TokenRotateArgs) -> Result<u8, RequestError> {
         let details = serde_json::to_value(&made.details).unwrap_or_default();
         return Ok(print::answer(&details, args.ask.json, |details| {
             let file = pinned.path().unwrap_or_default();
-            print::message(&format!("The owner's credential is replaced in {}", file.display()));
-            print::message(&format!("  valid      {}", until(details)));
+            print::message(styled!("The owner's credential is replaced in {}", file.display()));
+            print::message(styled!("  valid      {}", until(details)));
             print::message("  the earlier one ends soon, see the setting replacedLifetime of access");
         }));
     }
@@ -98,8 +98,8 @@ fn rotate(args: &TokenRotateArgs) -> Result<u8, RequestError> {
         print::line(text(made, "token"));
         let details = made.get("details").unwrap_or(&Json::Null);
         let (id, earlier) = (text(details, "id"), text(details, "mintedWith"));
-        print::message(&format!("token {id}, valid {}. It is not shown again", until(details)));
-        print::message(&format!(
+        print::message(styled!("token {id}, valid {}. It is not shown again", until(details)));
+        print::message(styled!(
             "{earlier} stays valid. When you no longer use it: trackside token revoke {earlier}"
         ));
     }))

@@ -71,7 +71,7 @@ pub(super) fn open(
     let store = Arc::new(Sqlite::open(folder, folder::owned_by(doing))?);
     project_files::write_or_warn(folder);
     for unfinished in backups::remove_unfinished(folder) {
-        print::message(&format!("removed the unfinished backup {}", unfinished.display()));
+        print::message(styled!("removed the unfinished backup {}", unfinished.display()));
     }
     let clock = clock(&store)?;
     folder::note_clock(folder, &clock)?;

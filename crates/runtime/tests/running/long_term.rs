@@ -289,7 +289,8 @@ fn a_missing_or_damaged_file_is_named_and_gives_no_wrong_answer() {
     let (shelf, all) = Shelf::stored("named");
     let (file, elsewhere) = (shelf.file(), shelf.root.join("elsewhere"));
     let text = std::fs::read_to_string(&file).unwrap();
-    let damages: [(&str, Box<dyn Fn()>); 4] = [
+    type Damage<'a> = (&'a str, Box<dyn Fn() + 'a>);
+    let damages: [Damage<'_>; 4] = [
         ("is missing", Box::new(|| std::fs::rename(&file, &elsewhere).unwrap())),
         (
             "payload does not match",

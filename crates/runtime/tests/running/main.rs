@@ -1,5 +1,10 @@
 //! A project that runs: commands, commits, restarts, time.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests stop at the first surprise"
+)]
 
 mod bounds;
 mod cold;
