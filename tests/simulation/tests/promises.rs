@@ -124,6 +124,14 @@ fn a_reset_brings_a_project_back_from_a_wrong_future() {
     use trackside_store::MemoryStore;
 
     let machine = Arc::new(SimulatedMachine::default());
+    // Elapsed time goes on, or a step that waits for more requests would wait forever.
+    let ticking = Arc::downgrade(&machine);
+    std::thread::spawn(move || {
+        while let Some(machine) = ticking.upgrade() {
+            machine.monotonic.fetch_add(1, Ordering::AcqRel);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
     let set = |text: &str| machine.wall.store(Timestamp::parse(text).unwrap().0, Ordering::Release);
     let options = || Options { clock: ProjectClock::Simulated(machine.clone()), ..Options::default() };
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/turns");
