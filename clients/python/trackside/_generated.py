@@ -2261,8 +2261,8 @@ class Routes(Transport):
         return self._nothing("DELETE", f"/v1/tokens/{part(id)}")
 
     def replace_token(self, id: str, *, idempotency_key: str | None = None) -> Token:
-        """Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`. What
-        was made with it stays valid while the caller's token is.
+        """Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`.
+        Tokens and sessions made with it stay valid while the caller's token is.
         """
         response: Token = self._json("POST", f"/v1/tokens/{part(id)}/replace", key=self._key(idempotency_key))
         return response

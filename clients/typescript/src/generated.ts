@@ -2207,8 +2207,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`. What was
-   * made with it stays valid while the caller's token is.
+   * Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`. Tokens and
+   * sessions made with it stay valid while the caller's token is.
    */
   replaceToken(id: string, options: CallOptions = {}): Promise<Token> {
     return this.forJson<Token>({
