@@ -190,7 +190,7 @@ impl Decider {
         trial: &EntityReplay,
         pass: &mut SweepPass,
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
-        self.count_forged(pass, 1);
+        self.count_forged(pass, trial.key.clone());
         self.record_compared(&trial.key, pass);
         if trial.inspected && !trial.odd {
             self.inspect(&trial.key, pass)?;

@@ -331,7 +331,7 @@ impl Decider {
         }
         let newest = match self.newest_of(key, None) {
             Err(error) if error.is_journal_damage() => {
-                self.count_forged(pass, 1);
+                self.count_forged(pass, key.clone());
                 return Ok(());
             }
             newest => newest?,

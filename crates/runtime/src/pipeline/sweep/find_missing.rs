@@ -7,7 +7,7 @@ use trackside_engine::project::project_key;
 use trackside_store::StoreError;
 use trackside_store::archive::FullJournal;
 
-use super::{SweepBudget, SweepPass, SweepReport};
+use super::{Rebuildable, SweepBudget, SweepPass, SweepReport};
 use crate::pipeline::decider::Decider;
 
 /// The progress of the search, and the missing entities so far.
@@ -79,14 +79,14 @@ impl MissingRowSearch {
         Ok(self.after >= self.upto)
     }
 
-    /// Entities that can be rebuilt, with their last entry.
-    pub fn into_rebuildable(self, report: &mut SweepReport) -> Vec<(EntityKey, u64, Option<String>)> {
+    /// Entities that can be rebuilt, with their last entry, and those whose entries are altered.
+    pub fn into_rebuildable(self, report: &mut SweepReport) -> (Vec<Rebuildable>, Vec<EntityKey>) {
         let (found, nowhere): (Vec<_>, Vec<_>) =
             self.missing.into_iter().partition(|(_, newest)| *newest > 0);
         report.unchecked += nowhere.len() as u64 + u64::from(self.cut);
         let (found, doubtful): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(_, newest)| *newest > self.damaged);
-        report.forged += doubtful.len() as u64;
-        found.into_iter().map(|(key, newest)| (key, newest, None)).collect()
+        let rebuildable = found.into_iter().map(|(key, newest)| (key, newest, None)).collect();
+        (rebuildable, doubtful.into_iter().map(|(key, _)| key).collect())
     }
 }

@@ -100,6 +100,9 @@ pub(super) struct Sweep {
     shared_rows: Option<Box<SharedRowCheck>>,
 }
 
+/// An entity to rebuild, its last entry, and the difference that was found.
+pub(super) type Rebuildable = (EntityKey, u64, Option<String>);
+
 /// One pass over all entities, in key order.
 #[derive(Debug, Default)]
 pub(super) struct SweepPass {
@@ -118,9 +121,11 @@ pub(super) struct SweepPass {
     is_counted: bool,
     /// Entities whose last entry must be searched in the whole journal.
     pub lost: BTreeSet<EntityKey>,
+    /// Entities with altered journal entries: several checks can meet the same one.
+    forged: BTreeSet<EntityKey>,
     search: Option<MissingRowSearch>,
     /// Entities to mend, with their last entry.
-    pub to_mend: Vec<(EntityKey, u64, Option<String>)>,
+    pub to_mend: Vec<Rebuildable>,
     /// Places of entities that do not exist, by ranking: the next rebuild removes them.
     pub ghost_places: Vec<(Name, EntityKey)>,
     /// The check of groups and rankings; none when it is over.
@@ -281,9 +286,9 @@ impl Decider {
             let is_over = search.go_on(self, pass, left)?;
             match is_over {
                 true => {
-                    let forged = pass.report.forged;
-                    pass.to_mend = search.into_rebuildable(&mut pass.report);
-                    self.sweep.forged |= pass.report.forged > forged;
+                    let (rebuildable, doubtful) = search.into_rebuildable(&mut pass.report);
+                    pass.to_mend = rebuildable;
+                    doubtful.into_iter().for_each(|key| self.count_forged(pass, key));
                 }
                 false => pass.search = Some(search),
             }
@@ -326,7 +331,7 @@ impl Decider {
         {
             match self.newest_of(&key, None) {
                 Ok(Some(newest)) => pass.to_mend.push((key, newest, Some(found))),
-                Err(error) if error.is_journal_damage() => self.count_forged(pass, 1),
+                Err(error) if error.is_journal_damage() => self.count_forged(pass, key),
                 newest => drop(newest?),
             }
             return Ok(true);
@@ -372,7 +377,7 @@ impl Decider {
         }
         let newest = match self.newest_of(key, Some(kept.seq)) {
             Err(error) if error.is_journal_damage() => {
-                self.count_forged(pass, 1);
+                self.count_forged(pass, key.clone());
                 self.record_compared(key, pass);
                 return if odd { Ok(()) } else { self.inspect(key, pass) };
             }
@@ -387,9 +392,10 @@ impl Decider {
         Ok(())
     }
 
-    /// Counts entities whose entries are damaged.
-    pub(super) fn count_forged(&mut self, pass: &mut SweepPass, entities: u64) {
-        pass.report.forged += entities;
+    /// Counts an entity whose entries are altered, once in a pass.
+    pub(super) fn count_forged(&mut self, pass: &mut SweepPass, key: EntityKey) {
+        pass.forged.insert(key);
+        pass.report.forged = pass.forged.len() as u64;
         self.sweep.forged = true;
     }
 
