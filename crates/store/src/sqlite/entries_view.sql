@@ -1,5 +1,5 @@
--- The view lacked a name for `Redacted`. A test compares the names with the engine's table of event kinds.
-DROP VIEW entries;
+-- The journal for people, without the salts of payloads. The newest step of the schema replaces it.
+DROP VIEW IF EXISTS entries;
 
 CREATE VIEW entries AS
 SELECT
@@ -30,6 +30,6 @@ SELECT
         WHEN event.key IN ('Transitioned', 'Corrected', 'Migrated') THEN json_extract(event.value, '$.to')
     END AS "to",
     json_extract(payload, '$.reason') AS reason,
-    payload,
+    json_remove(payload, '$.salt') AS payload,
     payload IS NULL AND digest IS NOT NULL AS redacted
 FROM journal, json_each(header, '$.event') AS event;
