@@ -124,7 +124,7 @@ fn a_reset_brings_a_project_back_from_a_wrong_future() {
     use trackside_store::MemoryStore;
 
     let machine = Arc::new(SimulatedMachine::default());
-    // Elapsed time goes on, or a step that waits for more requests would wait forever.
+    // Advances elapsed time. The decider waits for it when it collects more requests for a commit.
     let ticking = Arc::downgrade(&machine);
     std::thread::spawn(move || {
         while let Some(machine) = ticking.upgrade() {

@@ -43,7 +43,7 @@ impl ForeignTool {
 #[derive(Debug, ClapArgs)]
 #[command(
     override_usage = "trackside import FILE [OPTIONS]\n       trackside import FILE --from TOOL --into LIFECYCLE [OPTIONS]",
-    after_help = "Examples:\n  trackside import shop.jsonl --data elsewhere\n  trackside import --from beads .beads/issues.jsonl --into build.task --state open=pending --state closed=completed --dry-run\n\nInto an empty folder, an export is restored with its history; its tokens and sign-in links are revoked, because whoever made them could use them here. Into an existing project, its entities are imported in their latest state.\nEverything is checked before anything is written; every problem is printed with its line. Repeating an import changes nothing.\nSee docs/guides/moving-in.md."
+    after_help = "Examples:\n  trackside import shop.jsonl --data elsewhere\n  trackside import --from beads .beads/issues.jsonl --into build.task --state open=pending --state closed=completed --dry-run\n\nInto an empty folder, an export is restored with its history; its tokens and sign-in links are revoked, because their holders could use them here. Into an existing project, its entities are imported in their latest state.\nEverything is checked before anything is written; every problem is printed with its line. Repeating an import changes nothing.\nSee docs/guides/moving-in.md."
 )]
 pub(crate) struct ImportArgs {
     /// File written by `trackside export` or `trackside test --journal`; with --from, the file of another tool

@@ -234,3 +234,14 @@ pub(crate) fn each<'a>(list: &'a Json, member: &str) -> Vec<&'a str> {
     let items = list["items"].as_array().unwrap_or_else(|| panic!("no items in {list}"));
     items.iter().filter_map(|it| it[member].as_str()).collect()
 }
+
+/// Waits until a condition holds.
+pub fn until(holds: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("the condition did not become true");
+}

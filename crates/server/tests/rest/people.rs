@@ -1,7 +1,6 @@
 //! Messages to people, requests to people, and the risk of actions.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::actor::Actor;
@@ -12,7 +11,7 @@ use trackside_protocol::Client;
 use trackside_runtime::{Options, Runtime};
 use trackside_store::{Sqlite, SqliteOptions};
 
-use crate::ground::{RestServer, each, refused, why};
+use crate::ground::{RestServer, each, refused, until, why};
 
 const LETTERS: &str = "\
 lifecycle: post.box
@@ -212,17 +211,6 @@ fn people_counts(ground: &RestServer) -> Vec<String> {
             None => return last,
         }
     }
-}
-
-/// Waits until it is so.
-fn until(is_so: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("it did not come to be so");
 }
 
 #[test]

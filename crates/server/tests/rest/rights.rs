@@ -17,7 +17,7 @@ use trackside_runtime::{CommandAnswer, Options, Runtime};
 use trackside_server::WebhookOptions;
 use trackside_store::{Sqlite, SqliteOptions};
 
-use crate::ground::{RawAnswer, RestServer, each, refused, why};
+use crate::ground::{RawAnswer, RestServer, each, refused, until, why};
 use crate::receiver::Receiver;
 
 /// A pack whose lifecycle only holders of its roles may create.
@@ -293,17 +293,6 @@ fn everything_made_with_a_token_ends_with_it() {
             each(&links, "state").iter().filter(|it| **it == "OPEN").count() <= 1
         });
     }
-}
-
-/// Waits until it is so.
-fn until(is_so: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("it did not come to be so");
 }
 
 #[test]
