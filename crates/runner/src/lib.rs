@@ -1,0 +1,5 @@
+//! Runs agents: takes claimable work, starts the user's own agent program for it, watches it until it ends, and reports.
+//!
+//! A client of the HTTP API like any other. Everything that it knows about an agent program is in an adapter file.
+
+pub mod adapter;
