@@ -3,3 +3,8 @@
 //! A client of the HTTP API like any other. Everything that it knows about an agent program is in an adapter file.
 
 pub mod adapter;
+pub mod environment;
+pub mod private_home;
+pub mod program_lookup;
+pub mod spool;
+pub mod transcript;
