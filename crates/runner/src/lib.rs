@@ -4,7 +4,9 @@
 
 pub mod adapter;
 pub mod environment;
+pub mod local_run;
 pub mod private_home;
 pub mod program_lookup;
 pub mod spool;
+mod template;
 pub mod transcript;
