@@ -16,7 +16,7 @@ use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd, ShimProgram};
 use trackside_runner::program_lookup;
 use trackside_runner::transcript::{TranscriptEntry, TranscriptLine, read_after};
 use trackside_scripted_model::{ModelScript, ScriptedModel};
-use trackside_shim::ContainmentTier;
+use trackside_shim::{ContainmentTier, SandboxSpec};
 
 const SCRIPTS: [&str; 4] = [
     r#"
@@ -121,7 +121,7 @@ fn start(agents: &Path, name: &str, script: &str) -> Started {
         folder: work,
         prompt,
         tier: ContainmentTier::Pidns,
-        sandbox: None,
+        sandbox: adapter.own_sandbox.then(|| SandboxSpec { own_sandbox: true, ..SandboxSpec::default() }),
         earlier: RunUsage::default(),
         grace: 2,
         limit: Some(120),

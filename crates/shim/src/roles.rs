@@ -127,7 +127,7 @@ fn init(plan: StartPlan) -> io::Result<u8> {
         mount("tmpfs", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None)?;
     }
     let agent = own_command("enter").arg(serde_json::to_string(&plan)?).spawn()?;
-    sandbox::drop_capabilities()?;
+    sandbox::drop_capabilities(CapabilitySet::empty())?;
     let ended = reap_until(agent)?;
     if let Some(file) = &mut status {
         let line = ended
@@ -162,7 +162,8 @@ fn enter(plan: StartPlan) -> io::Result<u8> {
     if let Some(cgroup) = &plan.cgroup {
         fs::write(cgroup.join("cgroup.procs"), "0")?;
     }
-    sandbox::drop_capabilities()?;
+    let own_sandbox = plan.sandbox.as_ref().is_some_and(|it| it.own_sandbox);
+    sandbox::drop_capabilities(if own_sandbox { sandbox::FOR_OWN_SANDBOX } else { CapabilitySet::empty() })?;
     sandbox::limit_privileges()?;
     if let Some(spec) = plan.sandbox.as_ref().filter(|it| !it.own_sandbox)
         && sandbox::has_landlock()

@@ -9,8 +9,8 @@ use landlock::{
 };
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
-    set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
 use crate::records::SandboxSpec;
@@ -30,15 +30,22 @@ pub(crate) fn has_landlock() -> bool {
         .is_ok()
 }
 
-/// Gives up every capability for good. A program that this process becomes cannot gain one.
-pub(crate) fn drop_capabilities() -> io::Result<()> {
-    for capability in CapabilitySet::all().iter() {
+/// What root keeps for an agent with a sandbox of its own: the kernel demands it of a process that maps root's id into
+/// a new user namespace.
+pub(crate) const FOR_OWN_SANDBOX: CapabilitySet = CapabilitySet::SETFCAP;
+
+/// Gives up every capability but `kept` for good. A program that this process becomes cannot gain one.
+pub(crate) fn drop_capabilities(kept: CapabilitySet) -> io::Result<()> {
+    for capability in CapabilitySet::all().iter().filter(|it| !kept.contains(*it)) {
         // A process without the right to change this set has no capability to lose.
         let _ = remove_capability_from_bounding_set(capability);
     }
-    let none = CapabilitySet::empty();
     clear_ambient_capability_set()?;
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    let permitted = capabilities(None)?.permitted & kept;
+    set_capabilities(
+        None,
+        CapabilitySets { effective: permitted, permitted, inheritable: CapabilitySet::empty() },
+    )?;
     Ok(())
 }
 

@@ -260,7 +260,9 @@ fn drained(copy: JoinHandle<WrittenOutput>) -> WrittenOutput {
 
 /// What holds for this run, in words.
 fn enforced(spec: &RunSpec) -> String {
-    let mut parts = vec!["no capabilities", "no new privileges"];
+    let own_sandbox = spec.sandbox.as_ref().is_some_and(|it| it.own_sandbox);
+    let capabilities = if own_sandbox { "no capabilities but CAP_SETFCAP" } else { "no capabilities" };
+    let mut parts = vec![capabilities, "no new privileges"];
     if let Some(sandbox) = &spec.sandbox {
         if spec.tier == ContainmentTier::Pidns && !sandbox.hide.is_empty() {
             parts.push("hidden folders");

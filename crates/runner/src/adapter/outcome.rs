@@ -71,7 +71,7 @@ fn last_words(text: &str) -> String {
     text.get(start..).unwrap_or_default().to_owned()
 }
 
-/// Reads a moment: seconds since 1970, RFC 3339, or `Nov 18th, 2026 11:06 AM` in the zone of this machine.
+/// Reads a moment: seconds since 1970, RFC 3339, or `Nov 18th, 2026 11:06 AM` or `11:06 AM` in the zone of this machine.
 fn moment(text: &str) -> Option<i64> {
     if let Ok(seconds) = text.parse() {
         return Some(seconds);
@@ -89,8 +89,20 @@ fn moment(text: &str) -> Option<i64> {
         plain.push_str(if is_ordinal { &digits } else { word.trim_end_matches(',') });
         plain.push(' ');
     }
-    let local = jiff::civil::DateTime::strptime("%b %d %Y %I:%M %p", plain.trim()).ok()?;
-    Some(local.to_zoned(jiff::tz::TimeZone::system()).ok()?.timestamp().as_second())
+    let zone = jiff::tz::TimeZone::system();
+    if let Ok(local) = jiff::civil::DateTime::strptime("%b %d %Y %I:%M %p", plain.trim()) {
+        return Some(local.to_zoned(zone).ok()?.timestamp().as_second());
+    }
+    // Only a time of day: its next occurrence.
+    let time = jiff::civil::Time::strptime("%I:%M %p", plain.trim()).ok()?;
+    let now = jiff::Timestamp::now().to_zoned(zone.clone());
+    let today = now.date().to_datetime(time).to_zoned(zone.clone()).ok()?;
+    let next = if today > now {
+        today
+    } else {
+        now.date().tomorrow().ok()?.to_datetime(time).to_zoned(zone).ok()?
+    };
+    Some(next.timestamp().as_second())
 }
 
 #[cfg(test)]
@@ -104,6 +116,8 @@ mod tests {
         let local =
             jiff::civil::date(2026, 11, 18).at(11, 6, 0, 0).to_zoned(jiff::tz::TimeZone::system()).unwrap();
         assert_eq!(moment("Nov 18th, 2026 11:06 AM"), Some(local.timestamp().as_second()));
+        let next = moment("3:45 PM").unwrap() - jiff::Timestamp::now().as_second();
+        assert!((0..=25 * 3600).contains(&next), "{next}");
         assert_eq!(moment("soon"), None);
     }
 }
