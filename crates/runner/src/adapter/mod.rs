@@ -1,0 +1,15 @@
+//! Adapters: what the runner knows about an agent program, as data.
+//!
+//! `definition` is the file, `pattern` finds values in an event, `reader` turns a program's output into transcript
+//! lines and figures, `outcome` says how a run ended.
+
+mod definition;
+mod outcome;
+mod pattern;
+mod reader;
+
+pub use definition::{
+    AdapterDefinition, AdapterError, EventMeaning, ExitClass, PromptPlace, RetryAdvice, SteerRule, Transport,
+};
+pub use outcome::RunOutcome;
+pub use reader::{AdapterReader, QuotaWindow, RunUsage, TranscriptContent};

@@ -1,0 +1,12 @@
+//! Runs agents: takes claimable work, starts the user's own agent program for it, watches it until it ends, and reports.
+//!
+//! A client of the HTTP API like any other. Everything that it knows about an agent program is in an adapter file.
+
+pub mod adapter;
+pub mod environment;
+pub mod local_run;
+pub mod private_home;
+pub mod program_lookup;
+pub mod spool;
+mod template;
+pub mod transcript;

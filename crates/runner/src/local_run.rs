@@ -1,0 +1,337 @@
+//! One run on this machine: started through a shim, read, steered, stopped, and adopted after a restart of the runner.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trackside_shim::folder::OutputStream;
+use trackside_shim::{
+    ContainmentTier, ExitRecord, LivenessSample, PROTOCOL, RunFolder, RunSecrets, RunSpec, RunningRecord,
+    SandboxSpec, StopRequest, boot_time,
+};
+
+use crate::adapter::{
+    AdapterDefinition, AdapterReader, PromptPlace, RunOutcome, RunUsage, TranscriptContent, Transport,
+};
+use crate::environment::RunEnvironment;
+use crate::template;
+use crate::transcript::{TranscriptEntry, TranscriptLine, TranscriptWriter, read_after};
+
+/// Bytes of output that are read at once.
+const PORTION: usize = 1 << 20;
+/// Bytes of the last standard error that decide about the outcome.
+const ERROR_TAIL: usize = 64 * 1024;
+/// Nanoseconds that an agent lives on without its runner.
+pub const LEASE: u64 = 60_000_000_000;
+
+/// The program that becomes the shim.
+#[derive(Clone, Debug)]
+pub struct ShimProgram {
+    pub path: PathBuf,
+    /// Arguments that choose the shim's role in a program that has others.
+    pub role: Vec<String>,
+}
+
+/// What to start. Contains no secret.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaunchPlan {
+    pub run: String,
+    /// The text of the adapter file, so that a newer one does not change how this run is read.
+    pub adapter: String,
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub folder: PathBuf,
+    pub prompt: String,
+    pub tier: ContainmentTier,
+    pub sandbox: Option<SandboxSpec>,
+    /// Totals of the session that the run resumes.
+    pub earlier: RunUsage,
+    /// Seconds between TERM and KILL.
+    pub grace: u64,
+    /// Seconds that the run may take.
+    pub limit: Option<u64>,
+}
+
+/// What happened since the last look.
+#[derive(Debug, Default)]
+pub struct RunProgress {
+    pub lines: Vec<TranscriptLine>,
+    /// Set when the run has ended and everything was read.
+    pub end: Option<RunEnd>,
+}
+
+#[derive(Clone, Debug)]
+pub enum RunEnd {
+    /// The shim reported how it ended.
+    Reported { exit: Box<ExitRecord>, outcome: RunOutcome },
+    /// The shim is dead and reported nothing.
+    Lost,
+}
+
+#[derive(Debug)]
+pub struct LocalRun {
+    pub plan: LaunchPlan,
+    folder: RunFolder,
+    adapter: AdapterDefinition,
+    reader: AdapterReader,
+    transcript: TranscriptWriter,
+    read: u64,
+    line: Vec<u8>,
+    /// Agent's lines that the transcript has from before a restart.
+    known: u64,
+    messages: u64,
+}
+
+impl LocalRun {
+    /// Creates the run folder and starts the shim.
+    pub fn start(
+        shim: &ShimProgram,
+        folder: &Path,
+        plan: LaunchPlan,
+        environment: &RunEnvironment,
+    ) -> io::Result<Self> {
+        let run_folder = RunFolder::new(folder);
+        run_folder.create()?;
+        let mut run = Self::open(run_folder, plan)?;
+        run.folder.write("plan", &run.plan)?;
+        let steered = matches!(run.adapter.transport, Transport::DuplexLines | Transport::AppServer);
+        let spec = RunSpec {
+            protocol: PROTOCOL,
+            run: run.plan.run.clone(),
+            program: run.plan.program.clone(),
+            args: run.plan.args.clone(),
+            folder: run.plan.folder.clone(),
+            tier: run.plan.tier,
+            sandbox: run.plan.sandbox.clone(),
+            lease: boot_time::now() + LEASE,
+            grace: run.plan.grace * 1_000,
+            limit: run.plan.limit.map(|it| it * 1_000),
+            steered,
+            segment: 8 << 20,
+        };
+        run.folder.write("spec", &spec)?;
+        if run.adapter.start.prompt == PromptPlace::Message {
+            let prompt = run.plan.prompt.clone();
+            run.steer(&prompt)?;
+        }
+        let mut process = Command::new(&shim.path)
+            .args(&shim.role)
+            .arg("run")
+            .arg(run.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(run.folder.file("shim.log"))?)
+            .spawn()?;
+        let secrets = RunSecrets { env: environment.variables.clone(), redact: environment.secrets.clone() };
+        if let Some(mut stdin) = process.stdin.take() {
+            stdin.write_all(&serde_json::to_vec(&secrets)?)?;
+        }
+        // Waits for the shim, so that it does not stay as a zombie of a runner that lives for weeks.
+        std::thread::Builder::new().name("shim".to_owned()).spawn(move || process.wait())?;
+        run.mark("started")?;
+        Ok(run)
+    }
+
+    /// Opens the run of an earlier runner. Reads its output again, and adds to the transcript what is missing there.
+    pub fn adopt(folder: &Path) -> io::Result<Self> {
+        let folder = RunFolder::new(folder);
+        let plan = folder.read("plan")?.ok_or_else(|| io::Error::other("the folder contains no run"))?;
+        let mut run = Self::open(folder, plan)?;
+        let mut after = 0;
+        loop {
+            let lines = read_after(&run.transcript_folder(), after, 10_000)?;
+            let Some(last) = lines.last() else { break };
+            after = last.number;
+            run.known +=
+                lines.iter().filter(|it| matches!(it.content, TranscriptEntry::Agent(_))).count() as u64;
+        }
+        run.messages = run.next_message()?;
+        run.mark("adopted by a new runner")?;
+        Ok(run)
+    }
+
+    fn open(folder: RunFolder, plan: LaunchPlan) -> io::Result<Self> {
+        let adapter = AdapterDefinition::parse(&plan.adapter).map_err(io::Error::other)?;
+        let transcript = TranscriptWriter::open(&folder.file("transcript"))?;
+        let reader = AdapterReader::new(adapter.clone(), plan.earlier);
+        Ok(Self {
+            plan,
+            folder,
+            adapter,
+            reader,
+            transcript,
+            read: 0,
+            line: Vec::new(),
+            known: 0,
+            messages: 0,
+        })
+    }
+
+    pub fn transcript_folder(&self) -> PathBuf {
+        self.folder.file("transcript")
+    }
+
+    pub fn reader(&self) -> &AdapterReader {
+        &self.reader
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.folder.is_alive()
+    }
+
+    /// What the shim recorded about itself; `None` before it started.
+    pub fn running(&self) -> io::Result<Option<RunningRecord>> {
+        self.folder.read("running")
+    }
+
+    pub fn sample(&self) -> io::Result<Option<LivenessSample>> {
+        self.folder.read("beat")
+    }
+
+    /// Lets the run live for another lease, at most until the server's deadline.
+    pub fn renew(&self, nanoseconds_left: u64) -> io::Result<()> {
+        self.folder.write("lease", &(boot_time::now() + nanoseconds_left.min(LEASE)))
+    }
+
+    pub fn stop(&mut self, reason: &str, grace: Option<u64>) -> io::Result<()> {
+        self.mark(&format!("stopped: {reason}"))?;
+        self.folder
+            .write("stop", &StopRequest { reason: reason.to_owned(), grace: grace.map(|it| it * 1_000) })
+    }
+
+    /// Adds a line of our own to the transcript.
+    pub fn mark(&mut self, text: &str) -> io::Result<()> {
+        self.transcript.append(now(), TranscriptEntry::Mark { mark: text.to_owned() }).map(|_| ())
+    }
+
+    /// Sends a message to the agent.
+    pub fn steer(&mut self, text: &str) -> io::Result<()> {
+        let template = self.adapter.steer.as_ref().map(|it| it.message.clone());
+        self.send(template, &BTreeMap::from([("text", Value::from(text))]))
+    }
+
+    /// Interrupts the current turn; the agent then waits for the next message.
+    pub fn interrupt(&mut self) -> io::Result<()> {
+        let template = self.adapter.steer.as_ref().and_then(|it| it.interrupt.clone());
+        self.send(template, &BTreeMap::new())
+    }
+
+    /// Answers a request for permission.
+    pub fn answer(&mut self, id: &str, input: &Value, denied: Option<&str>) -> io::Result<()> {
+        let steer = self.adapter.steer.as_ref();
+        let template = steer.and_then(|it| if denied.is_some() { it.deny.clone() } else { it.allow.clone() });
+        let reason = Value::from(denied.unwrap_or_default());
+        self.send(
+            template,
+            &BTreeMap::from([("id", Value::from(id)), ("input", input.clone()), ("reason", reason)]),
+        )
+    }
+
+    /// Closes standard input: the agent finishes its turn and ends.
+    pub fn close_input(&self) -> io::Result<()> {
+        self.folder.write_bytes("in/close", b"")
+    }
+
+    fn send(&mut self, template: Option<Value>, values: &BTreeMap<&str, Value>) -> io::Result<()> {
+        let Some(template) = template else {
+            return Err(io::Error::other(format!("{} takes no messages while it runs", self.adapter.about)));
+        };
+        let number = self.messages + 1;
+        let mut values = values.clone();
+        values.entry("id").or_insert_with(|| Value::from(format!("trackside-{number}")));
+        let mut line = template::fill(&template, &values).to_string();
+        line.push('\n');
+        self.folder.write_bytes(&format!("in/{number}"), line.as_bytes())?;
+        self.messages = number;
+        Ok(())
+    }
+
+    fn next_message(&self) -> io::Result<u64> {
+        let names = fs::read_dir(self.folder.file("in"))?.flatten();
+        let number = |it: fs::DirEntry| it.file_name().to_str()?.split('.').next()?.parse::<u64>().ok();
+        Ok(names.filter_map(number).max().unwrap_or(0))
+    }
+
+    /// Reads what the agent has written since the last call.
+    pub fn poll(&mut self) -> io::Result<RunProgress> {
+        // Looked at before the output: what the agent wrote before its end is then read below.
+        let exit: Option<ExitRecord> = self.folder.read("exit")?;
+        let alive = exit.is_none() && (self.folder.is_alive() || self.is_starting()?);
+        let mut progress = RunProgress::default();
+        loop {
+            let bytes = self.folder.read_stream(OutputStream::Out, self.read, PORTION)?;
+            if bytes.is_empty() {
+                break;
+            }
+            self.read += bytes.len() as u64;
+            self.line.extend_from_slice(&bytes);
+            while let Some(end) = self.line.iter().position(|it| *it == b'\n') {
+                let rest = self.line.split_off(end + 1);
+                let line = std::mem::replace(&mut self.line, rest);
+                self.read_line(&line, &mut progress)?;
+            }
+        }
+        if exit.is_some() || !alive {
+            let line = std::mem::take(&mut self.line);
+            self.read_line(&line, &mut progress)?;
+            progress.end = Some(match exit {
+                Some(exit) => {
+                    let outcome = RunOutcome::of(&self.reader, &exit, &self.error_tail(exit.err)?);
+                    RunEnd::Reported { exit: Box::new(exit), outcome }
+                }
+                None => RunEnd::Lost,
+            });
+        }
+        if !progress.lines.is_empty() || progress.end.is_some() {
+            self.transcript.sync()?;
+        }
+        Ok(progress)
+    }
+
+    /// The shim takes its lock a moment after it was started.
+    fn is_starting(&self) -> io::Result<bool> {
+        if self.folder.has("running") {
+            return Ok(false);
+        }
+        let age = fs::metadata(self.folder.file("spec"))?.modified()?.elapsed().unwrap_or_default();
+        Ok(age.as_secs() < 10)
+    }
+
+    fn read_line(&mut self, line: &[u8], progress: &mut RunProgress) -> io::Result<()> {
+        for content in self.reader.read_line(&String::from_utf8_lossy(line)) {
+            if self.known > 0 {
+                self.known -= 1;
+                continue;
+            }
+            progress.lines.push(self.transcript.append(now(), TranscriptEntry::Agent(content))?);
+        }
+        Ok(())
+    }
+
+    /// The last part of standard error.
+    pub fn error_tail(&self, end: u64) -> io::Result<String> {
+        let from = end.saturating_sub(ERROR_TAIL as u64);
+        let mut tail = Vec::new();
+        loop {
+            let part = self.folder.read_stream(OutputStream::Err, from + tail.len() as u64, ERROR_TAIL)?;
+            if part.is_empty() || tail.len() > ERROR_TAIL {
+                return Ok(String::from_utf8_lossy(&tail).into_owned());
+            }
+            tail.extend(part);
+        }
+    }
+
+    /// A turn has ended, so a steered program waits for its next message.
+    pub fn has_ended_its_turn(lines: &[TranscriptLine]) -> bool {
+        lines.iter().any(|it| matches!(it.content, TranscriptEntry::Agent(TranscriptContent::End { .. })))
+    }
+}
+
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
