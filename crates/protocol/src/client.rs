@@ -19,6 +19,8 @@ pub struct Client {
     token: String,
     /// The actor on whose behalf it sends requests.
     on_behalf: Option<String>,
+    /// The longest time of one request.
+    timeout: Option<Duration>,
 }
 
 /// Why a request got no usable answer.
@@ -85,13 +87,27 @@ impl Client {
             .max_redirects(0)
             .tls_config(tls);
         let url = url.trim_end_matches('/').to_owned();
-        Self { agent: config.build().into(), url, token: token.to_owned(), on_behalf: None }
+        Self { agent: config.build().into(), url, token: token.to_owned(), on_behalf: None, timeout: None }
     }
 
     /// Sends requests on behalf of another actor.
     #[must_use]
     pub fn acting_for(mut self, id: &str) -> Self {
         self.on_behalf = Some(id.to_owned());
+        self
+    }
+
+    /// Gives up a request after this time.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Waits for answers as long as they take, for streams.
+    #[must_use]
+    pub fn without_timeout(mut self) -> Self {
+        self.timeout = None;
         self
     }
 
@@ -203,9 +219,13 @@ impl Client {
                 let kind = (!has_kind).then_some(("content-type", "application/json"));
                 let request =
                     kind.into_iter().fold(request, |it, (name, value)| it.header(name, value)).body(body);
-                self.agent.run(request.map_err(|it| unreachable(it.to_string()))?)
+                let request = request.map_err(|it| unreachable(it.to_string()))?;
+                self.agent.run(self.agent.configure_request(request).timeout_global(self.timeout).build())
             }
-            None => self.agent.run(request.body(()).map_err(|it| unreachable(it.to_string()))?),
+            None => {
+                let request = request.body(()).map_err(|it| unreachable(it.to_string()))?;
+                self.agent.run(self.agent.configure_request(request).timeout_global(self.timeout).build())
+            }
         };
         sent.map_err(|error| unreachable(error.to_string()))
     }

@@ -3,10 +3,23 @@
 //! A client of the HTTP API like any other. Everything that it knows about an agent program is in an adapter file.
 
 pub mod adapter;
+pub mod agent_loop;
+mod changes;
 pub mod environment;
+mod held_leases;
+pub mod launch;
 pub mod local_run;
 pub mod private_home;
 pub mod program_lookup;
+mod registration;
+mod run_end;
+mod run_monitor;
+mod run_start;
+mod runner_folder;
+pub mod server_api;
 pub mod spool;
+mod stalling;
 mod template;
 pub mod transcript;
+mod work_events;
+pub mod work_rule;

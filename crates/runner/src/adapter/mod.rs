@@ -9,7 +9,8 @@ mod pattern;
 mod reader;
 
 pub use definition::{
-    AdapterDefinition, AdapterError, EventMeaning, ExitClass, PromptPlace, RetryAdvice, SteerRule, Transport,
+    AdapterDefinition, AdapterError, EventMeaning, ExitClass, PromptPlace, RetryAdvice, SessionChooser,
+    SteerRule, Transport,
 };
 pub use outcome::RunOutcome;
 pub use reader::{AdapterReader, QuotaWindow, RunUsage, TranscriptContent};

@@ -1,0 +1,466 @@
+//! The loop around one agent: takes work, runs the agent's program for it, and does what the pack's rules say next.
+//!
+//! Every step is written to disk before it is taken and has an idempotency key, so the next process with the same name
+//! repeats the step that a crash interrupted, and the server counts it once.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use crate::changes::ChangeSignal;
+use crate::held_leases::{BeatReport, HeldLease, HeldLeases};
+use crate::launch::{self, LaunchError, LaunchSettings};
+use crate::local_run::{LocalRun, ShimProgram};
+use crate::private_home::PrivateHome;
+use crate::run_monitor::RunMonitor;
+use crate::run_start::Started;
+use crate::runner_folder::{AssignmentRecord, RunnerFolder};
+use crate::server_api::{ApiError, EntityView, RequestActor, ServerApi};
+use crate::spool::{ReportSpool, SpooledReport};
+use crate::work_rule::WorkRule;
+
+/// The pause between two looks for work, unless the server signals a change.
+const POLL: Duration = Duration::from_secs(5);
+/// The pause while something else has to end first: a hold, a usage limit.
+pub(crate) const HOLD_POLL: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopMode {
+    /// Takes work and ends each task with the event that its `work:` block names.
+    Work { once: bool },
+    /// Starts the agent again and again until its role is complete; the agent itself moves its task.
+    Supervise,
+}
+
+/// Everything that the loop is told at its start.
+#[derive(Clone, Debug)]
+pub struct LoopSettings {
+    pub mode: LoopMode,
+    pub lifecycle: String,
+    pub pack: String,
+    /// Without the pack's name.
+    pub role: String,
+    pub agent: String,
+    pub runner: String,
+    pub machine: String,
+    pub rule: WorkRule,
+    pub launch: LaunchSettings,
+    pub shim: ShimProgram,
+    /// Where the runner keeps its records. Agents cannot see it.
+    pub state: PathBuf,
+    /// Where runs keep their home folder and temporary files.
+    pub space: PathBuf,
+    /// The account at the model provider, for usage limits.
+    pub account: String,
+    /// Milliseconds without progress after which a run is reported as stalled.
+    pub stall: Option<u64>,
+}
+
+/// Why the loop ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopEnd {
+    /// The role has no more work.
+    Complete(String),
+    /// With `--once`: one task was done, or there was none.
+    Once { had_work: bool },
+    /// The user stopped the runner.
+    Stopped,
+    /// Another runner has this identity.
+    Collision(String),
+    /// The loop cannot go on.
+    Failed(String),
+}
+
+pub struct AgentLoop<'a> {
+    pub(crate) settings: LoopSettings,
+    pub(crate) api: ServerApi,
+    pub(crate) folder: RunnerFolder,
+    pub(crate) spool: ReportSpool,
+    pub(crate) leases: HeldLeases,
+    pub(crate) changes: ChangeSignal,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) say: &'a dyn Fn(&str),
+    pub(crate) generation: u64,
+    pub(crate) is_manual: bool,
+    pub(crate) waited: Duration,
+}
+
+impl std::fmt::Debug for AgentLoop<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentLoop").field("agent", &self.settings.agent).finish_non_exhaustive()
+    }
+}
+
+/// What an iteration of the loop leads to.
+pub(crate) enum Step {
+    Continue,
+    End(LoopEnd),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoopError {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{}", .0.words())]
+    Api(#[from] ApiError),
+    #[error("{0}")]
+    Launch(#[from] LaunchError),
+    #[error("{0}")]
+    Collision(String),
+}
+
+/// Runs the loop until it ends. `stop` asks it to end; `say` prints a message for the user.
+pub fn run(settings: LoopSettings, api: ServerApi, stop: &AtomicBool, say: &dyn Fn(&str)) -> LoopEnd {
+    match AgentLoop::open(settings, api, stop, say) {
+        Ok(Ok(mut agent)) => {
+            let end = agent.work();
+            agent.leave(&end);
+            end
+        }
+        Ok(Err(end)) => end,
+        Err(LoopError::Collision(why)) => LoopEnd::Collision(why),
+        Err(error) => LoopEnd::Failed(error.to_string()),
+    }
+}
+
+impl<'a> AgentLoop<'a> {
+    pub(crate) fn open(
+        settings: LoopSettings,
+        api: ServerApi,
+        stop: &'a AtomicBool,
+        say: &'a dyn Fn(&str),
+    ) -> Result<Result<Self, LoopEnd>, LoopError> {
+        let Some(folder) = RunnerFolder::open(&settings.state)? else {
+            let why = format!("another process on this machine runs {}", settings.agent);
+            return Ok(Err(LoopEnd::Collision(why)));
+        };
+        let spool = ReportSpool::open(&folder.path().join("spool"))?;
+        let clock = api.clock()?;
+        let changes = ChangeSignal::follow(&api)?;
+        let is_manual = clock.clock == "manual";
+        let mut agent = Self {
+            settings,
+            api,
+            folder,
+            spool,
+            leases: HeldLeases::default(),
+            changes,
+            stop,
+            say,
+            generation: 0,
+            is_manual,
+            waited: Duration::ZERO,
+        };
+        agent.register()?;
+        Ok(Ok(agent))
+    }
+
+    pub(crate) fn api(&self) -> &ServerApi {
+        &self.api
+    }
+
+    pub(crate) fn pack(&self) -> &str {
+        &self.settings.pack
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_steerable(&self) -> bool {
+        self.settings.launch.is_steerable()
+    }
+
+    pub(crate) fn stall_limit(&self) -> Option<u64> {
+        self.settings.stall
+    }
+
+    pub(crate) fn beat(&mut self) -> Option<Result<BeatReport, ApiError>> {
+        self.leases.beat(&self.api)
+    }
+
+    pub(crate) fn time_left(&self) -> Duration {
+        self.leases.time_left()
+    }
+
+    pub(crate) fn forget_lease(&mut self, lifecycle: &str, id: &str) {
+        self.leases.remove(lifecycle, id);
+    }
+
+    pub(crate) fn take_change(&self) -> bool {
+        self.changes.take()
+    }
+
+    pub(crate) fn hurry(&mut self) {
+        self.leases.hurry();
+    }
+
+    pub(crate) fn save(&self, record: &AssignmentRecord) -> io::Result<()> {
+        self.folder.save_assignment(record)
+    }
+
+    /// Reports a transition of a run. It is stored first and delivered in order, now or when the server is back.
+    pub(crate) fn report_run(
+        &mut self,
+        run: &str,
+        event: &str,
+        fields: Map<String, Value>,
+        key: &str,
+    ) -> io::Result<()> {
+        let path = format!("/v1/entities/fleet.run/{run}/transitions");
+        let body = json!({ "event": event, "fields": fields });
+        self.spool.push(&SpooledReport { key: key.to_owned(), path, body })?;
+        self.deliver().map(|_| ())
+    }
+
+    /// The commit that the agent's folder is at; none outside a git repository.
+    pub(crate) fn commit_of_folder(&self) -> Option<String> {
+        let output = Command::new("git")
+            .args(["rev-parse", "--verify", "--quiet", "HEAD"])
+            .current_dir(&self.settings.launch.folder)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
+        let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !commit.is_empty()).then_some(commit)
+    }
+
+    pub(crate) fn work(&mut self) -> LoopEnd {
+        loop {
+            if self.is_stopping() {
+                return LoopEnd::Stopped;
+            }
+            match self.step() {
+                Ok(Step::Continue) => {}
+                Ok(Step::End(end)) => return end,
+                Err(LoopError::Collision(why)) => return LoopEnd::Collision(why),
+                Err(LoopError::Api(ApiError::Unreachable(why))) => {
+                    (self.say)(&format!("the server cannot be reached: {why}. Waiting for it"));
+                    let _ = self.pause(HOLD_POLL, false);
+                }
+                Err(error) => return LoopEnd::Failed(error.to_string()),
+            }
+        }
+    }
+
+    pub(crate) fn step(&mut self) -> Result<Step, LoopError> {
+        self.deliver()?;
+        if let Some(Ok(report)) = self.beat()
+            && let Some((lease, why)) = report.lost
+            && (lease.lifecycle == "fleet.runner" || self.is_agent_record(&lease))
+        {
+            // The server may have been away for longer than the lease: registering again shows who has the name now.
+            (self.say)(&format!("{}/{}: {why}. Registering again", lease.lifecycle, lease.id));
+            self.leases.remove(&lease.lifecycle, &lease.id);
+            self.folder.clear_registration()?;
+            self.register_runner()?;
+            self.register_agent()?;
+        }
+        let record = match self.folder.assignment()? {
+            Some(record) => Some(record),
+            None => self.take_work()?,
+        };
+        match record {
+            Some(record) => self.attend(record),
+            None => Ok(self.no_work()),
+        }
+    }
+
+    pub(crate) fn is_agent_record(&self, lease: &HeldLease) -> bool {
+        self.settings.rule.agent.as_ref().is_some_and(|it| it.lifecycle == lease.lifecycle)
+    }
+
+    pub(crate) fn no_work(&mut self) -> Step {
+        if self.settings.mode == (LoopMode::Work { once: true }) {
+            return Step::End(LoopEnd::Once { had_work: false });
+        }
+        let until = Instant::now() + POLL;
+        while Instant::now() < until && !self.is_stopping() && !self.changes.take() {
+            let _ = self.beat();
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Step::Continue
+    }
+
+    /// Claims the next entity, or takes the next one of the role's query.
+    pub(crate) fn take_work(&mut self) -> Result<Option<AssignmentRecord>, LoopError> {
+        let mut record = AssignmentRecord { key: launch::new_uuid(), ..AssignmentRecord::default() };
+        let entity = match &self.settings.rule.claim {
+            Some(event) => {
+                // Written first: a claim whose answer is lost is repeated under the same key.
+                self.folder.save_assignment(&record)?;
+                let key = format!("claim-{}", record.key);
+                match self.api.claim(&self.settings.lifecycle, event, &key) {
+                    Ok(Some(entity)) => Some(entity),
+                    Ok(None) => None,
+                    Err(error) if error.is_refusal() => {
+                        self.folder.clear_assignment()?;
+                        return Err(error.into());
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            None => self.first_of_query()?,
+        };
+        let Some(entity) = entity else {
+            self.folder.clear_assignment()?;
+            return Ok((self.settings.mode == LoopMode::Supervise).then_some(record));
+        };
+        self.accept(&mut record, &entity)?;
+        Ok(Some(record))
+    }
+
+    pub(crate) fn accept(
+        &mut self,
+        record: &mut AssignmentRecord,
+        entity: &EntityView,
+    ) -> Result<(), LoopError> {
+        record.entity = Some((entity.lifecycle.clone(), entity.id.clone()));
+        record.lease = HeldLease::of(entity, RequestActor::Agent, &self.settings.agent);
+        if let Some(lease) = &record.lease {
+            self.leases.add(lease.clone());
+        }
+        self.folder.save_assignment(record)?;
+        (self.say)(&format!("{} works on {}/{}", self.settings.agent, entity.lifecycle, entity.id));
+        Ok(())
+    }
+
+    pub(crate) fn first_of_query(&self) -> Result<Option<EntityView>, LoopError> {
+        let Some(query) = &self.settings.rule.query else { return Ok(None) };
+        let rows = self.api.query(&self.settings.pack, query, "?limit=1")?;
+        let first = rows.get("items").and_then(|it| it.get(0)).cloned();
+        Ok(first.and_then(|it| serde_json::from_value(it).ok()))
+    }
+
+    /// Brings an assignment forward by one run.
+    pub(crate) fn attend(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
+        if record.entity.is_none() && record.run.is_none() && self.settings.rule.claim.is_some() {
+            // A crash interrupted the claim: the same key gives the same answer.
+            if let Some(event) = self.settings.rule.claim.clone() {
+                let key = format!("claim-{}", record.key);
+                match self.api.claim(&self.settings.lifecycle, &event, &key)? {
+                    Some(entity) => self.accept(&mut record, &entity)?,
+                    None if self.settings.mode == LoopMode::Supervise => {}
+                    None => {
+                        self.folder.clear_assignment()?;
+                        return Ok(Step::Continue);
+                    }
+                }
+            }
+        }
+        if let Some(lease) = &record.lease
+            && self.leases.get(&lease.lifecycle, &lease.id).is_none()
+        {
+            self.leases.add(lease.clone());
+        }
+        let run = match &record.run {
+            Some(run) if run.is_started => Some(LocalRun::adopt(&self.folder.run_folder(&run.id))?),
+            _ => match self.start(&mut record)? {
+                Started::Running(run) => Some(*run),
+                Started::Dropped => {
+                    self.drop_work(&record)?;
+                    return Ok(self.after_task());
+                }
+                Started::Waiting => return Ok(Step::Continue),
+                Started::Ended => return Ok(Step::End(LoopEnd::Stopped)),
+            },
+        };
+        let Some(run) = run else { return Ok(Step::Continue) };
+        let result = RunMonitor::new(self, &mut record, run).watch()?;
+        self.conclude(record, result)
+    }
+
+    pub(crate) fn after_task(&self) -> Step {
+        match self.settings.mode {
+            LoopMode::Work { once: true } => Step::End(LoopEnd::Once { had_work: true }),
+            _ => Step::Continue,
+        }
+    }
+
+    pub(crate) fn drop_work(&mut self, record: &AssignmentRecord) -> io::Result<()> {
+        if let Some((lifecycle, id)) = &record.entity {
+            self.leases.remove(lifecycle, id);
+        }
+        self.folder.clear_assignment()
+    }
+
+    /// Delivers stored reports. True if none is left.
+    pub(crate) fn deliver(&mut self) -> io::Result<bool> {
+        let (api, say) = (&self.api, self.say);
+        self.spool.deliver(|report| match api.post_report(&report.path, &report.body, &report.key) {
+            Ok(_) => crate::spool::Delivery::Confirmed,
+            Err(error) if error.is_refusal() => {
+                say(&format!("a report was refused and kept: {}: {}", report.path, error.words()));
+                crate::spool::Delivery::Refused
+            }
+            Err(_) => crate::spool::Delivery::Unreachable,
+        })?;
+        self.spool.is_empty()
+    }
+
+    /// Waits, by the server's clock if `by_server`, and keeps the leases. False if the runner is to end.
+    pub(crate) fn pause(&mut self, length: Duration, by_server: bool) -> bool {
+        let begun = Instant::now();
+        let now = |api: &ServerApi| api.clock().ok().and_then(|it| it.now.parse::<jiff::Timestamp>().ok());
+        let due = match by_server && self.is_manual {
+            true => now(&self.api)
+                .and_then(|it| it.checked_add(jiff::SignedDuration::try_from(length).ok()?).ok()),
+            false => None,
+        };
+        loop {
+            let is_due = match due {
+                Some(due) => now(&self.api).is_some_and(|it| it >= due),
+                None => begun.elapsed() >= length,
+            };
+            if is_due {
+                return true;
+            }
+            if self.is_stopping() {
+                return false;
+            }
+            let _ = self.beat();
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Where the user's login is kept as it was at the start of a run.
+    pub(crate) fn login_folder(&self, run: &str) -> PathBuf {
+        self.folder.path().join("logins").join(run)
+    }
+
+    /// Removes what a run left on this machine once everything is reported. A refreshed login is copied back first.
+    pub(crate) fn clean(&self, run: &str) {
+        let space = self.settings.space.join(run);
+        let home = PrivateHome::reopen(
+            &space.join("home"),
+            &self.settings.launch.user_home,
+            &self.login_folder(run),
+        );
+        match home.and_then(|it| it.copy_back()) {
+            Ok(conflicts) => {
+                for file in conflicts {
+                    let file = file.display();
+                    (self.say)(&format!(
+                        "{file} was changed during the run: the run's own login was not copied back"
+                    ));
+                }
+            }
+            Err(why) => (self.say)(&format!("the login of {run} was not copied back: {why}")),
+        }
+        let _ = std::fs::remove_dir_all(self.login_folder(run));
+        let _ = std::fs::remove_dir_all(space);
+        let _ = std::fs::remove_dir_all(self.folder.run_folder(run));
+    }
+}
+
+pub(crate) fn members(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map.into_iter().filter(|(_, it)| !it.is_null()).collect(),
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,106 @@
+//! Registers a runner and its agent, and ends the registrations.
+
+use serde_json::{Value, json};
+use trackside_protocol::{CreateBody, TransitionBody};
+
+use crate::agent_loop::{AgentLoop, LoopEnd, LoopError, members};
+use crate::held_leases::{HeldLease, HeldLeases};
+use crate::launch;
+use crate::runner_folder::RegistrationRecord;
+use crate::server_api::{ApiError, RequestActor};
+
+impl AgentLoop<'_> {
+    /// Registers the runner and its agent, or goes on with the registrations of the process before.
+    pub(crate) fn register(&mut self) -> Result<(), LoopError> {
+        let known = self.folder.registration()?;
+        for lease in &known.leases {
+            self.leases.add(lease.clone());
+        }
+        if !known.leases.is_empty()
+            && let Some(Ok(report)) = self.leases.beat(&self.api)
+            && report.lost.is_none()
+        {
+            self.generation = known.generation;
+            return Ok(());
+        }
+        self.leases = HeldLeases::default();
+        self.register_runner()?;
+        self.register_agent()?;
+        Ok(())
+    }
+
+    pub(crate) fn register_runner(&mut self) -> Result<(), LoopError> {
+        let settings = &self.settings;
+        let fields = json!({
+            "machine": settings.machine,
+            "folder": settings.launch.folder,
+            "program": format!("trackside {}", env!("CARGO_PKG_VERSION")),
+            "tier": settings.launch.tier.name(),
+            "adapters": [settings.launch.adapter.adapter],
+        });
+        let body = CreateBody { id: Some(settings.runner.clone()), fields: members(fields) };
+        let key = launch::new_uuid();
+        let runner = self
+            .api
+            .create(RequestActor::Runner, "fleet.runner", &body, &key)
+            .map_err(|it| collision(it, &settings.runner))?;
+        self.generation = runner.fields.get("generation").and_then(Value::as_u64).unwrap_or(1);
+        if let Some(lease) = HeldLease::of(&runner, RequestActor::Runner, &settings.runner) {
+            self.leases.add(lease.clone());
+            let record = RegistrationRecord { leases: vec![lease], generation: self.generation };
+            self.folder.save_registration(&record)?;
+        }
+        Ok(())
+    }
+
+    /// Registers the agent in the pack's own record of agents, if it has one.
+    pub(crate) fn register_agent(&mut self) -> Result<(), LoopError> {
+        let Some(rule) = self.settings.rule.agent.clone() else { return Ok(()) };
+        let agent = &self.settings.agent;
+        let body = CreateBody { id: Some(agent.clone()), fields: rule.fields.clone() };
+        let entity = self
+            .api
+            .create(RequestActor::Agent, &rule.lifecycle, &body, &launch::new_uuid())
+            .map_err(|it| collision(it, agent))?;
+        if let Some(lease) = HeldLease::of(&entity, RequestActor::Agent, agent) {
+            self.leases.add(lease.clone());
+            let mut record = self.folder.registration()?;
+            record.leases.retain(|it| !it.is_of(&lease.lifecycle, &lease.id));
+            record.leases.push(lease);
+            self.folder.save_registration(&record)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the registrations in order. After a collision they belong to somebody else.
+    pub(crate) fn leave(&mut self, end: &LoopEnd) {
+        if matches!(end, LoopEnd::Collision(_)) {
+            let _ = self.folder.clear_registration();
+            return;
+        }
+        let fire =
+            |event: &str| TransitionBody { event: Some(event.to_owned()), ..TransitionBody::default() };
+        if let Some(rule) = &self.settings.rule.agent
+            && let Some(leave) = &rule.leave
+        {
+            let agent = &self.settings.agent;
+            let _ =
+                self.api.fire(RequestActor::Agent, &rule.lifecycle, agent, &fire(leave), &launch::new_uuid());
+        }
+        let runner = &self.settings.runner;
+        let fence = self.leases.get("fleet.runner", runner).map(|it| it.fence);
+        let body = TransitionBody { fence, ..fire("stop") };
+        let _ = self.api.fire(RequestActor::Runner, "fleet.runner", runner, &body, &launch::new_uuid());
+        let _ = self.folder.clear_registration();
+    }
+}
+
+/// A refusal to register is a collision if somebody else has the name.
+fn collision(error: ApiError, id: &str) -> LoopError {
+    match &error {
+        ApiError::Refused(problem) if problem.status == 409 || problem.code.contains("lease") => {
+            LoopError::Collision(format!("{id}: {}", error.words()))
+        }
+        _ => LoopError::Api(error),
+    }
+}

@@ -1,0 +1,267 @@
+//! What follows the end of a run, by the rules of the pack.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use trackside_protocol::{CreateBody, TransitionBody};
+
+use crate::adapter::{ExitClass, RunUsage};
+use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopEnd, LoopError, LoopMode, Step, members};
+use crate::launch;
+use crate::run_monitor::{Ending, RunResult, shortened};
+use crate::runner_folder::AssignmentRecord;
+use crate::server_api::{RequestActor, VerdictAct};
+use crate::work_rule::WorkRule;
+
+/// Rules for a role that the pack does not supervise: restarts after a failure, and the pause before each.
+const PLAIN_RESTARTS: u32 = 3;
+const PLAIN_PAUSE: Duration = Duration::from_secs(5);
+
+impl AgentLoop<'_> {
+    /// What follows the end of a run.
+    pub(crate) fn conclude(
+        &mut self,
+        mut record: AssignmentRecord,
+        result: RunResult,
+    ) -> Result<Step, LoopError> {
+        let Some(run) = record.run.clone() else { return Ok(Step::Continue) };
+        self.meter(&mut record);
+        let own_moves = record.run.as_ref().map_or(0, |it| it.own_moves);
+        if let Some(token) = &run.token {
+            let _ = self.api.revoke_token(token);
+        }
+        while !self.deliver()? {
+            if !self.pause(HOLD_POLL, false) {
+                return Ok(Step::End(LoopEnd::Stopped));
+            }
+        }
+        (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
+        self.clean(&run.id);
+        let code = code_of(&result, &self.settings.rule);
+        let moved = self.has_moved(&record, &run, own_moves)?;
+        if moved {
+            (record.restarts, record.reruns) = (0, 0);
+        } else {
+            record.restarts = if record.code == Some(code) { record.restarts + 1 } else { 1 };
+            record.reruns += 1;
+        }
+        record.code = Some(code);
+        record.previous = Some(run.id.clone());
+        record.run = None;
+        if matches!(result.class, ExitClass::Context | ExitClass::NoSession)
+            || result.ending == Ending::Handoff
+        {
+            record.session = None;
+            record.total = RunUsage::default();
+        }
+        self.folder.save_assignment(&record)?;
+        match &result.ending {
+            Ending::Runner => return Ok(Step::End(LoopEnd::Stopped)),
+            Ending::Fenced { is_work: true, why } => {
+                (self.say)(&format!("the work was lost: {why}"));
+                self.drop_work(&record)?;
+                return Ok(Step::Continue);
+            }
+            Ending::Fenced { is_work: false, why } => {
+                self.drop_work(&record)?;
+                return Err(LoopError::Collision(why.clone()));
+            }
+            Ending::Handoff => self.note(&record, &run.id, &result)?,
+            Ending::Person(why) => {
+                self.finish(&record, &run.id, "failed", &json!({ "exitText": format!("Stopped: {why}") }))?;
+                self.drop_work(&record)?;
+                return Ok(self.after_task());
+            }
+            Ending::Itself | Ending::Told(_) => {}
+        }
+        if result.class == ExitClass::Quota {
+            return self.hold(record, &result);
+        }
+        if let LoopMode::Work { .. } = self.settings.mode
+            && result.class == ExitClass::Ok
+            && result.ending == Ending::Itself
+        {
+            if !moved {
+                self.finish(&record, &run.id, "done", &json!({}))?;
+            }
+            self.drop_work(&record)?;
+            return Ok(self.after_task());
+        }
+        if self.settings.mode == LoopMode::Supervise && self.is_over(&record)? {
+            self.drop_work(&record)?;
+            record.entity = None;
+        }
+        self.judge(record, &run.id, code, &result)
+    }
+
+    /// Does what the pack's rules of supervision say.
+    pub(crate) fn judge(
+        &mut self,
+        mut record: AssignmentRecord,
+        run: &str,
+        code: i64,
+        result: &RunResult,
+    ) -> Result<Step, LoopError> {
+        if code == 0 && self.settings.mode == LoopMode::Supervise && self.has_more_work()? {
+            self.drop_work(&record)?;
+            return Ok(Step::Continue);
+        }
+        loop {
+            let verdict = match self.api.verdict(run, code, self.waited.as_secs()) {
+                Ok(verdict) => verdict,
+                Err(error) if error.is_refusal() => return self.judge_plainly(record, run, result),
+                Err(_) => {
+                    if !self.pause(HOLD_POLL, false) {
+                        return Ok(Step::End(LoopEnd::Stopped));
+                    }
+                    continue;
+                }
+            };
+            let after = Duration::from_secs_f64(verdict.after.unwrap_or(0.0).clamp(0.0, 1e7));
+            match verdict.act {
+                VerdictAct::Restart => {
+                    (self.say)(&format!("{}: starting again in {} s", verdict.why, after.as_secs_f64()));
+                    let due = self.pause(after, true);
+                    return Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) });
+                }
+                VerdictAct::Wait => {
+                    (self.say)(&verdict.why);
+                    self.drop_work(&record)?;
+                    let due = self.pause(after, true);
+                    self.waited += after;
+                    return Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) });
+                }
+                VerdictAct::Hold => {
+                    (self.say)(&verdict.why);
+                    loop {
+                        if !self.pause(HOLD_POLL, false) {
+                            return Ok(Step::End(LoopEnd::Stopped));
+                        }
+                        let now = self.api.verdict(run, code, self.waited.as_secs());
+                        if now.is_ok_and(|it| it.act != VerdictAct::Hold) {
+                            break;
+                        }
+                    }
+                }
+                VerdictAct::GiveUp => {
+                    (self.say)(&format!("giving up: {}", verdict.why));
+                    if let (Some(fire), Some((lifecycle, id))) = (verdict.fire, &record.entity) {
+                        let body = TransitionBody {
+                            event: Some(fire.event),
+                            fields: fire.fields,
+                            reason: Some(verdict.why),
+                            fence: record.lease.as_ref().map(|it| it.fence),
+                            ..TransitionBody::default()
+                        };
+                        self.api.fire(
+                            RequestActor::Agent,
+                            lifecycle,
+                            id,
+                            &body,
+                            &format!("give-up-{run}"),
+                        )?;
+                    }
+                    self.drop_work(&record)?;
+                    return Ok(self.after_task());
+                }
+                VerdictAct::Stop => {
+                    if self.settings.mode == LoopMode::Supervise {
+                        self.folder.clear_assignment()?;
+                        return Ok(Step::End(LoopEnd::Complete(verdict.why)));
+                    }
+                    let values = json!({ "exitText": shortened(&result.text, 1_000) });
+                    self.finish(&record, run, "failed", &values)?;
+                    record.run = None;
+                    self.drop_work(&record)?;
+                    return Ok(self.after_task());
+                }
+            }
+        }
+    }
+
+    /// The rules for a role that the pack does not supervise.
+    pub(crate) fn judge_plainly(
+        &mut self,
+        record: AssignmentRecord,
+        run: &str,
+        result: &RunResult,
+    ) -> Result<Step, LoopError> {
+        let is_lasting = matches!(
+            result.class,
+            ExitClass::Auth | ExitClass::Model | ExitClass::Usage | ExitClass::Billing | ExitClass::Limit
+        );
+        if result.class == ExitClass::Ok || is_lasting || record.restarts > PLAIN_RESTARTS {
+            let values = json!({ "exitText": shortened(&result.text, 1_000) });
+            self.finish(&record, run, "failed", &values)?;
+            self.drop_work(&record)?;
+            return Ok(self.after_task());
+        }
+        let due = self.pause(PLAIN_PAUSE, true);
+        Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) })
+    }
+
+    /// A usage limit is no attempt: everything waits for its end, and then the same conversation goes on.
+    pub(crate) fn hold(
+        &mut self,
+        mut record: AssignmentRecord,
+        result: &RunResult,
+    ) -> Result<Step, LoopError> {
+        record.restarts = record.restarts.saturating_sub(1);
+        record.reruns = record.reruns.saturating_sub(1);
+        self.folder.save_assignment(&record)?;
+        let until = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
+        let mut fields = members(json!({ "reason": shortened(&result.text, 400) }));
+        if let Some(until) = until {
+            fields.insert("until".to_owned(), json!(until.to_string()));
+        }
+        let account = self.settings.account.clone();
+        let body = CreateBody { id: Some(account.clone()), fields: Map::new() };
+        let _ = self.api.create(RequestActor::Runner, "fleet.account", &body, &launch::new_uuid());
+        let body = TransitionBody { event: Some("hold".to_owned()), fields, ..TransitionBody::default() };
+        if let Err(error) =
+            self.api.fire(RequestActor::Runner, "fleet.account", &account, &body, &launch::new_uuid())
+        {
+            (self.say)(&format!("the account {account} was not held: {}", error.words()));
+            let due = self.pause(PLAIN_PAUSE, true);
+            return Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) });
+        }
+        Ok(Step::Continue)
+    }
+
+    /// Keeps the agent's notes for the next process, unless the agent has kept them itself.
+    pub(crate) fn note(
+        &mut self,
+        record: &AssignmentRecord,
+        run: &str,
+        result: &RunResult,
+    ) -> Result<(), LoopError> {
+        let mut lines = result.text.lines().filter(|it| !it.trim().is_empty());
+        let summary = lines.next().unwrap_or("The context window was full");
+        let next = lines.next_back().unwrap_or("Continue from the state of the folder");
+        let values = json!({ "summary": shortened(summary, 180), "next": shortened(next, 180) });
+        self.apply_of(record, run, "note", &values).map(|_| ())
+    }
+}
+
+/// The exit code by which the pack's rules judge a run.
+fn code_of(result: &RunResult, rule: &WorkRule) -> i64 {
+    match (&result.ending, result.class) {
+        (Ending::Told(_), _) => rule.stopped_code,
+        (_, ExitClass::Ok) => 0,
+        (_, ExitClass::Context) => rule.stopped_code,
+        (_, _) => result.code.map(i64::from).filter(|it| *it != 0).unwrap_or(1),
+    }
+}
+
+fn words_of(result: &RunResult) -> String {
+    let class = serde_json::to_value(result.class).ok();
+    let class = class.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+    let code = result.code.map(|it| format!(", exit code {it}")).unwrap_or_default();
+    let why = match &result.ending {
+        Ending::Itself => String::new(),
+        Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } => format!(" ({why})"),
+        Ending::Runner => " (the runner ends)".to_owned(),
+        Ending::Handoff => " (context nearly full)".to_owned(),
+    };
+    format!("{class}{code}{why}")
+}

@@ -1,0 +1,564 @@
+//! Watches one running agent: passes its transcript, figures and requests on to the server, and the server's to it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use trackside_protocol::{RequestAction, TransitionBody};
+use trackside_shim::liveness::RunActivity;
+
+use crate::adapter::{ExitClass, TranscriptContent};
+use crate::agent_loop::AgentLoop;
+use crate::local_run::{LocalRun, RunEnd};
+use crate::runner_folder::AssignmentRecord;
+use crate::server_api::{ApiError, RequestActor};
+use crate::stalling::{StallDetector, StallSigns};
+use crate::transcript::{TranscriptEntry, TranscriptLine, read_after};
+
+/// The pause between two looks at the process.
+const TICK: Duration = Duration::from_millis(60);
+/// The pause between two looks at the run's record, unless the server signals a change.
+const LOOK: Duration = Duration::from_secs(3);
+/// The pause between two reports of figures.
+const REPORT: Duration = Duration::from_secs(5);
+/// The pause between two extensions of the process's own lease.
+const RENEW: Duration = Duration::from_secs(5);
+/// How long an agent may take to write its handoff notes.
+const HANDOFF_TIME: Duration = Duration::from_secs(300);
+/// The share of the context window, in percent, at which an agent hands off.
+const HANDOFF_PERCENT: u8 = 90;
+/// Transcript lines in one request, and their size.
+const PORTION: usize = 200;
+const PORTION_BYTES: usize = 512 * 1024;
+/// The time after which a run without progress is reported.
+const STALL: u64 = 15 * 60 * 1_000;
+
+/// Why the runner ended the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The process ended by itself.
+    Itself,
+    /// The server said stop: a pause, a checkpoint, an abort, or a broken invariant.
+    Told(String),
+    /// A person stopped the run.
+    Person(String),
+    /// A lease was lost: the runner's, the agent's or the work's.
+    Fenced { is_work: bool, why: String },
+    /// The runner itself ends.
+    Runner,
+    /// The context is nearly full.
+    Handoff,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    pub class: ExitClass,
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub text: String,
+    pub resets_at: Option<i64>,
+    pub ending: Ending,
+    /// Processes that no signal ended.
+    pub unkillable: Vec<String>,
+}
+
+/// State of the watch over one process.
+pub(crate) struct RunMonitor<'a, 'b> {
+    pub(crate) agent: &'a mut AgentLoop<'b>,
+    pub(crate) record: &'a mut AssignmentRecord,
+    pub(crate) run: LocalRun,
+    ending: Ending,
+    approvals: Vec<OpenApproval>,
+    open_calls: BTreeSet<String>,
+    doing: String,
+    closed: bool,
+    reported: Value,
+    last_progress: Instant,
+    stall: StallDetector,
+    begun: Instant,
+    handoff_since: Option<Instant>,
+    next: NextLooks,
+}
+
+/// When something is done again.
+struct NextLooks {
+    record: Instant,
+    report: Instant,
+    renew: Instant,
+    upload: Instant,
+    approvals: Instant,
+}
+
+/// A tool call that waits for a decision.
+#[derive(Clone, Debug)]
+struct OpenApproval {
+    id: String,
+    tool: String,
+    input: Value,
+    told: bool,
+}
+
+impl<'a, 'b> RunMonitor<'a, 'b> {
+    pub(crate) fn new(agent: &'a mut AgentLoop<'b>, record: &'a mut AssignmentRecord, run: LocalRun) -> Self {
+        let now = Instant::now();
+        let next = NextLooks { record: now, report: now, renew: now, upload: now, approvals: now };
+        Self {
+            agent,
+            record,
+            run,
+            ending: Ending::Itself,
+            approvals: Vec::new(),
+            open_calls: BTreeSet::new(),
+            doing: String::new(),
+            closed: false,
+            reported: Value::Null,
+            last_progress: now,
+            stall: StallDetector::default(),
+            begun: now,
+            handoff_since: None,
+            next,
+        }
+    }
+
+    /// Watches until the process has ended and everything it wrote was read.
+    pub(crate) fn watch(mut self) -> io::Result<RunResult> {
+        loop {
+            let progress = self.run.poll()?;
+            self.read(&progress.lines)?;
+            if let Some(end) = progress.end {
+                return self.finish(end);
+            }
+            self.keep_leases()?;
+            self.obey_server()?;
+            self.answer_approvals()?;
+            self.look_at_context()?;
+            self.report_figures();
+            self.upload(false);
+            if self.agent.is_stopping() && self.ending == Ending::Itself {
+                self.end(Ending::Runner, "the runner ends", None)?;
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn read(&mut self, lines: &[TranscriptLine]) -> io::Result<()> {
+        if !lines.is_empty() {
+            self.last_progress = Instant::now();
+        }
+        for line in lines {
+            let TranscriptEntry::Agent(content) = &line.content else { continue };
+            match content {
+                TranscriptContent::ToolCall { id, name, .. } => {
+                    self.open_calls.insert(id.clone());
+                    self.doing = format!("tool call {name}");
+                }
+                TranscriptContent::ToolResult { id, .. } => {
+                    self.open_calls.remove(id);
+                }
+                TranscriptContent::Message { text } | TranscriptContent::Output { text } => {
+                    self.doing = shortened(text, 300);
+                }
+                TranscriptContent::Approval { id, tool, input } => self.approvals.push(OpenApproval {
+                    id: id.clone(),
+                    tool: tool.clone(),
+                    input: input.clone(),
+                    told: false,
+                }),
+                TranscriptContent::End { .. } => self.open_calls.clear(),
+                _ => {}
+            }
+        }
+        if LocalRun::has_ended_its_turn(lines) && self.agent.is_steerable() && !self.closed {
+            // Messages that came in the meantime begin another turn.
+            self.next.record = Instant::now();
+            if !self.pass_messages()? {
+                self.run.close_input()?;
+                self.closed = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, ending: Ending, why: &str, grace: Option<u64>) -> io::Result<()> {
+        self.ending = ending;
+        self.run.stop(why, grace)
+    }
+
+    fn keep_leases(&mut self) -> io::Result<()> {
+        match self.agent.beat() {
+            Some(Ok(report)) => {
+                if let Some((lease, why)) = report.lost
+                    && !matches!(self.ending, Ending::Fenced { .. })
+                {
+                    let is_work =
+                        self.record.lease.as_ref().is_some_and(|it| it.is_of(&lease.lifecycle, &lease.id));
+                    // A lease that ended because the agent finished its work is no loss.
+                    if is_work && self.has_let_go() {
+                        self.agent.forget_lease(&lease.lifecycle, &lease.id);
+                        self.record.lease = None;
+                    } else {
+                        let words = format!("{}/{}: {why}", lease.lifecycle, lease.id);
+                        self.end(Ending::Fenced { is_work, why: words }, "the lease was lost", Some(0))?;
+                    }
+                }
+                if let Some(why) = report.stop
+                    && self.ending == Ending::Itself
+                {
+                    self.end(Ending::Told(why.clone()), &why, None)?;
+                }
+                for notice in report.notices {
+                    self.run.mark(&format!("notice: {notice}"))?;
+                }
+            }
+            Some(Err(_)) | None => {}
+        }
+        if Instant::now() >= self.next.renew {
+            self.next.renew = Instant::now() + RENEW;
+            let left = self.agent.time_left();
+            self.run.renew(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the agent itself moved its entity on, so that its lease was released in order.
+    fn has_let_go(&self) -> bool {
+        let (Some((lifecycle, id)), Some(run)) = (&self.record.entity, &self.record.run) else {
+            return false;
+        };
+        match self.agent.api().entity(RequestActor::Agent, lifecycle, id) {
+            Ok(entity) => {
+                entity.state != run.state
+                    && !entity
+                        .leases
+                        .iter()
+                        .any(|it| self.record.lease.as_ref().is_some_and(|lease| it.slot == lease.slot))
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Looks at the run's record: a stop, and messages to the agent.
+    fn obey_server(&mut self) -> io::Result<()> {
+        let changed = self.agent.take_change();
+        if !changed && Instant::now() < self.next.record {
+            return Ok(());
+        }
+        self.next.record = Instant::now() + LOOK;
+        if changed {
+            self.agent.hurry();
+        }
+        self.pass_messages().map(|_| ())
+    }
+
+    /// Passes messages on. True if there was one.
+    fn pass_messages(&mut self) -> io::Result<bool> {
+        let Some(run) = &self.record.run else { return Ok(false) };
+        let (id, delivered) = (run.id.clone(), run.delivered);
+        let Ok(entity) = self.agent.api().entity(RequestActor::Runner, "fleet.run", &id) else {
+            return Ok(false);
+        };
+        if let Some(reason) = stop_requested(&entity.fields)
+            && self.ending == Ending::Itself
+        {
+            self.end(Ending::Person(reason.clone()), &reason, None)?;
+            return Ok(false);
+        }
+        let messages = entity.fields.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut last = delivered;
+        for message in &messages {
+            let number = message.get("number").and_then(Value::as_u64).unwrap_or(0);
+            if number <= last {
+                continue;
+            }
+            let text = message.get("text").and_then(Value::as_str).unwrap_or_default();
+            if message.get("mode").and_then(Value::as_str) == Some("interrupt") {
+                let _ = self.run.interrupt();
+            }
+            match self.run.steer(text) {
+                Ok(()) => self.run.mark(&format!("message {number} was passed on"))?,
+                Err(why) => self.run.mark(&format!("message {number} was not passed on: {why}"))?,
+            }
+            last = number;
+        }
+        if last > delivered {
+            self.closed = false;
+            if let Some(run) = &mut self.record.run {
+                run.delivered = last;
+            }
+            self.agent.save(self.record)?;
+            let fields = Map::from_iter([("delivered".to_owned(), Value::from(last))]);
+            self.agent.report_run(&id, "deliver", fields, &format!("deliver-{id}-{last}"))?;
+        }
+        Ok(last > delivered)
+    }
+
+    /// Asks the pack's policy about tool calls that need a permission, and waits for people where it says so.
+    fn answer_approvals(&mut self) -> io::Result<()> {
+        if self.approvals.is_empty() || Instant::now() < self.next.approvals {
+            return Ok(());
+        }
+        self.next.approvals = Instant::now() + Duration::from_millis(700);
+        for mut asked in std::mem::take(&mut self.approvals) {
+            let request = RequestAction {
+                action: asked.tool.clone(),
+                arguments: asked.input.clone(),
+                role: None,
+                pack: Some(self.agent.pack().to_owned()),
+                entity: self.record.entity.as_ref().map(|(_, id)| id.clone()),
+            };
+            let answer = match self.agent.api().request_action(&request) {
+                Ok(answer) => answer,
+                // Without a policy the sandbox is the limit.
+                Err(ApiError::Refused(problem)) if problem.status == 404 => {
+                    self.run.answer(&asked.id, &asked.input, None)?;
+                    continue;
+                }
+                Err(ApiError::Refused(problem)) => {
+                    self.run.answer(&asked.id, &asked.input, Some(&problem.detail))?;
+                    continue;
+                }
+                Err(ApiError::Unreachable(_)) => {
+                    self.approvals.push(asked);
+                    continue;
+                }
+            };
+            match answer.outcome.as_str() {
+                "allow" => self.run.answer(&asked.id, &asked.input, None)?,
+                "approve" if answer.approval.is_some() => {
+                    if !asked.told {
+                        let id = answer.approval.map(|it| format!("{}/{}", it.lifecycle, it.id));
+                        self.run.mark(&format!("waits for approval {}", id.unwrap_or_default()))?;
+                        asked.told = true;
+                    }
+                    self.approvals.push(asked);
+                }
+                _ => self.run.answer(&asked.id, &asked.input, Some(&answer.why))?,
+            }
+        }
+        // Waiting for a person is no silence.
+        if !self.approvals.is_empty() {
+            self.last_progress = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Asks an agent whose context is nearly full for its notes, then ends it.
+    fn look_at_context(&mut self) -> io::Result<()> {
+        if self.ending != Ending::Itself {
+            return Ok(());
+        }
+        match self.handoff_since {
+            None if self.run.reader().context_percent().is_some_and(|it| it >= HANDOFF_PERCENT) => {
+                self.handoff_since = Some(Instant::now());
+                self.run.mark("the context is nearly full: the agent is asked for its handoff notes")?;
+                let asked = self.run.steer(HANDOFF_MESSAGE).is_ok();
+                if !asked {
+                    self.end(Ending::Handoff, "the context is nearly full", None)?;
+                }
+            }
+            Some(since) if since.elapsed() > HANDOFF_TIME || self.closed => {
+                self.end(Ending::Handoff, "the context is nearly full", None)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn figures(&self) -> Map<String, Value> {
+        let reader = self.run.reader();
+        let usage = reader.usage();
+        let mut fields = Map::new();
+        let mut put = |name: &str, value: Value| {
+            if !value.is_null() {
+                fields.insert(name.to_owned(), value);
+            }
+        };
+        put("model", json!(reader.model()));
+        put("session", json!(reader.session()));
+        put("input", json!(usage.input));
+        put("output", json!(usage.output));
+        put("cacheRead", json!(usage.cache_read));
+        put("cacheWrite", json!(usage.cache_write));
+        put("cost", json!(usage.cost));
+        put("context", json!(reader.context_percent()));
+        if let Ok(Some(sample)) = self.run.sample() {
+            put("processor", json!(sample.cpu));
+            put("memory", json!(sample.peak_memory));
+        }
+        fields
+    }
+
+    fn report_figures(&mut self) {
+        if Instant::now() < self.next.report {
+            return;
+        }
+        self.next.report = Instant::now() + REPORT;
+        let Some(run) = self.record.run.clone() else { return };
+        let mut fields = self.figures();
+        let sample = self.run.sample().ok().flatten();
+        if let Some(sample) = &sample {
+            let activity = match sample.activity(60_000_000_000) {
+                RunActivity::Busy => "busy",
+                RunActivity::Waiting => "waiting",
+                RunActivity::Silent => "silent",
+            };
+            fields.insert("activity".to_owned(), json!(activity));
+        }
+        if !self.doing.is_empty() {
+            fields.insert("doing".to_owned(), json!(self.doing));
+        }
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let silent = u64::try_from(self.last_progress.elapsed().as_millis()).unwrap_or(0);
+        let signs = StallSigns {
+            now,
+            last_progress: now.saturating_sub(silent),
+            processor: sample.map_or(0, |it| it.cpu),
+            open_calls: self.open_calls.len() + self.approvals.len(),
+        };
+        let stalled = self.stall.look(signs, self.agent.stall_limit().unwrap_or(STALL));
+        let event = if stalled { "stall" } else { "report" };
+        // Processor time changes always; a report needs another reason.
+        let mut telling = fields.clone();
+        telling.remove("processor");
+        telling.remove("memory");
+        if !stalled && Value::Object(telling.clone()) == self.reported {
+            return;
+        }
+        let body = TransitionBody { event: Some(event.to_owned()), fields, ..TransitionBody::default() };
+        let key = crate::launch::new_uuid();
+        match self.agent.api().fire(RequestActor::Runner, "fleet.run", &run.id, &body, &key) {
+            Ok(_) => self.reported = Value::Object(telling),
+            Err(error) if error.is_refusal() => self.reported = Value::Object(telling),
+            Err(_) => {}
+        }
+        self.agent.meter(self.record);
+    }
+
+    /// Sends the lines of the transcript that the server does not have. True if it has all.
+    fn upload(&mut self, now: bool) -> bool {
+        if !now && Instant::now() < self.next.upload {
+            return false;
+        }
+        self.next.upload = Instant::now() + Duration::from_millis(400);
+        let Some(run) = &mut self.record.run else { return true };
+        loop {
+            let next = run.next_line.max(1);
+            let Ok(lines) = read_after(&self.run.transcript_folder(), next - 1, PORTION) else {
+                return false;
+            };
+            let lines = portion(&lines);
+            if lines.is_empty() {
+                return true;
+            }
+            match self.agent.api().append_transcript(&run.id, lines) {
+                Ok(expected) if expected > next => run.next_line = expected,
+                // The server has an older state, as after a restore: go on where it is.
+                Ok(expected) => {
+                    let stuck = expected == next;
+                    run.next_line = expected;
+                    if stuck {
+                        return false;
+                    }
+                }
+                Err(ApiError::Refused(problem)) if problem.status != 409 => {
+                    // Refused for good, such as over the quota: the lines stay on this machine.
+                    return true;
+                }
+                Err(_) => {
+                    self.next.upload = Instant::now() + Duration::from_secs(2);
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn finish(mut self, end: RunEnd) -> io::Result<RunResult> {
+        let mut result = RunResult {
+            class: ExitClass::Crash,
+            code: None,
+            signal: None,
+            text: "Its shim was killed".to_owned(),
+            resets_at: None,
+            ending: self.ending.clone(),
+            unkillable: Vec::new(),
+        };
+        if let RunEnd::Reported { exit, outcome } = end {
+            (result.code, result.signal) = (exit.code, exit.signal);
+            (result.class, result.text, result.resets_at) = (outcome.class, outcome.text, outcome.resets_at);
+            result.unkillable = exit.unkillable;
+        }
+        if self.handoff_since.is_some() && matches!(self.ending, Ending::Itself | Ending::Handoff) {
+            (result.class, result.ending) = (ExitClass::Context, Ending::Handoff);
+        }
+        let mut fields = self.figures();
+        let mut put = |name: &str, value: Value| {
+            if !value.is_null() {
+                fields.insert(name.to_owned(), value);
+            }
+        };
+        put("exitCode", json!(result.code));
+        put("signal", json!(result.signal));
+        put("exitClass", json!(result.class));
+        put("exitText", json!(shortened(&result.text, 3_900)));
+        let reset = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
+        put("resetsAt", json!(reset.map(|it| it.to_string())));
+        put("commit", json!(self.agent.commit_of_folder()));
+        if let Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } = &result.ending {
+            put("stopReason", json!(shortened(why, 480)));
+        }
+        self.record.session = self.run.reader().session().map(str::to_owned).or(self.record.session.take());
+        self.record.total = self.run.reader().session_total();
+        // The lines come first: whoever sees the end of the run sees all it wrote.
+        let limit = Instant::now() + Duration::from_secs(30);
+        while !self.upload(true) && Instant::now() < limit && !self.agent.is_stopping() {
+            let _ = self.agent.beat();
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        if let Some(run) = &self.record.run {
+            let id = run.id.clone();
+            put_lines(&mut fields, run.next_line);
+            if !result.unkillable.is_empty() {
+                let evidence = json!(shortened(&result.unkillable.join("; "), 3_900));
+                let fields = Map::from_iter([("evidence".to_owned(), evidence)]);
+                self.agent.report_run(&id, "resist", fields, &format!("resist-{id}"))?;
+            }
+            self.agent.report_run(&id, "ended", fields, &format!("ended-{id}"))?;
+        }
+        self.agent.save(self.record)?;
+        Ok(result)
+    }
+}
+
+fn put_lines(fields: &mut Map<String, Value>, next: u64) {
+    fields.insert("lines".to_owned(), json!(next.saturating_sub(1)));
+}
+
+/// The reason of a stop that was requested, if there is one. The runner learns it from the record's field, not from a
+/// state's name.
+fn stop_requested(fields: &Map<String, Value>) -> Option<String> {
+    let requested = fields.get("stopRequested").and_then(Value::as_bool).unwrap_or(false);
+    let reason = fields.get("stopReason").and_then(Value::as_str).unwrap_or("a person stopped it");
+    requested.then(|| reason.to_owned())
+}
+
+/// As many lines as fit into one request.
+fn portion(lines: &[TranscriptLine]) -> &[TranscriptLine] {
+    let mut bytes = 0;
+    let fits = |it: &&TranscriptLine| {
+        bytes += serde_json::to_vec(it).map_or(0, |it| it.len());
+        bytes <= PORTION_BYTES
+    };
+    let count = lines.iter().take_while(fits).count().max(1).min(lines.len());
+    lines.get(..count).unwrap_or_default()
+}
+
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+const HANDOFF_MESSAGE: &str = "Your context window is nearly full. Stop working now. Write your handoff notes: what you have done and what comes next, in one phrase each, with the handoff event of your task if it has one, else as your answer. Then end. A fresh process reads the notes and goes on.";

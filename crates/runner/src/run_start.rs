@@ -1,0 +1,213 @@
+//! Starts a run: its record on the server, its token, its process.
+
+use serde_json::{Value, json};
+use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, TransitionBody};
+
+use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
+use crate::held_leases::HeldLease;
+use crate::launch::{self, RunIdentity, SessionToResume};
+use crate::local_run::LocalRun;
+use crate::run_monitor::shortened;
+use crate::runner_folder::{AssignmentRecord, RunRecord};
+use crate::server_api::{ApiError, RequestActor};
+
+impl AgentLoop<'_> {
+    /// Creates the run's record and starts its process.
+    pub(crate) fn start(&mut self, record: &mut AssignmentRecord) -> Result<Started, LoopError> {
+        let named = record.entity.clone();
+        let task = match &named {
+            Some((lifecycle, id)) => match self.api.work(lifecycle, id, &self.settings.role) {
+                Ok(task) => task,
+                Err(error) if error.is_refusal() => {
+                    (self.say)(&format!("{lifecycle}/{id}: {}", error.words()));
+                    return Ok(Started::Dropped);
+                }
+                Err(error) => return Err(error.into()),
+            },
+            None => json!({ "entity": null, "role": self.settings.role, "agent": self.settings.agent }),
+        };
+        if record.starts > 0 && !self.take_again(record)? {
+            return Ok(Started::Dropped);
+        }
+        let run = match record.run.take() {
+            Some(run) => run,
+            None => RunRecord { id: new_run_id(), next_line: 1, ..RunRecord::default() },
+        };
+        record.run = Some(run.clone());
+        self.folder.save_assignment(record)?;
+        if !run.is_created {
+            match self.create_run(record, &run.id) {
+                Ok(()) => {}
+                Err(LoopError::Api(ApiError::Refused(problem))) => {
+                    return self.cannot_start(record, &problem);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let token = self.api.new_token(&NewToken {
+            actor: self.settings.agent.clone(),
+            kind: "agent".to_owned(),
+            roles: vec![format!("{}:{}", self.settings.pack, self.settings.role)],
+            on_behalf: Vec::new(),
+            lifetime: Some("24h".to_owned()),
+            note: Some(run.id.clone()),
+        })?;
+        let entity = named.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")).unwrap_or_default();
+        let who = RunIdentity {
+            run: &run.id,
+            agent: &self.settings.agent,
+            entity: &entity,
+            url: self.api.url(),
+            token: &token.token,
+        };
+        let space = self.settings.space.join(&run.id);
+        let resume = SessionToResume { id: record.session.clone(), total: record.total };
+        let started =
+            launch::prepare(&self.settings.launch, &who, &space, &task, &resume).and_then(|ready| {
+                let folder = self.folder.run_folder(&run.id);
+                Ok((
+                    LocalRun::start(&self.settings.shim, &folder, ready.plan, &ready.environment)?,
+                    ready.session,
+                ))
+            });
+        let (local, session) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                let _ = self.api.revoke_token(&token.details.id);
+                let fields = members(json!({ "exitClass": "usage", "exitText": error.to_string() }));
+                self.report_run(&run.id, "ended", fields, &format!("ended-{}", run.id))?;
+                record.run = None;
+                self.folder.save_assignment(record)?;
+                return Err(error.into());
+            }
+        };
+        record.starts += 1;
+        record.session = session.or(record.session.take());
+        if let Some(run) = &mut record.run {
+            (run.is_created, run.is_started) = (true, true);
+            run.token = Some(token.details.id);
+            if let Some(entity) = task.get("entity") {
+                run.version = entity.get("version").and_then(Value::as_u64).unwrap_or(0);
+                run.state = entity.get("state").and_then(Value::as_str).unwrap_or_default().to_owned();
+            }
+        }
+        self.folder.save_assignment(record)?;
+        let plan = &local.plan;
+        let mut command = vec![plan.program.display().to_string()];
+        command.extend(plan.args.iter().filter(|it| **it != plan.prompt).map(|it| shortened(it, 2_000)));
+        let sandbox = if plan.sandbox.is_some() { "on" } else { "off" };
+        let fields = json!({
+            "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
+            "session": record.session, "account": self.settings.account,
+        });
+        let fields = members(fields);
+        self.report_run(&run.id, "started", fields, &format!("started-{}", run.id))?;
+        self.apply(record, "begin", &json!({}))?;
+        Ok(Started::Running(Box::new(local)))
+    }
+
+    pub(crate) fn create_run(&mut self, record: &AssignmentRecord, id: &str) -> Result<(), LoopError> {
+        let entity = record.entity.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}"));
+        let mut fields = members(json!({
+            "agent": self.settings.agent,
+            "role": format!("{}:{}", self.settings.pack, self.settings.role),
+            "runner": self.settings.runner,
+            "runnerGeneration": self.generation,
+            "adapter": self.settings.launch.adapter.adapter,
+            "folder": self.settings.launch.folder,
+            "tier": self.settings.launch.tier.name(),
+            "restarts": record.restarts,
+            "reruns": record.reruns,
+            "account": self.settings.account,
+        }));
+        if let Some(entity) = entity {
+            fields.insert("entity".to_owned(), json!(entity));
+        }
+        if let Some(previous) = &record.previous {
+            fields.insert("previous".to_owned(), json!(previous));
+        }
+        let body = CreateBody { id: Some(id.to_owned()), fields };
+        self.api.create(RequestActor::Runner, "fleet.run", &body, &format!("create-{id}"))?;
+        Ok(())
+    }
+
+    /// The server does not let a run begin: the account is held, the limit of runs is reached, or the runner is not the
+    /// current one.
+    pub(crate) fn cannot_start(
+        &mut self,
+        record: &mut AssignmentRecord,
+        problem: &Problem,
+    ) -> Result<Started, LoopError> {
+        let about = |field: &str| problem.errors.iter().any(|it| it.field.as_deref() == Some(field));
+        let words = ApiError::Refused(Box::new(problem.clone())).words();
+        if about("runner") || about("runnerGeneration") {
+            return Err(LoopError::Collision(words));
+        }
+        // The run does not exist: the next attempt has another id.
+        record.run = None;
+        self.folder.save_assignment(record)?;
+        (self.say)(&words);
+        if about("account") {
+            let due = self.pause(HOLD_POLL, false);
+            return Ok(if due { Started::Waiting } else { Started::Ended });
+        }
+        self.give_back(record, &words)?;
+        Ok(Started::Dropped)
+    }
+
+    /// Claims the same entity again before a restart: the pack learns that a new process goes on.
+    pub(crate) fn take_again(&mut self, record: &mut AssignmentRecord) -> Result<bool, LoopError> {
+        let (Some((lifecycle, id)), Some(event)) = (record.entity.clone(), self.settings.rule.claim.clone())
+        else {
+            return Ok(true);
+        };
+        let lost = self.settings.rule.agent.clone().filter(|rule| {
+            let held = self.leases.get(&rule.lifecycle, &self.settings.agent).cloned();
+            held.is_none_or(|lease| {
+                let body = HeartbeatBody { slot: Some(lease.slot), fence: Some(lease.fence) };
+                let beat = self.api.heartbeat(lease.actor, &lease.lifecycle, &lease.id, &body);
+                beat.is_err_and(|it| it.is_refusal())
+            })
+        });
+        if lost.is_some() {
+            self.register_agent()?;
+        }
+        let body = TransitionBody { event: Some(event), ..TransitionBody::default() };
+        let key = format!("again-{}-{}", record.key, record.starts);
+        match self.api.fire(RequestActor::Agent, &lifecycle, &id, &body, &key) {
+            Ok(entity) => {
+                record.lease = HeldLease::of(&entity, RequestActor::Agent, &self.settings.agent);
+                if let Some(lease) = &record.lease {
+                    self.leases.add(lease.clone());
+                }
+                self.folder.save_assignment(record)?;
+                Ok(true)
+            }
+            // Not possible here, as for an entity that the agent holds already: go on if it still does.
+            Err(error) if error.is_refusal() => {
+                let entity = self.api.entity(RequestActor::Agent, &lifecycle, &id)?;
+                let holds = record.lease.is_none() || entity.lease_of(&self.settings.agent).is_some();
+                Ok(!entity.is_final && holds)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(crate) enum Started {
+    Running(Box<LocalRun>),
+    /// The entity is not for this agent any more.
+    Dropped,
+    /// Try again.
+    Waiting,
+    /// The runner is to end.
+    Ended,
+}
+
+/// Ids sort by time.
+fn new_run_id() -> String {
+    let mut random = [0u8; 3];
+    let _ = getrandom::fill(&mut random);
+    let suffix: String = random.iter().map(|it| format!("{it:02x}")).collect();
+    format!("run-{}-{suffix}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"))
+}

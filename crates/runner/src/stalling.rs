@@ -1,0 +1,74 @@
+//! Finds a run that lives but makes no progress.
+//!
+//! Output is no progress: a program can redraw a spinner for hours. Whole lines of the transcript are, and so is a
+//! change of the agent's entity. A run that waits for a tool call, or computes, is not stalled.
+
+/// What is known about a run at one moment. Times are in milliseconds of any one clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StallSigns {
+    pub now: u64,
+    /// The last line of the transcript or change of the entity.
+    pub last_progress: u64,
+    /// Processor time of all its processes.
+    pub processor: u64,
+    /// Tool calls without a result.
+    pub open_calls: usize,
+}
+
+/// The share of one processor, in percent, above which a silent run counts as computing.
+const COMPUTES: u64 = 5;
+
+#[derive(Debug, Default)]
+pub struct StallDetector {
+    progress: u64,
+    processor: u64,
+    told: bool,
+}
+
+impl StallDetector {
+    /// Whether the run has just been found to make no progress for `limit` milliseconds. Says it once per silence.
+    pub fn look(&mut self, signs: StallSigns, limit: u64) -> bool {
+        if signs.last_progress != self.progress {
+            *self = Self { progress: signs.last_progress, processor: signs.processor, told: false };
+        }
+        let silence = signs.now.saturating_sub(signs.last_progress);
+        if self.told || silence < limit || signs.open_calls > 0 {
+            return false;
+        }
+        let used = signs.processor.saturating_sub(self.processor);
+        self.told = used * 100 < silence * COMPUTES;
+        self.told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: u64 = 60_000;
+
+    fn signs(now: u64, last_progress: u64, processor: u64, open_calls: usize) -> StallSigns {
+        StallSigns { now, last_progress, processor, open_calls }
+    }
+
+    #[test]
+    fn a_spinner_is_found_once() {
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(signs(MINUTE, MINUTE, 100, 0), 15 * MINUTE));
+        assert!(!detector.look(signs(10 * MINUTE, MINUTE, 150, 0), 15 * MINUTE));
+        assert!(detector.look(signs(16 * MINUTE, MINUTE, 200, 0), 15 * MINUTE));
+        assert!(!detector.look(signs(20 * MINUTE, MINUTE, 220, 0), 15 * MINUTE));
+        assert!(!detector.look(signs(21 * MINUTE, 21 * MINUTE, 230, 0), 15 * MINUTE));
+        assert!(detector.look(signs(40 * MINUTE, 21 * MINUTE, 240, 0), 15 * MINUTE), "a second silence");
+    }
+
+    #[test]
+    fn a_tool_call_and_a_computation_are_no_stall() {
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(signs(0, 0, 0, 1), 15 * MINUTE));
+        assert!(!detector.look(signs(40 * MINUTE, 0, 0, 1), 15 * MINUTE), "a tool call is open");
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(signs(0, 0, 0, 0), 15 * MINUTE));
+        assert!(!detector.look(signs(16 * MINUTE, 0, 8 * MINUTE, 0), 15 * MINUTE), "it computes");
+    }
+}

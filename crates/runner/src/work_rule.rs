@@ -1,0 +1,66 @@
+//! The part of a lifecycle's `work:` block that the runner needs.
+
+use serde_json::{Map, Value};
+
+#[derive(Clone, Debug, Default)]
+pub struct WorkRule {
+    /// The event that takes an entity.
+    pub claim: Option<String>,
+    /// The query that lists the entities that wait.
+    pub query: Option<String>,
+    pub query_takes_agent: bool,
+    /// Actions that the block declares.
+    pub actions: Vec<String>,
+    pub has_meter: bool,
+    /// The agent's own record.
+    pub agent: Option<AgentRecordRule>,
+    /// The exit code that counts when the runner ended the process because it was told to.
+    pub stopped_code: i64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct AgentRecordRule {
+    pub lifecycle: String,
+    pub fields: Map<String, Value>,
+    pub leave: Option<String>,
+}
+
+impl WorkRule {
+    /// Reads the rule of a role from the body of a lifecycle.
+    pub fn read(lifecycle: &Value, role: &str) -> Option<Self> {
+        let block = lifecycle.get("work")?.get(role)?;
+        let text = |name: &str| block.get(name).and_then(Value::as_str).map(str::to_owned);
+        let names = ["begin", "done", "failed", "meter", "note"];
+        let actions: Vec<String> = names
+            .iter()
+            .filter(|it| block.get(**it).is_some_and(|it| !it.is_null()))
+            .map(|it| (*it).to_owned())
+            .collect();
+        let agent = block.get("agent").and_then(|it| {
+            Some(AgentRecordRule {
+                lifecycle: it.get("lifecycle")?.as_str()?.to_owned(),
+                fields: it.get("fields").and_then(Value::as_object).cloned().unwrap_or_default(),
+                leave: it.get("leave").and_then(Value::as_str).map(str::to_owned),
+            })
+        });
+        Some(Self {
+            claim: text("claim"),
+            query: text("query"),
+            query_takes_agent: block.get("queryTakesAgent").and_then(Value::as_bool).unwrap_or(false),
+            has_meter: actions.iter().any(|it| it == "meter"),
+            actions,
+            agent,
+            stopped_code: block.get("stopped").and_then(Value::as_i64).unwrap_or(42),
+        })
+    }
+
+    /// The roles of a lifecycle that have work, in the order in which they are declared.
+    pub fn roles(lifecycle: &Value) -> Vec<String> {
+        let block = lifecycle.get("work").and_then(Value::as_object);
+        block.map(|it| it.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    pub fn has(&self, action: &str) -> bool {
+        self.actions.iter().any(|it| it == action)
+    }
+}
