@@ -62,8 +62,9 @@ impl AgentLoop<'_> {
         };
         let space = self.settings.space.join(&run.id);
         let resume = SessionToResume { id: record.session.clone(), total: record.total };
+        let login = self.login_folder(&run.id);
         let started =
-            launch::prepare(&self.settings.launch, &who, &space, &task, &resume).and_then(|ready| {
+            launch::prepare(&self.settings.launch, &who, &space, &login, &task, &resume).and_then(|ready| {
                 let folder = self.folder.run_folder(&run.id);
                 Ok((
                     LocalRun::start(&self.settings.shim, &folder, ready.plan, &ready.environment)?,
