@@ -7,6 +7,7 @@ pub mod environment;
 pub mod local_run;
 pub mod private_home;
 pub mod program_lookup;
+pub mod shim_program;
 pub mod spool;
 mod template;
 pub mod transcript;
