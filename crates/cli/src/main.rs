@@ -53,6 +53,10 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 fn main() -> ExitCode {
+    // Before everything else: the shim starts no thread before it makes its namespaces, and has no command line.
+    if let Some(arguments) = trackside_shim::arguments_in_program(std::env::args_os()) {
+        return ExitCode::from(trackside_shim::main(arguments));
+    }
     match help::command().try_get_matches().and_then(|it| args::Args::from_arg_matches(&it)) {
         Ok(args) => commands::run(&args),
         Err(mut error) => {

@@ -239,3 +239,16 @@ fn a_journal_is_written_and_replayed_by_diff() {
     assert_eq!(code(&output), 2);
     assert!(both_streams(&output).contains("this is no journal entry"), "{}", both_streams(&output));
 }
+
+#[test]
+fn both_programs_are_shims() {
+    let (shim, whole) = (env!("CARGO_BIN_EXE_trackside-shim"), env!("CARGO_BIN_EXE_trackside"));
+    let run = |program: &str, arguments: &[&str]| Command::new(program).args(arguments).output().unwrap();
+    let probed = [run(shim, &["probe", "tree"]), run(whole, &["__shim", "probe", "tree"])];
+    assert!(probed.iter().all(|it| code(it) == 0 && it.stdout.is_empty()), "{probed:?}");
+    let alone = run(shim, &[]);
+    assert_eq!(code(&alone), 125);
+    assert!(both_streams(&alone).contains("is started by `trackside work`"), "{alone:?}");
+    // The role is hidden: it is in no help and suggested to nobody.
+    assert!(!data(&trackside(&["--help"])).contains("__shim"));
+}

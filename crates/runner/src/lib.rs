@@ -17,6 +17,7 @@ mod run_monitor;
 mod run_start;
 mod runner_folder;
 pub mod server_api;
+pub mod shim_program;
 pub mod spool;
 mod stalling;
 mod template;

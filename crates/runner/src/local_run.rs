@@ -18,6 +18,7 @@ use crate::adapter::{
     AdapterDefinition, AdapterReader, PromptPlace, RunOutcome, RunUsage, TranscriptContent, Transport,
 };
 use crate::environment::RunEnvironment;
+use crate::shim_program::ShimProgram;
 use crate::template;
 use crate::transcript::{TranscriptEntry, TranscriptLine, TranscriptWriter, read_after};
 
@@ -27,14 +28,6 @@ const PORTION: usize = 1 << 20;
 const ERROR_TAIL: usize = 64 * 1024;
 /// Nanoseconds that an agent lives on without its runner.
 pub const LEASE: u64 = 60_000_000_000;
-
-/// The program that becomes the shim.
-#[derive(Clone, Debug)]
-pub struct ShimProgram {
-    pub path: PathBuf,
-    /// Arguments that choose the shim's role in a program that has others.
-    pub role: Vec<String>,
-}
 
 /// What to start. Contains no secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ pub struct SpooledReport {
 
 /// What became of a report that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub enum ReportDelivery {
     Confirmed,
     /// The server refused it. It is kept aside as evidence.
     Refused,
@@ -57,7 +57,7 @@ impl ReportSpool {
     }
 
     /// Sends the stored reports in order. Stops at the first that cannot be delivered. Returns the number delivered.
-    pub fn deliver(&mut self, mut send: impl FnMut(&SpooledReport) -> Delivery) -> io::Result<usize> {
+    pub fn deliver(&mut self, mut send: impl FnMut(&SpooledReport) -> ReportDelivery) -> io::Result<usize> {
         let mut delivered = 0;
         for number in numbers(&self.folder)? {
             let path = self.file(number);
@@ -70,9 +70,11 @@ impl ReportSpool {
                 }
             };
             match send(&report) {
-                Delivery::Confirmed => fs::remove_file(&path)?,
-                Delivery::Refused => fs::rename(&path, self.folder.join("refused").join(number.to_string()))?,
-                Delivery::Unreachable => break,
+                ReportDelivery::Confirmed => fs::remove_file(&path)?,
+                ReportDelivery::Refused => {
+                    fs::rename(&path, self.folder.join("refused").join(number.to_string()))?
+                }
+                ReportDelivery::Unreachable => break,
             }
             delivered += 1;
         }
@@ -112,10 +114,10 @@ mod tests {
         let mut sent = Vec::new();
         let delivered = spool.deliver(|it| {
             if sent.len() == 3 {
-                return Delivery::Unreachable;
+                return ReportDelivery::Unreachable;
             }
             sent.push(it.key.clone());
-            if it.key == "k2" { Delivery::Refused } else { Delivery::Confirmed }
+            if it.key == "k2" { ReportDelivery::Refused } else { ReportDelivery::Confirmed }
         });
         assert_eq!((delivered.unwrap(), sent.len()), (3, 3));
 
@@ -124,7 +126,7 @@ mod tests {
         spool
             .deliver(|it| {
                 sent.push(it.key.clone());
-                Delivery::Confirmed
+                ReportDelivery::Confirmed
             })
             .unwrap();
         let expected: Vec<String> = (1..=13).map(|it| format!("k{it}")).collect();

@@ -2,6 +2,13 @@
 //!
 //! Runs only if TRACKSIDE_AGENTS names the folder of npm packages that contains them (`.ci/run agents` installs it).
 //! Without a test harness, because the program is also the shim.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise and prints its own results"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +19,9 @@ use trackside_runner::adapter::{
     AdapterDefinition, ExitClass, PromptPlace, RunOutcome, RunUsage, TranscriptContent,
 };
 use trackside_runner::environment::RunEnvironment;
-use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd, ShimProgram};
+use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd};
 use trackside_runner::program_lookup;
+use trackside_runner::shim_program::ShimProgram;
 use trackside_runner::transcript::{TranscriptEntry, TranscriptLine, read_after};
 use trackside_scripted_model::{ModelScript, ScriptedModel};
 use trackside_shim::{ContainmentTier, SandboxSpec};
@@ -33,9 +41,8 @@ steps:
 ];
 
 fn main() {
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|it| it == "__shim") {
-        std::process::exit(trackside_shim::main(arguments.into_iter().skip(1).collect()).into());
+    if let Some(arguments) = trackside_shim::arguments_in_program(std::env::args_os()) {
+        std::process::exit(trackside_shim::main(arguments).into());
     }
     let Some(agents) = std::env::var_os("TRACKSIDE_AGENTS") else {
         println!("\nrunning 0 tests (set TRACKSIDE_AGENTS to run the real agents)\n");
@@ -126,7 +133,7 @@ fn start(agents: &Path, name: &str, script: &str) -> Started {
         grace: 2,
         limit: Some(120),
     };
-    let shim = ShimProgram { path: std::env::current_exe().unwrap(), role: vec!["__shim".to_owned()] };
+    let shim = ShimProgram::itself(std::env::current_exe().unwrap());
     let run = LocalRun::start(&shim, &root.join("run"), plan, &environment).unwrap();
     Started { run, root, model, name: name.to_owned() }
 }

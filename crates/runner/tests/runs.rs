@@ -1,6 +1,13 @@
 //! Runs through real shims, with a scripted program in place of an agent.
 //!
 //! The program has no test harness, because it is also the shim.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise and prints its own results"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +16,16 @@ use std::time::{Duration, Instant};
 
 use trackside_runner::adapter::{ExitClass, RunUsage, TranscriptContent};
 use trackside_runner::environment::RunEnvironment;
-use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd, ShimProgram};
+use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd};
+use trackside_runner::shim_program::ShimProgram;
 use trackside_runner::transcript::{TranscriptEntry, TranscriptLine, read_after};
 use trackside_shim::ContainmentTier;
 
 fn main() {
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|it| it == "__shim") {
-        std::process::exit(trackside_shim::main(arguments.into_iter().skip(1).collect()).into());
+    if let Some(arguments) = trackside_shim::arguments_in_program(std::env::args_os()) {
+        std::process::exit(trackside_shim::main(arguments).into());
     }
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let tests: &[(&str, fn())] = &[
         ("a_steered_agent_answers_and_ends", a_steered_agent_answers_and_ends),
         ("an_adopted_run_has_every_line_once", an_adopted_run_has_every_line_once),
@@ -83,7 +91,7 @@ fn scratch() -> PathBuf {
 }
 
 fn shim() -> ShimProgram {
-    ShimProgram { path: std::env::current_exe().unwrap(), role: vec!["__shim".to_owned()] }
+    ShimProgram::itself(std::env::current_exe().unwrap())
 }
 
 fn start(root: &Path, prompt: &str) -> LocalRun {

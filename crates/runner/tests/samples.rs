@@ -1,4 +1,5 @@
 //! Recorded output of real programs, through the adapters.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::path::Path;
 

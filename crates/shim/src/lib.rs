@@ -35,6 +35,18 @@ pub use tier::ContainmentTier;
 /// Version of the files in a run folder.
 pub const PROTOCOL: u32 = 1;
 
+/// Name under which a program starts itself in the role of the shim.
+pub const HIDDEN_COMMAND: &str = "__shim";
+
+/// The shim's arguments, if a program that has other jobs too was started as a shim. `all` begins with the program's
+/// name.
+pub fn arguments_in_program(
+    all: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Option<Vec<std::ffi::OsString>> {
+    let mut all = all.into_iter().skip(1);
+    (all.next()? == HIDDEN_COMMAND).then(|| all.collect())
+}
+
 /// Runs one of the roles. `arguments` begins after the program's name. Returns the exit code.
 pub fn main(arguments: Vec<std::ffi::OsString>) -> u8 {
     roles::main(arguments)

@@ -26,13 +26,10 @@ use serde::{Deserialize, Serialize};
 use crate::folder::RunFolder;
 use crate::records::SandboxSpec;
 use crate::tier::{self, ContainmentTier};
-use crate::{sandbox, shim};
+use crate::{HIDDEN_COMMAND, sandbox, shim};
 
 /// Exit codes of our own, for a run that did not begin.
 pub(crate) const NOT_STARTED: u8 = 125;
-
-/// Name under which `trackside` starts itself in the role of the shim.
-pub(crate) const HIDDEN_COMMAND: &str = "__shim";
 
 /// What the processes between shim and agent are told, as one argument. Contains no secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,6 +45,7 @@ pub(crate) struct StartPlan {
     pub(crate) status: Option<PathBuf>,
 }
 
+#[expect(clippy::disallowed_methods, reason = "the runner reads the shim's messages from its log file")]
 pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
     let mut arguments = arguments.into_iter();
     let role = arguments.next().unwrap_or_default();

@@ -18,8 +18,8 @@ use crate::records::{ExitCause, ExitRecord, RunSecrets, RunSpec, RunningRecord, 
 use crate::redaction::Redactor;
 use crate::roles::{self, StartPlan};
 use crate::segments::{self, OutputCounters, WrittenOutput};
-use crate::steering::Steering;
-use crate::termination::{self, Ended};
+use crate::steering::StdinFeeder;
+use crate::termination::{self, TreeEnd};
 use crate::tier::{self, ContainmentTier};
 use crate::{PROTOCOL, boot_time, sandbox};
 
@@ -81,7 +81,7 @@ struct Running {
     agent: Child,
     copies: [JoinHandle<WrittenOutput>; 2],
     counters: Arc<OutputCounters>,
-    steering: Option<Steering>,
+    steering: Option<StdinFeeder>,
     cgroup: Option<std::path::PathBuf>,
     sampler: Sampler,
     began: u64,
@@ -150,7 +150,7 @@ impl Running {
             )?,
         ];
         let steering = match agent.stdin.take() {
-            Some(stdin) => Some(Steering::start(folder.clone(), stdin)?),
+            Some(stdin) => Some(StdinFeeder::start(folder.clone(), stdin)?),
             None => None,
         };
         let began = boot_time::now();
@@ -224,7 +224,7 @@ impl Running {
             true => std::iter::once(outer).chain(table.children(outer).map(|it| it.pid)).collect(),
             false => Vec::new(),
         };
-        let Ended { rounds, left } = termination::end_tree(self.own, &ours, grace, self.cgroup.as_deref());
+        let TreeEnd { rounds, left } = termination::end_tree(self.own, &ours, grace, self.cgroup.as_deref());
         let status = self.agent.wait().ok();
         let (code, signal) = match in_namespace {
             true => roles::read_status(&self.folder.file("status")).unwrap_or((None, Some(9))),

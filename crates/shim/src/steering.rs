@@ -9,14 +9,14 @@ use std::thread;
 use crate::folder::RunFolder;
 
 #[derive(Debug)]
-pub(crate) struct Steering {
+pub(crate) struct StdinFeeder {
     folder: RunFolder,
     /// `None` after standard input was closed.
     messages: Option<SyncSender<u64>>,
     sent: u64,
 }
 
-impl Steering {
+impl StdinFeeder {
     pub(crate) fn start(folder: RunFolder, stdin: ChildStdin) -> std::io::Result<Self> {
         let (messages, numbers) = sync_channel(64);
         let own = folder.clone();

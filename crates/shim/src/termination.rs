@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 const ROUNDS: u32 = 1_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct TreeEnd {
     pub(crate) rounds: u32,
     /// Processes that did not end, with the kernel function that they wait in.
     pub(crate) left: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) fn end_tree(
     spared: &dyn Fn(&ProcessTable) -> Vec<i32>,
     grace: Duration,
     cgroup: Option<&Path>,
-) -> Ended {
+) -> TreeEnd {
     if !grace.is_zero() {
         let table = ProcessTable::read();
         let spare = spared(&table);
@@ -51,8 +51,8 @@ pub(crate) fn end_tree(
 }
 
 /// Kills everything below `root` until nothing is left.
-pub(crate) fn kill_all(root: i32) -> Ended {
-    let mut ended = Ended::default();
+pub(crate) fn kill_all(root: i32) -> TreeEnd {
+    let mut ended = TreeEnd::default();
     loop {
         reap_orphans(root);
         let table = ProcessTable::read();

@@ -1,6 +1,11 @@
 //! Real runs through real shims, in every tier that this machine has.
 //!
 //! The program has no test harness, because it is also the shim: `shim __shim run FOLDER`.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise and prints its own results"
+)]
 
 mod common;
 
@@ -13,10 +18,10 @@ use trackside_shim::process_table::signal_exactly;
 use trackside_shim::{ContainmentTier, ExitCause, SandboxSpec, StopRequest, boot_time};
 
 fn main() {
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|it| it == "__shim") {
-        std::process::exit(trackside_shim::main(arguments.into_iter().skip(1).collect()).into());
+    if let Some(arguments) = trackside_shim::arguments_in_program(std::env::args_os()) {
+        std::process::exit(trackside_shim::main(arguments).into());
     }
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let tests: &[(&str, fn())] = &[
         (
             "an_agent_ends_by_itself_with_its_code_and_output",

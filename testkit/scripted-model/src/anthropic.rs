@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::script::{ModelStep, ToolStep};
-use crate::server::{Reply, now};
+use crate::server::{ModelReply, now};
 
-pub(crate) fn reply(step: &ModelStep, number: usize, request: &Value) -> Reply {
+pub(crate) fn reply(step: &ModelStep, number: usize, request: &Value) -> ModelReply {
     if let Some(error) = &step.error {
         return failure(error, step.resets_in.unwrap_or(3600));
     }
@@ -23,7 +23,7 @@ pub(crate) fn reply(step: &ModelStep, number: usize, request: &Value) -> Reply {
         "content": content, "stop_reason": stop, "stop_sequence": null, "usage": usage,
     });
     if request.get("stream") != Some(&Value::Bool(true)) {
-        return Reply::Json { status: 200, headers: Vec::new(), body: message };
+        return ModelReply::Json { status: 200, headers: Vec::new(), body: message };
     }
     let mut start = message;
     start["content"] = json!([]);
@@ -55,7 +55,9 @@ pub(crate) fn reply(step: &ModelStep, number: usize, request: &Value) -> Reply {
     let delta = json!({ "stop_reason": stop, "stop_sequence": null });
     events.push(("message_delta", json!({ "type": "message_delta", "delta": delta, "usage": usage })));
     events.push(("message_stop", json!({ "type": "message_stop" })));
-    Reply::Events(events.into_iter().map(|(name, data)| format!("event: {name}\ndata: {data}\n\n")).collect())
+    ModelReply::Events(
+        events.into_iter().map(|(name, data)| format!("event: {name}\ndata: {data}\n\n")).collect(),
+    )
 }
 
 fn content(step: &ModelStep, number: usize) -> Vec<Value> {
@@ -75,7 +77,7 @@ fn content(step: &ModelStep, number: usize) -> Vec<Value> {
     text.into_iter().chain(tool).collect()
 }
 
-fn failure(error: &str, resets_in: u64) -> Reply {
+fn failure(error: &str, resets_in: u64) -> ModelReply {
     let reset = now() / 1000 + i64::try_from(resets_in).unwrap_or(0);
     let (status, kind, message) = match error {
         "rate_limit" => (429, "rate_limit_error", "This request would exceed your account's rate limit."),
@@ -103,5 +105,5 @@ fn failure(error: &str, resets_in: u64) -> Reply {
         }
     }
     let body = json!({ "type": "error", "error": { "type": kind, "message": message } });
-    Reply::Json { status, headers, body }
+    ModelReply::Json { status, headers, body }
 }

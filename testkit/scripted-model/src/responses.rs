@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::script::{ModelStep, ToolStep};
-use crate::server::{Reply, now};
+use crate::server::{ModelReply, now};
 
-pub(crate) fn reply(step: &ModelStep, number: usize) -> Reply {
+pub(crate) fn reply(step: &ModelStep, number: usize) -> ModelReply {
     if let Some(error) = &step.error {
         return failure(error, step.resets_in.unwrap_or(3600));
     }
@@ -51,7 +51,7 @@ pub(crate) fn reply(step: &ModelStep, number: usize) -> Reply {
         data["type"] = json!(name);
         format!("event: {name}\ndata: {data}\n\n")
     };
-    Reply::Events(events.into_iter().map(render).collect())
+    ModelReply::Events(events.into_iter().map(render).collect())
 }
 
 /// A word of the shell.
@@ -59,7 +59,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn failure(error: &str, resets_in: u64) -> Reply {
+fn failure(error: &str, resets_in: u64) -> ModelReply {
     let reset = now() / 1000 + i64::try_from(resets_in).unwrap_or(0);
     let body =
         |kind: &str, message: &str| json!({ "error": { "type": kind, "code": kind, "message": message } });
@@ -88,5 +88,5 @@ fn failure(error: &str, resets_in: u64) -> Reply {
             headers.push((name.to_owned(), value));
         }
     }
-    Reply::Json { status, headers, body }
+    ModelReply::Json { status, headers, body }
 }

@@ -27,7 +27,7 @@ pub struct RecordedRequest {
     pub body: Value,
 }
 
-pub(crate) enum Reply {
+pub(crate) enum ModelReply {
     Json { status: u16, headers: Vec<(String, String)>, body: Value },
     Events(Vec<String>),
 }
@@ -139,8 +139,8 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Re
     let reply =
         if is_anthropic { anthropic::reply(&step, number, &body) } else { responses::reply(&step, number) };
     match reply {
-        Reply::Json { status, headers, body } => json_response(status, headers, &body),
-        Reply::Events(events) => match step.cut {
+        ModelReply::Json { status, headers, body } => json_response(status, headers, &body),
+        ModelReply::Events(events) => match step.cut {
             Some(after) => broken(events.into_iter().take(after).collect()),
             None => stream(events, step.event_delay, false),
         },

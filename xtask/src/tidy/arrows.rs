@@ -29,14 +29,20 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trackside-study",
         ],
     ),
+    // The shim stays small: every run has one.
+    ("trackside-shim", &[]),
+    // A client of the HTTP API.
+    ("trackside-runner", &["trackside-protocol", "trackside-shim"]),
     (
         "trackside",
         &[
             "trackside-engine",
             "trackside-lifecycle",
             "trackside-protocol",
+            "trackside-runner",
             "trackside-runtime",
             "trackside-server",
+            "trackside-shim",
             "trackside-store",
             "trackside-study",
         ],
@@ -45,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
     ("bench-explore", &["trackside-engine", "trackside-lifecycle", "trackside-study"]),
     ("trackside-random", &[]),
+    ("trackside-scripted-model", &[]),
     ("trackside-powercut", &["trackside-random"]),
     (
         "trackside-simulation",
@@ -63,8 +70,13 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Our packages that only the tests of other crates may use.
-const FOR_TESTS: &[&str] =
-    &["trackside-powercut", "trackside-protocol", "trackside-random", "trackside-study"];
+const FOR_TESTS: &[&str] = &[
+    "trackside-powercut",
+    "trackside-protocol",
+    "trackside-random",
+    "trackside-scripted-model",
+    "trackside-study",
+];
 
 /// The external crates that the pure crates may use: values, text and mathematics, without side effects.
 const PURE: &[(&str, &[&str])] = &[

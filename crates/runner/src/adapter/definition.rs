@@ -40,6 +40,9 @@ pub struct AdapterDefinition {
     pub hook: Vec<String>,
     #[serde(default)]
     pub events: Vec<EventRule>,
+    /// Statuses of a tool call that went well, for a `tool-result` that takes `failed` from a status.
+    #[serde(default)]
+    pub succeeded: Vec<String>,
     #[serde(default)]
     pub usage: UsageRule,
     pub end: EndRule,

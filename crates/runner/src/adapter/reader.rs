@@ -246,7 +246,7 @@ impl AdapterReader {
             EventMeaning::ToolResult => Some(TranscriptContent::ToolResult {
                 id: taken.text("id").unwrap_or_default(),
                 text: taken.text("text").unwrap_or_default(),
-                failed: taken.is_failure(),
+                failed: taken.is_failure(&self.adapter.succeeded),
             }),
             EventMeaning::Step => {
                 let step = self.usage_of(&taken);
@@ -400,12 +400,12 @@ impl Taken<'_> {
         Some(cut(&plain_text(self.value(name)?)))
     }
 
-    /// `failed` is a boolean, a status other than completed, or an exit code other than 0.
-    fn is_failure(&self) -> bool {
+    /// `failed` is a boolean, an exit code other than 0, or a status that is not in `succeeded`.
+    fn is_failure(&self, succeeded: &[String]) -> bool {
         match self.value("failed") {
             Some(Value::Bool(failed)) => *failed,
             Some(Value::Number(code)) => code.as_i64() != Some(0),
-            Some(Value::String(status)) => !matches!(status.as_str(), "completed" | "success" | "ok"),
+            Some(Value::String(status)) => !succeeded.contains(status),
             _ => false,
         }
     }
