@@ -6,6 +6,7 @@ mod folder;
 mod mcp;
 mod project;
 mod server;
+mod work;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub(crate) use folder::*;
 pub(crate) use mcp::*;
 pub(crate) use project::*;
 pub(crate) use server::*;
+pub(crate) use work::*;
 
 /// Rules for AI agents, enforced: declare in YAML what a task may do next; Trackside refuses everything else and says why.
 #[derive(Debug, Parser)]
@@ -48,6 +50,10 @@ pub(crate) enum CliCommand {
     Claim(ClaimArgs),
     /// Renew a lease
     Heartbeat(HeartbeatArgs),
+    /// Take tasks one at a time, and run an agent for each
+    Work(WorkArgs),
+    /// Keep one agent running until its role has no more work
+    Supervise(SuperviseArgs),
     /// Allow or block the next action of a coding agent, by the project's risk policy
     Hook(HookArgs),
     /// Admin override: set state or fields without a transition; journalled, raises an alert

@@ -20,7 +20,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
         "Inspect entities",
         &["show", "list", "explain", "history", "messages", "watch", "query", "stats", "journal"],
     ),
-    ("Connect agents", &["mcp", "hook"]),
+    ("Run and connect agents", &["work", "supervise", "mcp", "hook"]),
     ("Requests, alerts and violations", &["approvals", "alerts", "notifications", "violations", "validate"]),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
     (

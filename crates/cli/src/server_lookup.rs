@@ -227,6 +227,18 @@ impl ServerConnection {
         self.owner.as_ref()
     }
 
+    /// A name for the server that no other server has, fit for a file name.
+    pub(crate) fn file_name(&self) -> String {
+        match &self.proven {
+            Some(proven) => short(&proven.fingerprint).to_owned(),
+            None => self.client.url().chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' }).collect(),
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// The same server with another token.
     pub(crate) fn with_token(&self, token: &str) -> Result<Self, CliError> {
         Ok(Self { client: client(self.client.url(), token)?, ..self.clone() })

@@ -14,12 +14,13 @@ use serde_json::{Map, Value, json};
 use crate::changes::ChangeSignal;
 use crate::held_leases::{BeatReport, HeldLease, HeldLeases};
 use crate::launch::{self, LaunchError, LaunchSettings};
-use crate::local_run::{LocalRun, ShimProgram};
+use crate::local_run::LocalRun;
 use crate::private_home::PrivateHome;
 use crate::run_monitor::RunMonitor;
 use crate::run_start::Started;
 use crate::runner_folder::{AssignmentRecord, RunnerFolder};
 use crate::server_api::{ApiError, EntityView, RequestActor, ServerApi};
+use crate::shim_program::ShimProgram;
 use crate::spool::{ReportSpool, SpooledReport};
 use crate::work_rule::WorkRule;
 
@@ -393,12 +394,12 @@ impl<'a> AgentLoop<'a> {
     pub(crate) fn deliver(&mut self) -> io::Result<bool> {
         let (api, say) = (&self.api, self.say);
         self.spool.deliver(|report| match api.post_report(&report.path, &report.body, &report.key) {
-            Ok(_) => crate::spool::Delivery::Confirmed,
+            Ok(_) => crate::spool::ReportDelivery::Confirmed,
             Err(error) if error.is_refusal() => {
                 say(&format!("a report was refused and kept: {}: {}", report.path, error.words()));
-                crate::spool::Delivery::Refused
+                crate::spool::ReportDelivery::Refused
             }
-            Err(_) => crate::spool::Delivery::Unreachable,
+            Err(_) => crate::spool::ReportDelivery::Unreachable,
         })?;
         self.spool.is_empty()
     }

@@ -178,7 +178,7 @@ fn byte_size(text: &str) -> Result<u64, String> {
 }
 
 /// A span of time that is not zero.
-fn span(text: &str) -> Result<Duration, String> {
+pub(super) fn span(text: &str) -> Result<Duration, String> {
     let span = Span::parse(text).and_then(|it| u64::try_from(it.0).ok()).filter(|it| *it > 0);
     span.map(Duration::from_millis).ok_or_else(|| format!("{text}: write a span such as 24h, 90m or 7d"))
 }

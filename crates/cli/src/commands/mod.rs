@@ -51,6 +51,7 @@ mod violations;
 mod watch;
 mod webhook;
 mod whoami;
+mod work;
 
 use std::process::ExitCode;
 
@@ -66,6 +67,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::Fire(args) => fire::run(args),
         CliCommand::Claim(args) => claim::run(args),
         CliCommand::Heartbeat(args) => heartbeat::run(args),
+        CliCommand::Work(args) => work::run(args),
+        CliCommand::Supervise(args) => work::supervise(args),
         CliCommand::Hook(args) => hook::run(args),
         CliCommand::Correct(args) => correct::run(args),
         CliCommand::Show(args) => show::run(args),
