@@ -231,7 +231,12 @@ impl ServerConnection {
     pub(crate) fn file_name(&self) -> String {
         match &self.proven {
             Some(proven) => short(&proven.fingerprint).to_owned(),
-            None => self.client.url().chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' }).collect(),
+            None => self
+                .client
+                .url()
+                .chars()
+                .map(|it| if it.is_ascii_alphanumeric() { it } else { '-' })
+                .collect(),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::run_start::Started;
 use crate::runner_folder::{AssignmentRecord, RunnerFolder};
 use crate::server_api::{ApiError, EntityView, RequestActor, ServerApi};
 use crate::shim_program::ShimProgram;
-use crate::spool::{ReportSpool, SpooledReport};
+use crate::spool::{ReportDelivery, ReportSpool, SpooledReport};
 use crate::work_rule::WorkRule;
 
 /// The pause between two looks for work, unless the server signals a change.
@@ -392,14 +392,23 @@ impl<'a> AgentLoop<'a> {
 
     /// Delivers stored reports. True if none is left.
     pub(crate) fn deliver(&mut self) -> io::Result<bool> {
-        let (api, say) = (&self.api, self.say);
-        self.spool.deliver(|report| match api.post_report(&report.path, &report.body, &report.key) {
-            Ok(_) => crate::spool::ReportDelivery::Confirmed,
-            Err(error) if error.is_refusal() => {
-                say(&format!("a report was refused and kept: {}: {}", report.path, error.words()));
-                crate::spool::ReportDelivery::Refused
+        let (api, say, generation) = (&self.api, self.say, self.generation);
+        self.spool.deliver(|report| {
+            // Only the current registration may report.
+            let mut body = report.body.clone();
+            if let Some(fields) = body.get_mut("fields").and_then(Value::as_object_mut) {
+                fields.insert("byGeneration".to_owned(), json!(generation));
             }
-            Err(_) => crate::spool::ReportDelivery::Unreachable,
+            match api.post_report(&report.path, &body, &report.key) {
+                Ok(_) => ReportDelivery::Confirmed,
+                // It arrived under an earlier registration, and its answer was lost.
+                Err(error) if error.code() == Some("idempotency-conflict") => ReportDelivery::Confirmed,
+                Err(error) if error.is_refusal() => {
+                    say(&format!("a report was refused and kept: {}: {}", report.path, error.words()));
+                    ReportDelivery::Refused
+                }
+                Err(_) => ReportDelivery::Unreachable,
+            }
         })?;
         self.spool.is_empty()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trackside_protocol::{CreateBody, TransitionBody};
 
 use crate::adapter::{ExitClass, RunUsage};
@@ -210,16 +210,13 @@ impl AgentLoop<'_> {
         record.reruns = record.reruns.saturating_sub(1);
         self.folder.save_assignment(&record)?;
         let until = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
-        let mut fields = members(json!({ "reason": shortened(&result.text, 400) }));
+        let mut fields = members(json!({ "why": shortened(&result.text, 900) }));
         if let Some(until) = until {
-            fields.insert("until".to_owned(), json!(until.to_string()));
+            fields.insert("heldUntil".to_owned(), json!(until.to_string()));
         }
         let account = self.settings.account.clone();
-        let body = CreateBody { id: Some(account.clone()), fields: Map::new() };
-        let _ = self.api.create(RequestActor::Runner, "fleet.account", &body, &launch::new_uuid());
-        let body = TransitionBody { event: Some("hold".to_owned()), fields, ..TransitionBody::default() };
-        if let Err(error) =
-            self.api.fire(RequestActor::Runner, "fleet.account", &account, &body, &launch::new_uuid())
+        let body = CreateBody { id: Some(account.clone()), fields };
+        if let Err(error) = self.api.create(RequestActor::Runner, "fleet.account", &body, &launch::new_uuid())
         {
             (self.say)(&format!("the account {account} was not held: {}", error.words()));
             let due = self.pause(PLAIN_PAUSE, true);

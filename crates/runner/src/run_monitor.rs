@@ -31,6 +31,8 @@ const HANDOFF_PERCENT: u8 = 90;
 /// Transcript lines in one request, and their size.
 const PORTION: usize = 200;
 const PORTION_BYTES: usize = 512 * 1024;
+/// The pause between two extensions of the run's token, which lasts an hour.
+const EXTEND: Duration = Duration::from_secs(15 * 60);
 /// The time after which a run without progress is reported.
 const STALL: u64 = 15 * 60 * 1_000;
 
@@ -89,6 +91,7 @@ struct NextLooks {
     renew: Instant,
     upload: Instant,
     approvals: Instant,
+    extend: Instant,
 }
 
 /// A tool call that waits for a decision.
@@ -103,7 +106,14 @@ struct OpenApproval {
 impl<'a, 'b> RunMonitor<'a, 'b> {
     pub(crate) fn new(agent: &'a mut AgentLoop<'b>, record: &'a mut AssignmentRecord, run: LocalRun) -> Self {
         let now = Instant::now();
-        let next = NextLooks { record: now, report: now, renew: now, upload: now, approvals: now };
+        let next = NextLooks {
+            record: now,
+            report: now,
+            renew: now,
+            upload: now,
+            approvals: now,
+            extend: now + EXTEND,
+        };
         Self {
             agent,
             record,
@@ -219,6 +229,12 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             let left = self.agent.time_left();
             self.run.renew(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX))?;
         }
+        if Instant::now() >= self.next.extend
+            && let Some(token) = self.record.run.as_ref().and_then(|it| it.token.clone())
+        {
+            let extended = self.agent.api().extend_token(&token).is_ok();
+            self.next.extend = Instant::now() + if extended { EXTEND } else { LOOK };
+        }
         Ok(())
     }
 
@@ -289,7 +305,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             }
             self.agent.save(self.record)?;
             let fields = Map::from_iter([("delivered".to_owned(), Value::from(last))]);
-            self.agent.report_run(&id, "deliver", fields, &format!("deliver-{id}-{last}"))?;
+            self.agent.report_run(&id, "report", fields, &format!("deliver-{id}-{last}"))?;
         }
         Ok(last > delivered)
     }
@@ -426,6 +442,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         if !stalled && Value::Object(telling.clone()) == self.reported {
             return;
         }
+        fields.insert("byGeneration".to_owned(), json!(self.agent.generation));
         let body = TransitionBody { event: Some(event.to_owned()), fields, ..TransitionBody::default() };
         let key = crate::launch::new_uuid();
         match self.agent.api().fire(RequestActor::Runner, "fleet.run", &run.id, &body, &key) {

@@ -49,7 +49,7 @@ impl AgentLoop<'_> {
             kind: "agent".to_owned(),
             roles: vec![format!("{}:{}", self.settings.pack, self.settings.role)],
             on_behalf: Vec::new(),
-            lifetime: Some("24h".to_owned()),
+            lifetime: None,
             note: Some(run.id.clone()),
         })?;
         let entity = named.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")).unwrap_or_default();
@@ -99,7 +99,7 @@ impl AgentLoop<'_> {
         let sandbox = if plan.sandbox.is_some() { "on" } else { "off" };
         let fields = json!({
             "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
-            "session": record.session, "account": self.settings.account,
+            "session": record.session,
         });
         let fields = members(fields);
         self.report_run(&run.id, "started", fields, &format!("started-{}", run.id))?;

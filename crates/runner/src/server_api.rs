@@ -252,6 +252,12 @@ impl ServerApi {
         Ok(self.runner.post("/v1/tokens", body)?.into()?)
     }
 
+    /// Lets a run token end an hour from now.
+    pub fn extend_token(&self, id: &str) -> Result<(), ApiError> {
+        self.runner.post(&format!("/v1/tokens/{id}/extend"), &serde_json::Map::new())?;
+        Ok(())
+    }
+
     pub fn revoke_token(&self, id: &str) -> Result<(), ApiError> {
         self.runner.delete(&format!("/v1/tokens/{id}"))?;
         Ok(())

@@ -152,6 +152,7 @@ fn route_table() -> RouteTable {
         .routes(routes!(identity::revoke))
         .routes(routes!(token_rotation::rotate))
         .unjournalled(routes!(token_rotation::replace))
+        .unjournalled(routes!(token_rotation::extend))
         .routes(routes!(sign_in::link))
         .routes(routes!(sign_in::sign_out))
         // time

@@ -400,6 +400,21 @@ impl Access {
         }
     }
 
+    /// Moves the end of a run token.
+    pub async fn extend(&self, token: &Entity, ends: Timestamp) -> Result<Arc<Entity>, AccessError> {
+        let fields = [("expires", Value::Time(ends))];
+        let mut extend =
+            Command::fire(Actor::engine(), token.key.clone(), "extend", fields.into_iter().collect());
+        extend.request_id = request_id();
+        match self.runtime.gateway()?.submit(extend)?.await? {
+            CommandAnswer::Accepted(accepted) => {
+                accepted.entity.ok_or_else(|| AccessError::Refused("nothing was extended".to_owned()))
+            }
+            CommandAnswer::Refused(refusal) => Err(AccessError::Refused(refusal.detail.clone())),
+            CommandAnswer::Replayed { .. } => Err(AccessError::Refused("nothing was extended".to_owned())),
+        }
+    }
+
     pub(super) fn submit(&self, command: Command, from_reserve: bool) -> Result<Pending, Failure> {
         let options = SubmitOptions { from_reserve, ..SubmitOptions::default() };
         self.runtime.gateway()?.submit_with(command, options)

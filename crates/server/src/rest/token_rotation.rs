@@ -14,8 +14,8 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_protocol::{Problem, Token, TokenMade};
 
-use super::CommandHeaders;
 use super::identity::{made_before, refused, token};
+use super::{CommandHeaders, run_tokens};
 use crate::app::App;
 use crate::auth::{AccessError, Caller, TERMINAL, TOKEN, TokenSpec};
 use crate::problem::Refused;
@@ -91,6 +91,31 @@ pub(crate) async fn replace(
         return Err(Refused::forbidden(detail, "the new token, made with POST /v1/tokens/rotate"));
     }
     let entity = app.access.replace(&old, &new.key.id, app.replaced_lifetime()).await.map_err(refused)?;
+    Ok(Json(token(&entity)))
+}
+
+/// Lets a run token end an hour from now, because its process still runs. For the token that it was made with, and for admins.
+#[utoipa::path(
+    post, path = "/v1/tokens/{id}/extend", tag = "identity", operation_id = "extendToken",
+    params(("id" = String, Path), super::KeyHeader),
+    responses((status = 200, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn extend(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Token>, Refused> {
+    let found = record(&app, &Name::new(&id)).await?;
+    let is_maker = found.fields.text("madeWith") == Some(caller.identity.token.as_str());
+    if !is_maker && !caller.identity.is_admin() {
+        return Err(unknown(&found.key.id));
+    }
+    if found.fields.text("purpose") != Some(run_tokens::PURPOSE) {
+        let detail = format!("The token {id} is no run token: only those are extended");
+        return Err(Refused::forbidden(detail, "the token that created the run token"));
+    }
+    let ends = run_tokens::ends(&caller, None, app.reads.now());
+    let entity = app.access.extend(&found, ends).await.map_err(refused)?;
     Ok(Json(token(&entity)))
 }
 

@@ -331,8 +331,13 @@ fn run_tokens_are_short_lived_and_marked() {
     ground.owner.post("/v1/clock/advance", &json!({ "by": "5m" })).unwrap();
     assert_eq!(why(client(&made[2]).get("/v1/whoami")).0, 401);
     assert!(client(&made[1]).get("/v1/whoami").is_ok());
+    // Its maker extends a run token, and not the run itself.
+    let extend = format!("/v1/tokens/{}/extend", made[0]["details"]["id"].as_str().unwrap());
+    assert_eq!(boss.post(&extend, &json!({})).unwrap().body["expiresAt"], "2026-01-01T01:05:00Z");
+    assert_eq!(why(client(&made[0]).post(&extend, &json!({}))).0, 404);
     ground.owner.post("/v1/clock/advance", &json!({ "by": "55m" })).unwrap();
     assert_eq!(why(client(&made[1]).get("/v1/whoami")).0, 401);
+    assert!(client(&made[0]).get("/v1/whoami").is_ok(), "it was extended");
     assert!(client(&lasting).get("/v1/whoami").is_ok());
     let shortened = |it: &Json| it["shortened"].as_str().map(str::to_owned);
     assert_eq!((shortened(&made[0]), shortened(&made[2])), (None, None));

@@ -190,6 +190,14 @@ fn route_request(ground: &RestServer, route: &str) -> (String, Json, Json) {
                 Json::Null,
             )
         }
+        "/v1/tokens/{id}/extend" => {
+            let token = json!({ "actor": "boss", "kind": "agent", "for": ["coder-*"] });
+            let boss = owner.post("/v1/tokens", &token).unwrap().body;
+            let boss = ground.client(boss["token"].as_str().unwrap());
+            let made = boss.post("/v1/tokens", &json!({ "actor": "coder-1", "kind": "agent" })).unwrap().body;
+            let path = format!("/v1/tokens/{}/extend", made["details"]["id"].as_str().unwrap());
+            on(&path, json!({}), Json::Null)
+        }
         "/v1/archive" => on("/v1/archive", json!({ "olderThan": "900d" }), json!({ "olderThan": "901d" })),
         "/v1/clock/advance" => on("/v1/clock/advance", json!({ "by": "1h" }), json!({ "by": "2h" })),
         other => panic!("POST {other} is new: say here how it is asked for with a key"),

@@ -266,6 +266,9 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("POST", "/v1/tokens/rotate", None, ADMIN, ""),
     row("POST", "/v1/tokens/{id}/replace", Own, MINE, ""),
     row("POST", "/v1/tokens/{id}/replace", Hidden, "1111 44 43 443", ""),
+    // None of them is a run token.
+    row("POST", "/v1/tokens/{id}/extend", Own, "1111 44 43 443", ""),
+    row("POST", "/v1/tokens/{id}/extend", Hidden, "1111 44 43 443", ""),
     row("DELETE", "/v1/tokens/{id}", Own, MINE, ""),
     row("DELETE", "/v1/tokens/{id}", Hidden, SECRET, ""),
     row("POST", "/v1/sign-in-links", None, PEOPLE, "{}"),
