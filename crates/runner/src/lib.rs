@@ -3,6 +3,7 @@
 //! A client of the HTTP API like any other. Everything that it knows about an agent program is in an adapter file.
 
 pub mod adapter;
+mod app_server;
 pub mod environment;
 pub mod local_run;
 pub mod private_home;

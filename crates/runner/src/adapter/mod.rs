@@ -9,7 +9,8 @@ mod pattern;
 mod reader;
 
 pub use definition::{
-    AdapterDefinition, AdapterError, EventMeaning, ExitClass, PromptPlace, RetryAdvice, SteerRule, Transport,
+    AdapterDefinition, AdapterError, EventMeaning, ExitClass, HandshakeRule, PromptPlace, RetryAdvice,
+    SessionChooser, SteerRule, TestModelRule, Transport,
 };
 pub use outcome::RunOutcome;
-pub use reader::{AdapterReader, QuotaWindow, RunUsage, TranscriptContent};
+pub use reader::{AdapterReader, PendingApproval, QuotaWindow, RunUsage, TranscriptContent};
