@@ -406,6 +406,12 @@ fn is_adopted_while_it_waits(agents: &Path, name: &str) {
         assert!(started.root.join("work").join(file).exists(), "{name}: {:#?}", started.lines());
     }
     assert_eq!(started.asked().len(), 3, "{name} was not asked anything twice");
+    let sent = fs::read_dir(started.root.join("run-1/in"))
+        .unwrap()
+        .map(|it| fs::read_to_string(it.unwrap().path()).unwrap());
+    let mut sent: Vec<String> = sent.collect();
+    sent.sort();
+    assert!(sent.windows(2).all(|it| it[0] != it[1]), "{name} was told something twice: {sent:#?}");
     started.remove();
 }
 
