@@ -169,6 +169,7 @@ pub fn prepare(
         tier: settings.tier,
         sandbox,
         earlier: resume.total,
+        resume: resume.id.clone(),
         grace: adapter.stop.grace,
         limit: settings.limit,
     };

@@ -4,6 +4,7 @@
 
 pub mod adapter;
 pub mod agent_loop;
+mod app_server;
 mod changes;
 pub mod environment;
 mod held_leases;

@@ -1,6 +1,6 @@
 //! One run on this machine: started through a shim, read, steered, stopped, and adopted after a restart of the runner.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,8 +15,10 @@ use trackside_shim::{
 };
 
 use crate::adapter::{
-    AdapterDefinition, AdapterReader, PromptPlace, RunOutcome, RunUsage, TranscriptContent, Transport,
+    AdapterDefinition, AdapterReader, PendingApproval, PromptPlace, RunOutcome, RunUsage, TranscriptContent,
+    Transport,
 };
+use crate::app_server::{AppServerConversation, ConversationRules, SessionView};
 use crate::environment::RunEnvironment;
 use crate::shim_program::ShimProgram;
 use crate::template;
@@ -44,6 +46,9 @@ pub struct LaunchPlan {
     pub sandbox: Option<SandboxSpec>,
     /// Totals of the session that the run resumes.
     pub earlier: RunUsage,
+    /// The session to resume, for a program that opens sessions by request.
+    #[serde(default)]
+    pub resume: Option<String>,
     /// Seconds between TERM and KILL.
     pub grace: u64,
     /// Seconds that the run may take.
@@ -54,6 +59,8 @@ pub struct LaunchPlan {
 #[derive(Debug, Default)]
 pub struct RunProgress {
     pub lines: Vec<TranscriptLine>,
+    /// Tool calls that began to wait for a permission. After an adoption, all that still wait.
+    pub approvals: Vec<PendingApproval>,
     /// Set when the run has ended and everything was read.
     pub end: Option<RunEnd>,
 }
@@ -78,6 +85,11 @@ pub struct LocalRun {
     /// Agent's lines that the transcript has from before a restart.
     known: u64,
     messages: u64,
+    /// Of a program with the transport `app-server`.
+    conversation: Option<AppServerConversation>,
+    /// Approvals that `poll` has returned.
+    asked: BTreeSet<String>,
+    answered: BTreeSet<String>,
 }
 
 impl LocalRun {
@@ -144,6 +156,11 @@ impl LocalRun {
                 lines.iter().filter(|it| matches!(it.content, TranscriptEntry::Agent(_))).count() as u64;
         }
         run.messages = run.next_message()?;
+        run.answered = run.folder.read("answered")?.unwrap_or_default();
+        if run.conversation.is_some() {
+            run.conversation = Some(run.folder.read("conversation")?.unwrap_or_default());
+            run.write_outgoing()?;
+        }
         run.mark("adopted by a new runner")?;
         Ok(run)
     }
@@ -152,6 +169,7 @@ impl LocalRun {
         let adapter = AdapterDefinition::parse(&plan.adapter).map_err(io::Error::other)?;
         let transcript = TranscriptWriter::open(&folder.file("transcript"))?;
         let reader = AdapterReader::new(adapter.clone(), plan.earlier);
+        let conversation = adapter.handshake.is_some().then(AppServerConversation::default);
         Ok(Self {
             plan,
             folder,
@@ -162,6 +180,9 @@ impl LocalRun {
             line: Vec::new(),
             known: 0,
             messages: 0,
+            conversation,
+            asked: BTreeSet::new(),
+            answered: BTreeSet::new(),
         })
     }
 
@@ -204,30 +225,104 @@ impl LocalRun {
 
     /// Sends a message to the agent.
     pub fn steer(&mut self, text: &str) -> io::Result<()> {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.say(text);
+            return self.converse();
+        }
         let template = self.adapter.steer.as_ref().map(|it| it.message.clone());
         self.send(template, &BTreeMap::from([("text", Value::from(text))]))
     }
 
     /// Interrupts the current turn; the agent then waits for the next message.
     pub fn interrupt(&mut self) -> io::Result<()> {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.interrupt();
+            return self.converse();
+        }
         let template = self.adapter.steer.as_ref().and_then(|it| it.interrupt.clone());
         self.send(template, &BTreeMap::new())
     }
 
-    /// Answers a request for permission.
+    /// Answers a request for permission. `input` replaces the input of the tool call where the program supports it.
+    /// A request that the agent withdrew is not answered.
     pub fn answer(&mut self, id: &str, input: &Value, denied: Option<&str>) -> io::Result<()> {
+        let Some(asked) = self.reader.take_approval(id) else {
+            return self.mark(&format!("approval {id} is no longer asked for"));
+        };
         let steer = self.adapter.steer.as_ref();
-        let template = steer.and_then(|it| if denied.is_some() { it.deny.clone() } else { it.allow.clone() });
+        let template = match denied {
+            Some(_) => asked.deny.or_else(|| steer.and_then(|it| it.deny.clone())),
+            None => asked.allow.or_else(|| steer.and_then(|it| it.allow.clone())),
+        };
         let reason = Value::from(denied.unwrap_or_default());
+        let input = if input.is_null() { asked.input } else { input.clone() };
         self.send(
             template,
-            &BTreeMap::from([("id", Value::from(id)), ("input", input.clone()), ("reason", reason)]),
-        )
+            &BTreeMap::from([("id", asked.original_id), ("input", input), ("reason", reason)]),
+        )?;
+        self.answered.insert(id.to_owned());
+        self.folder.write("answered", &self.answered)?;
+        match denied {
+            Some(why) => self.mark(&format!("{} was denied: {why}", asked.tool)),
+            None => self.mark(&format!("{} was allowed", asked.tool)),
+        }
     }
 
-    /// Closes standard input: the agent finishes its turn and ends.
-    pub fn close_input(&self) -> io::Result<()> {
-        self.folder.write_bytes("in/close", b"")
+    /// Closes standard input: the agent finishes its turn and ends. Messages that wait are sent before.
+    pub fn close_input(&mut self) -> io::Result<()> {
+        match &mut self.conversation {
+            Some(conversation) => {
+                conversation.close();
+                self.converse()
+            }
+            None => self.folder.write_bytes("in/close", b""),
+        }
+    }
+
+    /// Sends what the conversation says next.
+    fn converse(&mut self) -> io::Result<()> {
+        let (Some(conversation), Some(handshake), Some(steer)) =
+            (&mut self.conversation, &self.adapter.handshake, &self.adapter.steer)
+        else {
+            return Ok(());
+        };
+        let folder = self.plan.folder.display().to_string();
+        let rules =
+            ConversationRules { handshake, steer, folder: &folder, resume: self.plan.resume.as_deref() };
+        let view = SessionView { session: self.reader.session(), turn: self.reader.turn() };
+        let next = conversation.advance(&rules, view);
+        for line in &next.lines {
+            self.messages += 1;
+            conversation.outgoing.insert(self.messages, format!("{line}\n"));
+        }
+        self.save_conversation()?;
+        if next.close && !self.folder.has("in/close") {
+            self.folder.write_bytes("in/close", b"")?;
+        }
+        Ok(())
+    }
+
+    /// Saves the conversation with the lines that are to be written, then writes them.
+    fn save_conversation(&mut self) -> io::Result<()> {
+        let Some(conversation) = &mut self.conversation else { return Ok(()) };
+        if conversation.take_changed() {
+            self.folder.write("conversation", conversation)?;
+        }
+        self.write_outgoing()
+    }
+
+    /// A line that was written before a crash is not written again: its file says so in each of its stages.
+    fn write_outgoing(&mut self) -> io::Result<()> {
+        let Some(conversation) = &mut self.conversation else { return Ok(()) };
+        for (number, line) in std::mem::take(&mut conversation.outgoing) {
+            let is_written =
+                ["", ".taken", ".done"].iter().any(|it| self.folder.has(&format!("in/{number}{it}")));
+            if !is_written {
+                self.folder.write_bytes(&format!("in/{number}"), line.as_bytes())?;
+            }
+            self.messages = self.messages.max(number);
+        }
+        Ok(())
     }
 
     fn send(&mut self, template: Option<Value>, values: &BTreeMap<&str, Value>) -> io::Result<()> {
@@ -269,6 +364,14 @@ impl LocalRun {
                 self.read_line(&line, &mut progress)?;
             }
         }
+        if exit.is_none() && alive {
+            self.converse()?;
+        }
+        for asked in self.reader.approvals() {
+            if !self.answered.contains(&asked.id) && self.asked.insert(asked.id.clone()) {
+                progress.approvals.push(asked.clone());
+            }
+        }
         if exit.is_some() || !alive {
             let line = std::mem::take(&mut self.line);
             self.read_line(&line, &mut progress)?;
@@ -296,12 +399,34 @@ impl LocalRun {
     }
 
     fn read_line(&mut self, line: &[u8], progress: &mut RunProgress) -> io::Result<()> {
-        for content in self.reader.read_line(&String::from_utf8_lossy(line)) {
+        let text = String::from_utf8_lossy(line);
+        let contents = self.reader.read_line(&text);
+        self.hear(&text, &contents)?;
+        for content in contents {
             if self.known > 0 {
                 self.known -= 1;
                 continue;
             }
             progress.lines.push(self.transcript.append(now(), TranscriptEntry::Agent(content))?);
+        }
+        Ok(())
+    }
+
+    /// Passes a message of the program to the conversation, unless it was passed before a restart.
+    fn hear(&mut self, line: &str, contents: &[TranscriptContent]) -> io::Result<()> {
+        let Some(conversation) = &mut self.conversation else { return Ok(()) };
+        let end = self.read - self.line.len() as u64;
+        if end <= conversation.read {
+            return Ok(());
+        }
+        conversation.read = end;
+        let Ok(message) = serde_json::from_str::<Value>(line) else { return Ok(()) };
+        let is_approval = contents.iter().any(|it| matches!(it, TranscriptContent::Approval { .. }));
+        let ends_turn = contents.iter().any(|it| matches!(it, TranscriptContent::End { .. }));
+        if let Some(refusal) = conversation.read(&message, is_approval, ends_turn) {
+            self.messages += 1;
+            conversation.outgoing.insert(self.messages, format!("{refusal}\n"));
+            self.save_conversation()?;
         }
         Ok(())
     }

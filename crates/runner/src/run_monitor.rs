@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use trackside_protocol::{RequestAction, TransitionBody};
 use trackside_shim::liveness::RunActivity;
 
-use crate::adapter::{ExitClass, TranscriptContent};
+use crate::adapter::{ExitClass, PendingApproval, TranscriptContent};
 use crate::agent_loop::AgentLoop;
 use crate::local_run::{LocalRun, RunEnd};
 use crate::runner_folder::AssignmentRecord;
@@ -97,9 +97,7 @@ struct NextLooks {
 /// A tool call that waits for a decision.
 #[derive(Clone, Debug)]
 struct OpenApproval {
-    id: String,
-    tool: String,
-    input: Value,
+    asked: PendingApproval,
     told: bool,
 }
 
@@ -136,6 +134,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
     pub(crate) fn watch(mut self) -> io::Result<RunResult> {
         loop {
             let progress = self.run.poll()?;
+            self.approvals
+                .extend(progress.approvals.into_iter().map(|asked| OpenApproval { asked, told: false }));
             self.read(&progress.lines)?;
             if let Some(end) = progress.end {
                 return self.finish(end);
@@ -170,12 +170,6 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 TranscriptContent::Message { text } | TranscriptContent::Output { text } => {
                     self.doing = shortened(text, 300);
                 }
-                TranscriptContent::Approval { id, tool, input } => self.approvals.push(OpenApproval {
-                    id: id.clone(),
-                    tool: tool.clone(),
-                    input: input.clone(),
-                    told: false,
-                }),
                 TranscriptContent::End { .. } => self.open_calls.clear(),
                 _ => {}
             }
@@ -316,41 +310,38 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             return Ok(());
         }
         self.next.approvals = Instant::now() + Duration::from_millis(700);
-        for mut asked in std::mem::take(&mut self.approvals) {
+        for mut open in std::mem::take(&mut self.approvals) {
+            let PendingApproval { id, tool, input, leaves_sandbox, .. } = open.asked.clone();
             let request = RequestAction {
-                action: asked.tool.clone(),
-                arguments: asked.input.clone(),
+                action: tool,
+                arguments: input.clone(),
                 role: None,
                 pack: Some(self.agent.pack().to_owned()),
                 entity: self.record.entity.as_ref().map(|(_, id)| id.clone()),
             };
-            let answer = match self.agent.api().request_action(&request) {
-                Ok(answer) => answer,
+            match self.agent.api().request_action(&request) {
                 // Without a policy the sandbox is the limit.
                 Err(ApiError::Refused(problem)) if problem.status == 404 => {
-                    self.run.answer(&asked.id, &asked.input, None)?;
-                    continue;
+                    let denied = leaves_sandbox
+                        .then_some("it would leave the sandbox, and the pack has no policy that allows it");
+                    self.run.answer(&id, &input, denied)?;
                 }
-                Err(ApiError::Refused(problem)) => {
-                    self.run.answer(&asked.id, &asked.input, Some(&problem.detail))?;
-                    continue;
-                }
-                Err(ApiError::Unreachable(_)) => {
-                    self.approvals.push(asked);
-                    continue;
-                }
-            };
-            match answer.outcome.as_str() {
-                "allow" => self.run.answer(&asked.id, &asked.input, None)?,
-                "approve" if answer.approval.is_some() => {
-                    if !asked.told {
-                        let id = answer.approval.map(|it| format!("{}/{}", it.lifecycle, it.id));
-                        self.run.mark(&format!("waits for approval {}", id.unwrap_or_default()))?;
-                        asked.told = true;
+                Err(ApiError::Refused(problem)) => self.run.answer(&id, &input, Some(&problem.detail))?,
+                Err(ApiError::Unreachable(_)) => self.approvals.push(open),
+                Ok(answer) => match (answer.outcome.as_str(), answer.approval) {
+                    ("allow", _) => self.run.answer(&id, &input, None)?,
+                    ("approve", Some(approval)) => {
+                        if !open.told {
+                            self.run.mark(&format!(
+                                "waits for approval {}/{}",
+                                approval.lifecycle, approval.id
+                            ))?;
+                            open.told = true;
+                        }
+                        self.approvals.push(open);
                     }
-                    self.approvals.push(asked);
-                }
-                _ => self.run.answer(&asked.id, &asked.input, Some(&answer.why))?,
+                    _ => self.run.answer(&id, &input, Some(&answer.why))?,
+                },
             }
         }
         // Waiting for a person is no silence.

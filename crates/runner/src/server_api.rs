@@ -254,7 +254,7 @@ impl ServerApi {
 
     /// Lets a run token end an hour from now.
     pub fn extend_token(&self, id: &str) -> Result<(), ApiError> {
-        self.runner.post(&format!("/v1/tokens/{id}/extend"), &serde_json::Map::new())?;
+        self.runner.post(&format!("/v1/tokens/{id}/extend"), &Map::new())?;
         Ok(())
     }
 

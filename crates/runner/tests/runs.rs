@@ -107,6 +107,7 @@ fn start(root: &Path, prompt: &str) -> LocalRun {
         tier: ContainmentTier::Tree,
         sandbox: None,
         earlier: RunUsage::default(),
+        resume: None,
         grace: 2,
         limit: Some(60),
     };
@@ -188,7 +189,7 @@ fn an_adopted_run_has_every_line_once() {
 
 fn an_agent_that_ends_without_its_runner_is_read_later() {
     let root = scratch();
-    let run = start(&root, "first");
+    let mut run = start(&root, "first");
     run.close_input().unwrap();
     drop(run);
     let limit = Instant::now() + Duration::from_secs(30);

@@ -67,7 +67,7 @@ fn content(step: &ModelStep, number: usize) -> Vec<Value> {
             ToolStep::Write { path, content } => {
                 ("Write".to_owned(), json!({ "file_path": path, "content": content }))
             }
-            ToolStep::Shell { command } => {
+            ToolStep::Shell { command, .. } => {
                 ("Bash".to_owned(), json!({ "command": command, "description": "run it" }))
             }
             ToolStep::Mcp { name, arguments } => (format!("mcp__trackside__{name}"), arguments.clone()),

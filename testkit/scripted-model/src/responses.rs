@@ -18,13 +18,18 @@ pub(crate) fn reply(step: &ModelStep, number: usize) -> ModelReply {
     });
     let tool = step.tool.as_ref().map(|it| {
         let call = format!("call_{number}_{}", now());
-        let shell = |command: &str| {
+        let shell = |command: &str, escalated: bool| {
+            let mut arguments = json!({ "cmd": command });
+            if escalated {
+                arguments["sandbox_permissions"] = json!("require_escalated");
+                arguments["justification"] = json!("Run this outside the sandbox?");
+            }
             json!({ "type": "function_call", "id": format!("fc_{number}"), "call_id": call, "name": "exec_command",
-                    "arguments": json!({ "cmd": command }).to_string(), "status": "completed" })
+                    "arguments": arguments.to_string(), "status": "completed" })
         };
         match it {
-            ToolStep::Shell { command } => shell(command),
-            ToolStep::Write { path, content } => shell(&format!("printf %s {} > {}", quoted(content), quoted(path))),
+            ToolStep::Shell { command, escalated } => shell(command, *escalated),
+            ToolStep::Write { path, content } => shell(&format!("printf %s {} > {}", quoted(content), quoted(path)), false),
             ToolStep::Mcp { name, arguments } => json!({
                 "type": "function_call", "id": format!("fc_{number}"), "call_id": call, "namespace": "mcp__trackside",
                 "name": name, "arguments": arguments.to_string(), "status": "completed",

@@ -45,6 +45,9 @@ pub enum ToolStep {
     },
     Shell {
         command: String,
+        /// Asks to run outside the program's own sandbox, where it has one.
+        #[serde(default)]
+        escalated: bool,
     },
     /// A tool of the MCP server `trackside`.
     Mcp {

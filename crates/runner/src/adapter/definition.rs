@@ -50,6 +50,8 @@ pub struct AdapterDefinition {
     #[serde(default)]
     pub exit: BTreeMap<i32, ExitClass>,
     pub steer: Option<SteerRule>,
+    /// What opens a session of a program with the transport `app-server`.
+    pub handshake: Option<HandshakeRule>,
     #[serde(default)]
     pub stop: StopRule,
     #[serde(default)]
@@ -162,6 +164,8 @@ pub enum EventMeaning {
     Message,
     Thinking,
     User,
+    /// A turn has begun; its id is needed to steer it.
+    Turn,
     ToolCall,
     ToolResult,
     /// Tokens of one step.
@@ -171,6 +175,8 @@ pub enum EventMeaning {
     Quota,
     Warning,
     Approval,
+    /// The program no longer waits for an approval.
+    ApprovalEnd,
     /// Details of an error that the end event does not have.
     ErrorDetail,
     End,
@@ -189,6 +195,15 @@ pub struct EventRule {
     pub matching: EventPattern,
     #[serde(default)]
     pub take: BTreeMap<String, ValuePath>,
+    /// Fixed values beside those of `take`.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// Of an approval: its answers, if they differ from those of `steer`.
+    pub allow: Option<Value>,
+    pub deny: Option<Value>,
+    /// Of an approval: what it permits runs outside the program's own sandbox.
+    #[serde(default)]
+    pub leaves_sandbox: bool,
     /// Counts once for each value of this path.
     pub once_by: Option<ValuePath>,
     /// Later rules see the event too.
@@ -287,11 +302,25 @@ pub struct CauseRule {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SteerRule {
-    /// Messages with `{text}`, `{id}`, `{input}` and `{reason}`.
+    /// Messages with `{text}`, `{id}`, `{session}`, `{turn}`, `{input}` and `{reason}`.
     pub message: Value,
+    /// A message while a turn runs, if it differs from `message`.
+    pub during_turn: Option<Value>,
     pub interrupt: Option<Value>,
     pub allow: Option<Value>,
     pub deny: Option<Value>,
+}
+
+/// Requests with `{id}`, `{folder}`, `{version}` and `{session}`, sent in this order. Each is sent when the one before
+/// it was answered; one without an id has no answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandshakeRule {
+    pub hello: Vec<Value>,
+    /// Opens a new session.
+    pub open: Value,
+    /// Opens the session to resume.
+    pub resume: Option<Value>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -356,8 +385,23 @@ impl AdapterDefinition {
         {
             return Err(problem("no event is the end: add a rule with `as: end`".to_owned()));
         }
+        if (adapter.transport == Transport::AppServer) != adapter.handshake.is_some() {
+            return Err(problem("`handshake` and `transport: app-server` belong together".to_owned()));
+        }
         if adapter.start.prompt == PromptPlace::Message && adapter.steer.is_none() {
             return Err(problem("the prompt is a message, but steer.message is missing".to_owned()));
+        }
+        let is_answered = |it: &EventRule| {
+            let steer = adapter.steer.as_ref();
+            let has = |own: &Option<Value>, general: fn(&SteerRule) -> bool| {
+                own.is_some() || steer.is_some_and(general)
+            };
+            has(&it.allow, |it| it.allow.is_some()) && has(&it.deny, |it| it.deny.is_some())
+        };
+        if adapter.events.iter().any(|it| it.meaning == EventMeaning::Approval && !is_answered(it)) {
+            return Err(problem(
+                "an approval needs `allow` and `deny`, in its rule or in `steer`".to_owned(),
+            ));
         }
         Ok(adapter)
     }

@@ -11,8 +11,8 @@ mod reader;
 
 pub use catalogue::{AdapterCatalogue, FoundAdapter};
 pub use definition::{
-    AdapterDefinition, AdapterError, EventMeaning, ExitClass, PromptPlace, RetryAdvice, SessionChooser,
-    SteerRule, Transport,
+    AdapterDefinition, AdapterError, EventMeaning, ExitClass, HandshakeRule, PromptPlace, RetryAdvice,
+    SessionChooser, SteerRule, TestModelRule, Transport,
 };
 pub use outcome::RunOutcome;
-pub use reader::{AdapterReader, QuotaWindow, RunUsage, TranscriptContent};
+pub use reader::{AdapterReader, PendingApproval, QuotaWindow, RunUsage, TranscriptContent};

@@ -61,6 +61,21 @@ pub struct QuotaWindow {
     pub windows: Value,
 }
 
+/// A tool call that waits for a permission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PendingApproval {
+    pub id: String,
+    pub tool: String,
+    pub input: Value,
+    /// What it permits runs outside the program's own sandbox, which is the only one that an adapter with
+    /// `own_sandbox` has. Without a policy that allows it, deny it.
+    pub leaves_sandbox: bool,
+    /// The id as the program wrote it, and the answers of its rule.
+    pub(crate) original_id: Value,
+    pub(crate) allow: Option<Value>,
+    pub(crate) deny: Option<Value>,
+}
+
 /// The content of one transcript line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
@@ -140,6 +155,9 @@ pub struct AdapterReader {
     answer: Option<String>,
     message: Option<String>,
     retries: u32,
+    turn: Option<String>,
+    /// Asked for and not withdrawn, oldest first.
+    approvals: Vec<PendingApproval>,
 }
 
 impl AdapterReader {
@@ -164,6 +182,8 @@ impl AdapterReader {
             answer: None,
             message: None,
             retries: 0,
+            turn: None,
+            approvals: Vec::new(),
         }
     }
 
@@ -275,11 +295,33 @@ impl AdapterReader {
                 Some(TranscriptContent::Quota { window })
             }
             EventMeaning::Warning => Some(TranscriptContent::Warning { text: taken.text("text")? }),
-            EventMeaning::Approval => Some(TranscriptContent::Approval {
-                id: taken.text("id")?,
-                tool: taken.text("tool").unwrap_or_default(),
-                input: taken.value("input").cloned().unwrap_or(Value::Null),
-            }),
+            EventMeaning::Turn => {
+                self.turn = taken.text("id");
+                None
+            }
+            EventMeaning::Approval => {
+                let asked = PendingApproval {
+                    id: taken.text("id")?,
+                    tool: taken.text("tool").unwrap_or_default(),
+                    input: taken.value("input").cloned().unwrap_or(Value::Null),
+                    leaves_sandbox: rule.leaves_sandbox,
+                    original_id: taken.value("id")?.clone(),
+                    allow: rule.allow.clone(),
+                    deny: rule.deny.clone(),
+                };
+                let line = TranscriptContent::Approval {
+                    id: asked.id.clone(),
+                    tool: asked.tool.clone(),
+                    input: asked.input.clone(),
+                };
+                self.approvals.push(asked);
+                Some(line)
+            }
+            EventMeaning::ApprovalEnd => {
+                let id = taken.text("id")?;
+                self.approvals.retain(|it| it.id != id);
+                None
+            }
             EventMeaning::ErrorDetail => {
                 let detail = rule
                     .take
@@ -311,6 +353,8 @@ impl AdapterReader {
         self.session_total = self.earlier.plus(self.turns);
         self.steps = RunUsage::default();
         self.window = taken.number("window").or(self.window);
+        self.turn = None;
+        self.approvals.clear();
         self.ok = self.adapter.end.ok.matches(event);
         self.answer = taken.text("text").or_else(|| self.message.clone());
         self.end = Some(event.clone());
@@ -359,6 +403,21 @@ impl AdapterReader {
         self.quota.as_ref()
     }
 
+    /// The turn that runs, if the program names its turns.
+    pub fn turn(&self) -> Option<&str> {
+        self.turn.as_deref()
+    }
+
+    /// Tool calls that wait for a permission, oldest first.
+    pub fn approvals(&self) -> &[PendingApproval] {
+        &self.approvals
+    }
+
+    pub(crate) fn take_approval(&mut self, id: &str) -> Option<PendingApproval> {
+        let at = self.approvals.iter().position(|it| it.id == id)?;
+        Some(self.approvals.remove(at))
+    }
+
     /// Retries since the start.
     pub fn retries(&self) -> u32 {
         self.retries
@@ -397,7 +456,8 @@ impl Taken<'_> {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        Some(cut(&plain_text(self.value(name)?)))
+        let fixed = || self.rule.set.get(name).cloned();
+        self.value(name).map(|it| cut(&plain_text(it))).or_else(fixed)
     }
 
     /// `failed` is a boolean, an exit code other than 0, or a status that is not in `succeeded`.
