@@ -96,10 +96,7 @@ pub struct BoundServer {
 impl Server {
     /// Sets up a server for a running project. Blocks.
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
-        runtime.install_if_space(&[crate::auth::pack()])?;
-        if !matches!(runtime.space(), SpaceStatus::Out(_)) {
-            crate::auth::migrate_records(&runtime)?;
-        }
+        crate::own_packs::install_if_space(&runtime)?;
         Ok(Self { app: App::new(runtime, options)? })
     }
 
