@@ -13,6 +13,7 @@ use crate::trace::{Point, PointKind};
 /// Every rule of a pack that a scenario can exercise.
 pub fn points_of(pack: &Pack) -> BTreeSet<Point> {
     let mut points: BTreeSet<Point> = pack.lifecycles.iter().flat_map(|it| points(it)).collect();
+    points.extend(pack.lifecycles.iter().flat_map(|it| crate::work::points(it)));
     points.extend(crate::supervise::points(pack));
     points
 }

@@ -36,6 +36,7 @@ pub mod view;
 pub mod world;
 
 pub use apply::apply;
+pub use decide::work;
 pub use decide::{Accepted, Decision, decide};
 pub use law::Law;
 pub use view::View;

@@ -27,6 +27,7 @@ pub enum PointKind {
     Reaction,
     Invariant,
     Supervision,
+    Work,
 }
 
 impl PointKind {
@@ -39,6 +40,7 @@ impl PointKind {
             Self::Reaction => "reaction",
             Self::Invariant => "invariant",
             Self::Supervision => "supervision",
+            Self::Work => "work",
         }
     }
 }
@@ -58,7 +60,7 @@ impl Hits {
         let since = self.open.split_off(mark.min(self.open.len()));
         self.sure.extend(since.into_iter().filter(|it| match it.kind {
             PointKind::Refusal => !accepted,
-            PointKind::Invariant | PointKind::Supervision => true,
+            PointKind::Invariant | PointKind::Supervision | PointKind::Work => true,
             PointKind::Transition | PointKind::Deadline | PointKind::Counter | PointKind::Reaction => {
                 accepted
             }

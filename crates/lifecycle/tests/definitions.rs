@@ -1156,3 +1156,118 @@ transitions:
     assert_eq!(approve(&more).as_deref(), Some("approve"), "by its name");
     assert_eq!(approve(&more.replace("  approve:", "  allow:")), None, "two could be meant");
 }
+
+const WORKED: &str = "\
+lifecycle: demo.task
+fields:
+  title:  { type: string }
+  commit: { type: string }
+  size:   { type: integer }
+create: { by: human }
+states: { OPEN: { initial: true }, DOING: {}, CLOSED: { final: true, outcome: success } }
+transitions:
+  start: { from: OPEN, to: DOING, by: lead, lease: desk }
+  close: { from: DOING, to: CLOSED, by: lead, takes: { commit: Which commit, size: {} } }
+slots: { desk: { for: 5m, lost: close } }
+rankings: { open: { in: [OPEN], claims: start } }
+work:
+  lead:
+    claim: start
+    ask: 'You are {agent} ({role}): {title}'
+    offers: [close]
+    feedback: title
+    handoff: 'size == null ? null : {\"size\": size}'
+    done: { fire: close, with: { commit: run.commit, size: run.output }, when: run.commit != null, reason: run.exitText }
+    failed: close
+    agent: { in: demo.task, with: { title: agent + role }, ready: start, leave: close }
+";
+
+#[test]
+fn work_is_compiled() {
+    let pack = compiled(PACK, WORKED).unwrap_or_else(|it| panic!("{it}"));
+    let life = pack.lifecycles.first().unwrap();
+    let work = life.work.get("lead").unwrap();
+    assert!(life.claims_by_ranking(work));
+    assert_eq!((work.claim.as_deref(), work.query.as_deref()), (Some("start"), None));
+    let steps: Vec<(&str, &str)> =
+        work.events.iter().map(|(step, event)| (step.as_str(), event.fire.as_str())).collect();
+    assert_eq!(steps, [("done", "close"), ("failed", "close")]);
+    let agent = work.agent.as_ref().unwrap();
+    assert_eq!((agent.ready.as_deref(), agent.leave.as_deref()), (Some("start"), Some("close")));
+    // Every agent, without a role.
+    let every = WORKED.replace("  lead:\n", "  agent:\n");
+    assert!(compiled(PACK, &every).is_ok());
+}
+
+/// A mistake in `work` is found with its place and a hint.
+#[test]
+fn work_is_checked() {
+    for (from, to, told) in [
+        ("  lead:\n", "  leed:\n", &["error[unknown-role]", "did you mean `lead`?"][..]),
+        (
+            "claim: start\n    ask",
+            "claim: strat\n    ask",
+            &["error[unknown-transition]", "did you mean `start`?"],
+        ),
+        ("offers: [close]", "offers: [clos]", &["error[unknown-transition]", "did you mean `close`?"]),
+        ("failed: close", "failed: clos", &["error[unknown-transition]", "did you mean `close`?"]),
+        ("{title}'", "{titel}'", &["unknown name `titel`", "did you mean `title`?", "task.yaml:16:"]),
+        ("{title}'", "{title'", &["`{` is never closed"]),
+        ("{title}'", "{run.commit}'", &["unknown name `run`"]),
+        ("feedback: title", "feedback: titel", &["did you mean `title`?"]),
+        ("commit: run.commit,", "comit: run.commit,", &["error[unknown-field]", "did you mean `commit`?"]),
+        ("run.commit, size", "run.comit, size", &["`comit`", "did you mean `commit`?"]),
+        ("size: run.output", "size: run.exitText", &["expected a whole number, this gives text"]),
+        ("when: run.commit != null", "when: run.commit", &["expected true or false"]),
+        (
+            "in: demo.task, with",
+            "in: demo.tusk, with",
+            &["error[unknown-lifecycle]", "did you mean `demo.task`?"],
+        ),
+        (
+            "title: agent + role",
+            "tilte: agent + role",
+            &["error[unknown-field]", "it takes commit, size, title"],
+        ),
+        ("title: agent + role", "size: agent + role", &["expected a whole number, this gives text"]),
+        ("leave: close", "leave: closed", &["error[unknown-transition]", "did you mean `close`?"]),
+        ("{agent} (", "{desk.fence} (", &["error[fence-shown]", "cannot contain a fence"]),
+        ("claim: start\n    ask", "ask", &["error[no-work]", "`query: NAME`"]),
+        ("claim: start\n    ask", "query: rows\n    ask", &["error[unknown-query]", "no query `rows`"]),
+    ] {
+        assert!(WORKED.contains(from), "{from}");
+        let said = match compiled(PACK, &WORKED.replacen(from, to, 1)) {
+            Ok(_) => panic!("{to} was accepted"),
+            Err(said) => said,
+        };
+        told.iter().for_each(|it| assert!(said.contains(it), "expected {it:?} in\n{said}"));
+    }
+    // Several at once.
+    let twice = WORKED.replace("{title}'", "{titel}'").replace("failed: close", "failed: clos");
+    let said = compiled(PACK, &twice).err().unwrap();
+    assert!(said.contains("titel") && said.contains("clos"), "{said}");
+}
+
+#[test]
+fn control_files_are_checked() {
+    let queries = "queries: { open: { of: demo.task, where: state == \"OPEN\" }, ended: { of: demo.task, where: state == \"CLOSED\" }, far: { of: demo.task, takes: { zone: { type: string } }, where: title == ask.zone } }\n";
+    let with = |control: &str| compiled(&format!("{PACK}{queries}control: {{ {control} }}\n"), GOOD);
+    let pack = with("PAUSE: { on: open, fire: start, undo: close, while: ended }").unwrap();
+    let file = pack.control.first().unwrap();
+    assert_eq!(
+        (file.name.as_str(), file.fire.as_str(), file.undo.as_deref()),
+        ("PAUSE", "start", Some("close"))
+    );
+    for (control, told) in [
+        ("pause: { on: open, fire: start, while: ended }", "error[bad-file-name]"),
+        ("A/B: { on: open, fire: start, while: ended }", "error[bad-file-name]"),
+        ("PAUSE: { on: opn, fire: start, while: ended }", "did you mean `open`?"),
+        ("PAUSE: { on: open, fire: strat, while: ended }", "did you mean `start`?"),
+        ("PAUSE: { on: open, fire: start, undo: clos, while: ended }", "did you mean `close`?"),
+        ("PAUSE: { on: far, fire: start, while: ended }", "takes the parameter `zone`"),
+        ("PAUSE: { on: open, fire: start }", "while"),
+    ] {
+        let said = with(control).err().unwrap_or_else(|| panic!("{control} was accepted"));
+        assert!(said.contains(told), "expected {told:?} in\n{said}");
+    }
+}

@@ -23,7 +23,7 @@ const PAGES: [&str; 6] = [
 ];
 
 /// Keys a path may begin with.
-const TOP: [&str; 31] = [
+const TOP: [&str; 33] = [
     "roles",
     "settings",
     "types",
@@ -31,6 +31,7 @@ const TOP: [&str; 31] = [
     "policy",
     "queries",
     "supervise",
+    "control",
     "fields",
     "assignee",
     "relations",
@@ -55,6 +56,7 @@ const TOP: [&str; 31] = [
     "face",
     "indexes",
     "prove",
+    "work",
 ];
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {

@@ -37,7 +37,7 @@ pub fn log_line(
     let entity = &entity;
     let request = Request::engine(ActorKind::System, Fields::default(), Name::new(ENGINE), None);
     with_entry(law, view, life, entity, entry, &request, now, None, |scope| {
-        let scope = &LogScope { law, life, hidden: &hidden, scope };
+        let scope = &ReaderScope { law, life, hidden: &hidden, scope };
         if log.when.as_ref().is_some_and(|it| !it.test(scope).unwrap_or(false)) {
             return None;
         }
@@ -64,15 +64,15 @@ fn hidden_fields(
     Ok(hidden)
 }
 
-/// The names in a log line, without the values that the reader may not see.
-struct LogScope<'a> {
-    law: &'a Law,
-    life: &'a Lifecycle,
-    hidden: &'a [Name],
-    scope: &'a EntityScope<'a>,
+/// The names of an entity, without the values that the reader may not see.
+pub(super) struct ReaderScope<'a> {
+    pub law: &'a Law,
+    pub life: &'a Lifecycle,
+    pub hidden: &'a [Name],
+    pub scope: &'a EntityScope<'a>,
 }
 
-impl LogScope<'_> {
+impl ReaderScope<'_> {
     fn is_hidden(&self, slot: VarSlot) -> bool {
         match self.life.reads.get(slot.0 as usize) {
             Some(Read::Field(name) | Read::Was(name)) => self.hidden.contains(name),
@@ -96,7 +96,7 @@ impl LogScope<'_> {
     }
 }
 
-impl Scope for LogScope<'_> {
+impl Scope for ReaderScope<'_> {
     fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         if self.is_hidden(slot) { Ok(Value::Null) } else { self.scope.read(slot) }
     }

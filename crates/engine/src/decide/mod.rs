@@ -43,6 +43,8 @@ mod rerank;
 mod resumed;
 mod scope;
 mod timers;
+pub mod work;
+mod work_text;
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -253,6 +253,7 @@ pub(super) fn compile(
         effects: file.effects.iter().map(|(name, it)| context.effect(name, it)).collect(),
         indexes: file.indexes.iter().flatten().map(|it| context.field(it)).collect(),
         log: file.log.as_ref().map(|it| context.log_format(it, file.lifecycle.at)),
+        work: context.work(file, &transitions, &gates),
         relations: context
             .relations
             .iter()

@@ -22,6 +22,7 @@ mod settings;
 mod shape;
 mod types;
 mod value_names;
+mod work;
 
 pub use filter::Filter;
 

@@ -74,6 +74,8 @@ pub(super) fn compile(
     let queries = compiler.queries(file, &mut compiled);
     compiler.policy_request(file);
     let supervise = compiler.supervise(file);
+    compiler.work(file, lifecycles, &supervise, &mut compiled);
+    let control = compiler.control(file);
     let declared = [&file.settings].into_iter().chain(lifecycles.iter().map(|it| &it.settings));
     let setting_checks = compiler.setting_checks(declared);
     let reads = compiler.reads;
@@ -89,6 +91,7 @@ pub(super) fn compile(
         settings: plain,
         setting_checks,
         supervise,
+        control,
         reads,
     })
 }

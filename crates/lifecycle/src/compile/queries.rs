@@ -126,7 +126,7 @@ impl PackCompiler<'_> {
         }
     }
 
-    fn value(
+    pub(super) fn value(
         &mut self,
         source: &Expr,
         expected: &Type,
@@ -148,7 +148,7 @@ impl PackCompiler<'_> {
         self.value(source, &Type::Bool, &BTreeMap::new(), &[], &[])
     }
 
-    fn known_query(&mut self, name: &At<Name>, queries: &[Name]) -> Name {
+    pub(super) fn known_query(&mut self, name: &At<Name>, queries: &[Name]) -> Name {
         if !queries.contains(&name.it) {
             let problem =
                 self.problems.error("unknown-query", name.at, format!("there is no query `{}`", name.it));
@@ -160,7 +160,12 @@ impl PackCompiler<'_> {
     }
 
     /// Checks that a query returns rows and needs no other parameters than these.
-    fn has_rows(&mut self, file: &PackFile, name: &At<Name>, given: &[(&str, Option<&FieldType>)]) {
+    pub(super) fn has_rows(
+        &mut self,
+        file: &PackFile,
+        name: &At<Name>,
+        given: &[(&str, Option<&FieldType>)],
+    ) {
         let Some((_, query)) = file.queries.iter().find(|(it, _)| it.it == name.it) else { return };
         if !query.answers.is_empty() || query.history.is_some() || !query.groups.is_empty() {
             self.problems.error("counts-rows", name.at, format!("`{}` has no rows to count", name.it));
@@ -183,7 +188,7 @@ impl PackCompiler<'_> {
     }
 
     /// A query used by supervision, which passes the agent and the role.
-    fn asked_of(&mut self, file: &PackFile, name: &At<Name>, queries: &[Name]) -> Name {
+    pub(super) fn asked_of(&mut self, file: &PackFile, name: &At<Name>, queries: &[Name]) -> Name {
         self.has_rows(file, name, &[("agent", None), ("role", None)]);
         self.known_query(name, queries)
     }

@@ -11,6 +11,7 @@ mod read;
 mod rule;
 
 mod transition;
+mod work;
 
 pub use consequence::{
     Also, Assign, AssignTarget, Consequences, EffectCall, FollowUp, Grant, Notification, Post, RaiseAlert,
@@ -34,3 +35,4 @@ pub use rule::{
     TallyBy, Timer, TimerKind, Warn,
 };
 pub use transition::{Aim, Arm, Check, Choice, Create, From, Take, Target, Transition};
+pub use work::{ANY_AGENT, ControlFile, Work, WorkAgent, WorkEvent, WorkStep, run_members};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::fit::FieldType;
 use super::lifecycle::Lifecycle;
 use super::read::Read;
+use super::work::ControlFile;
 use crate::guard::{Guard, Type};
 use crate::name::Name;
 use crate::value::Value;
@@ -25,8 +26,10 @@ pub struct Pack {
     /// Conditions on its settings.
     pub setting_checks: Vec<SettingCheck>,
     pub supervise: BTreeMap<Name, Supervise>,
-    /// The source of each slot of its own expressions: those of `answers`, `supervise` and of the checks of
-    /// settings.
+    /// Files in the project folder by which people stop agents.
+    pub control: Vec<ControlFile>,
+    /// The source of each slot of its own expressions: those of `answers`, `supervise`, the agents of `work` and
+    /// the checks of settings.
     pub reads: Vec<Read>,
 }
 

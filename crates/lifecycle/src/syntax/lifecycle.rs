@@ -13,6 +13,7 @@ use super::rule::{
     WarnDecl,
 };
 use super::transition::{Arms, ChoiceDecl, Takes};
+use super::work::WorkDecl;
 
 keys! {
     /// A lifecycle: the declared state machine of one kind of entity.
@@ -79,6 +80,8 @@ keys! {
         pub indexes: Option<Vec<At<Name>>>,
         /// The form of a log line.
         pub log: Option<LogDecl>,
+        /// The work of agents on an entity, by role; `agent` is every agent.
+        pub work: Named<WorkDecl>,
     }
 }
 

@@ -11,6 +11,7 @@ mod pack;
 mod prove;
 mod rule;
 mod transition;
+mod work;
 
 /// An expression, or text with expressions in it, as written.
 pub use crate::source::Scalar as Expr;
@@ -33,6 +34,7 @@ pub use rule::{
     WarnDecl, WarnStep,
 };
 pub use transition::{ArmDecl, Arms, ByAsking, ByField, ByPath, ChoiceDecl, TakeDecl, Takes, TargetDecl};
+pub use work::{ControlDecl, WorkAgentDecl, WorkDecl, WorkEventDecl, WorkEventMap};
 
 /// The JSON Schema of a lifecycle file or of a pack file.
 pub fn schema(of: SchemaOf) -> serde_json::Value {

@@ -5,6 +5,7 @@ use crate::source::{At, Json, Named, OneOrMany, keys, shapes};
 
 use super::Expr;
 use super::field::TypeDecl;
+use super::work::ControlDecl;
 
 keys! {
     /// A pack: the declarations that its lifecycles share.
@@ -29,6 +30,8 @@ keys! {
         pub queries: Named<QueryDecl>,
         /// Actions of the supervisor when an agent's process ends, by role.
         pub supervise: Named<SuperviseDecl>,
+        /// Control files: the name of the file to what it does.
+        pub control: Named<ControlDecl>,
     }
 }
 

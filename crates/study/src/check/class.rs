@@ -61,4 +61,5 @@ classes! {
     LateTimer "late-timer" Warning "A timer that can never fire before its entity moves on."
     UnusedField "unused-field" Note "A field that no rule sets."
     UnusedName "unused-name" Note "A declaration that no rule uses."
+    DeadWork "dead-work" Error "Work of agents that names an event their role can never fire."
 }

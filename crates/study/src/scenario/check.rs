@@ -5,7 +5,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::law::Law;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
-use trackside_lifecycle::model::{Lifecycle, Pack};
+use trackside_lifecycle::model::{Lifecycle, Pack, WorkStep, run_members};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{At, Json as AsWritten, Named, Place, Problems};
 use trackside_lifecycle::value::Value;
@@ -115,6 +115,7 @@ impl Checker<'_> {
             step.claim.is_some(),
             step.exit.is_some(),
             step.stopped.is_some(),
+            step.work.is_some(),
         ];
         let at = super::run::place(step).unwrap_or(at);
         match actions.iter().filter(|it| **it).count() {
@@ -137,7 +138,8 @@ impl Checker<'_> {
             _ => String::new(),
         };
         let names_are_the_point = Code::parse(&code).is_some_and(Code::is_about_name);
-        let acted = [&step.of, &step.r#move, &step.create, &step.heartbeat, &step.correct, &step.observe];
+        let acted =
+            [&step.of, &step.r#move, &step.create, &step.heartbeat, &step.correct, &step.observe, &step.work];
         let mut life = None;
         for key in acted.into_iter().flatten() {
             life = if names_are_the_point { self.find_entity(&key.it) } else { self.entity(key) };
@@ -154,8 +156,21 @@ impl Checker<'_> {
             }
         }
         if let Some(role) = &step.role {
-            let known = self.pack.supervise.keys().map(Name::as_str).collect();
-            self.check_known("supervised role", &role.it, role.at, known);
+            let (what, known) = match (&step.work, &life) {
+                (Some(_), Some(life)) => ("role with work", life.work.keys().map(Name::as_str).collect()),
+                (Some(_), None) => ("role with work", vec![role.it.as_str()]),
+                (None, _) => ("supervised role", self.pack.supervise.keys().map(Name::as_str).collect()),
+            };
+            self.check_known(what, &role.it, role.at, known);
+        }
+        if let Some(action) = &step.action {
+            let known = WorkStep::ALL.map(WorkStep::as_str).to_vec();
+            self.check_known("action of a run", &action.it, action.at, known);
+        }
+        let members = run_members();
+        for (name, _) in step.run.iter() {
+            let known = members.iter().map(|(name, _)| *name).collect();
+            self.check_known("member of `run`", &name.it, name.at, known);
         }
         if let (Some(life), false) = (&life, names_are_the_point) {
             let states = || life.states.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();

@@ -13,7 +13,7 @@ use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{EntryBody, FieldMap, UnmetBody, entry_value};
 
-use super::outward::{entity_json, entry_json, to_json};
+use super::outward::{INSTRUCTIONS, entity_json, entry_json, to_json};
 use super::syntax::Then;
 
 /// The result of a step.
@@ -346,6 +346,12 @@ impl Happened<'_> {
             let got = self.result.as_array().map_or(0, Vec::len);
             if usize::try_from(wanted.it) != Ok(got) {
                 return Err(mismatch(wanted.at, format!("{} rows", wanted.it), format!("{got} rows")));
+            }
+        }
+        for text in then.says.iter().flatten() {
+            let got = self.result.get(INSTRUCTIONS).and_then(Json::as_str).unwrap_or_default();
+            if !got.contains(text.it.as_str()) {
+                return Err(mismatch(text.at, format!("instructions that contain {:?}", text.it), got));
             }
         }
         if let Some(wanted) = &then.result {

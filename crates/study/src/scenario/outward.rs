@@ -9,6 +9,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::present::PresentedEntity;
 use trackside_engine::supervise::{Act, Verdict};
+use trackside_engine::work::Instructions;
 use trackside_engine::world::World;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{EntityBody, EntryBody, FieldMap};
@@ -42,6 +43,40 @@ pub(super) struct PolicyResult {
     pub level: Name,
     pub outcome: &'static str,
     pub why: String,
+}
+
+/// The member of a result with the instructions of an agent.
+pub(super) const INSTRUCTIONS: &str = "instructions";
+
+/// What an agent is asked.
+#[derive(Serialize)]
+pub(super) struct WorkResult {
+    pub instructions: String,
+    pub feedback: Json,
+    pub handoff: Json,
+    /// The names of the events that the agent may fire now.
+    pub events: Vec<Name>,
+    pub claim: Option<Name>,
+}
+
+impl From<&Instructions> for WorkResult {
+    fn from(it: &Instructions) -> Self {
+        Self {
+            instructions: it.text.clone(),
+            feedback: it.feedback.to_json(),
+            handoff: it.handoff.to_json(),
+            events: it.events.iter().map(|it| it.event.clone()).collect(),
+            claim: it.claim.clone(),
+        }
+    }
+}
+
+/// The event that followed a step of a run.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum WorkEventResult {
+    Applied { applied: bool, event: Name, with: FieldMap, reason: Option<String> },
+    Nothing { applied: bool, why: String },
 }
 
 /// The action of the supervisor after the exit of a process.

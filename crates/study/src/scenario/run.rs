@@ -23,8 +23,10 @@ use trackside_engine::settings;
 use trackside_engine::supervise::{Ended, after_exit, code_when_stopped};
 use trackside_engine::trace::Trace;
 use trackside_engine::view::{Needs, Project};
+use trackside_engine::work::{NextEvent, WorkQuestion};
 use trackside_engine::world::{Outcome, World};
 use trackside_lifecycle::compile::Filter;
+use trackside_lifecycle::model::WorkStep;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FromNode, Json as AsWritten, Named, Place, Problems};
 use trackside_lifecycle::time::{Span, Timestamp};
@@ -34,7 +36,9 @@ use trackside_protocol::entry_value;
 use super::check::Checker;
 use super::expect::{Happened, Mismatch, lines};
 use super::matrix;
-use super::outward::{ExitResult, HeartbeatResult, PolicyResult, entity_json, entry_json, to_json};
+use super::outward::{
+    ExitResult, HeartbeatResult, PolicyResult, WorkEventResult, WorkResult, entity_json, entry_json, to_json,
+};
 use super::report::{ScenarioFailure, ScenarioReport};
 use super::substitute::substitute;
 use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
@@ -360,6 +364,8 @@ impl Play<'_> {
             happened = self.stopped(step);
         } else if let Some(name) = &step.query {
             happened = self.query(name, &step.with, actor.as_ref());
+        } else if let Some(entity) = &step.work {
+            happened = self.work(&entity.it, step, actor.as_ref());
         } else if let Some(entity) = &step.observe {
             happened = self.observe(&entity.it, step, actor.as_ref());
         } else {
@@ -509,6 +515,44 @@ impl Play<'_> {
         Ok(None)
     }
 
+    /// The work of an agent on an entity, or the event that follows a step of its run.
+    fn work(&mut self, entity: &str, step: &StepDecl, actor: Option<&Actor>) -> Result<Acted, String> {
+        let key = EntityKey::parse(entity).ok_or_else(|| format!("`{entity}` is not LIFECYCLE/ID"))?;
+        let actor = actor.ok_or("no actor: add `as`")?;
+        let role = step.role.as_ref().ok_or("`work` needs `role`")?;
+        let reader = actor.clone().asking_for(step.r#for.clone());
+        let World { law, view, now, .. } = &self.world;
+        let entity = view.get(&key).ok_or_else(|| format!("there is no {key}"))?;
+        let (trace, now) = (Some(&*self.stage.trace), *now);
+        let question = WorkQuestion { law, view, entity, role: &role.it, actor: &reader, now, trace };
+        let mut acted = Acted { entity: Some(key.clone()), acted: true, ..Acted::default() };
+        let Some(action) = &step.action else {
+            let instructions = question.instructions().map_err(|it| it.to_string())?;
+            acted.result = to_json(&WorkResult::from(&instructions));
+            return Ok(acted);
+        };
+        let known = WorkStep::parse(&action.it).ok_or_else(|| format!("`{}` is no action", action.it))?;
+        let next = question.next_event(known, &fields_from(&step.run)).map_err(|it| it.to_string())?;
+        match next {
+            NextEvent::Nothing(why) => {
+                acted.result = to_json(&WorkEventResult::Nothing { applied: false, why });
+            }
+            NextEvent::Fire { event, fields, reason } => {
+                let what = TransitionRef::Event(event.clone());
+                let with = fields.iter().collect();
+                let fire = Fire { entity: key, what, fields, fence: None, if_version: None };
+                let mut command = Command::new(actor.clone(), Ask::Fire(fire));
+                command.reason = reason.as_deref().map(Arc::from);
+                command.on_behalf_of.clone_from(&step.r#for);
+                if let Outcome::Refused(refusal) = self.world.submit(&command) {
+                    acted.refusal = Some(*refusal);
+                }
+                acted.result = to_json(&WorkEventResult::Applied { applied: true, event, with, reason });
+            }
+        }
+        Ok(acted)
+    }
+
     /// The action that the supervision rules give for a process that the supervisor ended.
     fn stopped(&self, step: &StepDecl) -> Result<Acted, String> {
         let pack = self.stage.law.pack(&self.stage.file.pack.it).ok_or("no such pack")?;
@@ -646,6 +690,7 @@ pub(super) fn place(step: &StepDecl) -> Option<Place> {
         &step.advance,
         &step.restart,
         &step.observe,
+        &step.work,
         &step.of,
     ];
     let names = names.into_iter().flatten().map(|it| it.at);

@@ -130,7 +130,13 @@ keys! {
         pub exit: Option<u32>,
         /// A heartbeat said stop and the supervisor ended the process of an agent.
         pub stopped: Option<bool>,
-        /// With `exit`: the role of the agent.
+        /// Asks for the work of an agent on this entity, by the `work` of its lifecycle.
+        pub work: Option<At<String>>,
+        /// With `work`: fires the event that follows this step of a run: begin, done, failed, meter or note.
+        pub action: Option<At<Name>>,
+        /// With `action`: the fields of the run, and the values that its runner sends.
+        pub run: Named<Json>,
+        /// With `exit` and `work`: the role of the agent.
         pub role: Option<At<Name>>,
         /// With `exit`: the id of the agent.
         pub agent: Option<Name>,
@@ -249,8 +255,10 @@ keys! {
         pub ids: Option<At<Json>>,
         /// The number of rows that the query returned.
         pub rows: Option<At<u32>>,
-        /// The result of a query, a policy, a history, an exit or a heartbeat (`stop`: why the holder should stop).
+        /// The result of a query, a policy, a history, an exit, the work of an agent or a heartbeat (`stop`: why the holder should stop).
         pub result: Option<At<Json>>,
+        /// Texts that the instructions of `work` contain.
+        pub says: Option<Vec<At<String>>>,
         /// Further expectations, for other entities.
         pub also: Option<Vec<Then>>,
     }

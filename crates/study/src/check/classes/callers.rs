@@ -89,7 +89,8 @@ fn unused(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for role in pack.roles.keys() {
         let asked = reads().any(|it| matches!(it, Read::Role(holders) if holders.contains(role)));
         let policy = pack.policy.as_ref().is_some_and(|it| it.roles.contains_key(role));
-        if !asked && !policy && !pack.supervise.contains_key(role) {
+        let works = pack.lifecycles.iter().any(|it| it.work.contains_key(role));
+        if !asked && !policy && !works && !pack.supervise.contains_key(role) {
             let message = format!("no rule uses the role `{role}`");
             found.push(Finding::new(
                 Class::UnusedRole,

@@ -16,6 +16,7 @@ mod requirements;
 mod rounds;
 mod settings;
 mod unused;
+mod work;
 
 use crate::check::finding::Finding;
 use crate::check::survey::Survey;
@@ -40,6 +41,7 @@ pub const ALL: &[Question] = &[
     settings::check,
     claims::check,
     unused::check,
+    work::check,
 ];
 
 /// `A`, `A and B`, `A, B and C`.

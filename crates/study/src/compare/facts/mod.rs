@@ -8,6 +8,7 @@ mod pack;
 mod questions;
 mod rules;
 mod states;
+mod work;
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Lifecycle, Pack, Read, Setting};
@@ -25,6 +26,7 @@ pub fn lifecycle(life: &Lifecycle, pack: &Pack) -> Vec<DefinitionItem> {
     things.extend(life.arms().map(|it| facts.arm(it)));
     facts.definition(life, &mut things);
     facts.rules(life, &mut things);
+    things.extend(facts.work(life, pack));
     let shared = |name: &Name| pack.settings.iter().any(|it| it.name == *name);
     things.extend(life.settings.iter().filter(|it| !shared(&it.name)).map(|it| facts.setting(it)));
     things
@@ -36,6 +38,7 @@ pub fn pack(pack: &Pack) -> Vec<DefinitionItem> {
     let mut things = facts.pack(pack);
     things.extend(facts.queries(pack));
     things.extend(facts.supervise(pack));
+    things.extend(facts.control(pack));
     things
 }
 

@@ -1120,3 +1120,46 @@ transitions: { finish: { from: OPEN, to: DONE, by: human } }
     let found = pack(&[PACK, text]).findings();
     assert_eq!(codes(&found), ["unused-name"; 4], "{found:#?}");
 }
+
+#[test]
+fn dead_work() {
+    let pack = "pack: t\nversion: 1\nroles: { coder: {}, critic: {} }\n";
+    let life = "
+lifecycle: t.thing
+fields: { commit: { type: string } }
+create: { by: human }
+states: { OPEN: { initial: true }, TAKEN: {}, DONE: { final: true } }
+rankings: { open: { in: [OPEN], claims: take } }
+transitions:
+  take:   { from: OPEN, to: TAKEN, by: coder }
+  finish: { from: TAKEN, to: DONE, by: CODER, takes: { commit: Which }, REASON }
+  judge:  { from: TAKEN, by: critic }
+work:
+  coder: { claim: take, ask: Do it, done: { fire: finish, WITH } }
+";
+    let findings = |by: &str, reason: &str, with: &str| {
+        let life = life.replace("CODER", by).replace("REASON", reason).replace("WITH", with);
+        pack_findings(pack, &life)
+    };
+    let fine = "with: { commit: run.commit }";
+    assert!(findings("coder", "about: End", fine).is_empty());
+    for (by, reason, with, told) in [
+        ("critic", "about: End", fine, "can never fire `finish`"),
+        ("system || critic", "about: End", fine, "can never fire `finish`"),
+        ("coder", "about: End", "with: {}", "sends no commit"),
+        ("coder", "reason: Say why", fine, "sends no reason"),
+    ] {
+        let found = findings(by, reason, with);
+        assert_eq!(codes(&found), [Class::DeadWork.code()], "{found:#?}");
+        assert!(found.iter().all(|it| it.message.contains(told)), "{found:#?}");
+    }
+    let of_critic = life.replace("CODER", "coder").replace("REASON", "about: End").replace("WITH", fine);
+    let offered = pack_findings(pack, &of_critic.replace("ask: Do it", "ask: Do it, offers: [judge]"));
+    assert_eq!(codes(&offered), [Class::DeadWork.code()], "{offered:#?}");
+    let claimed = pack_findings(pack, &of_critic.replace("to: TAKEN, by: coder", "to: TAKEN, by: critic"));
+    assert_eq!(codes(&claimed), [Class::DeadWork.code()], "{claimed:#?}");
+}
+
+fn pack_findings(pack_text: &str, life: &str) -> Vec<Finding> {
+    pack(&[pack_text, life]).findings()
+}
