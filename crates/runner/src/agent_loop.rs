@@ -3,6 +3,7 @@
 //! Every step is written to disk before it is taken and has an idempotency key, so the next process with the same name
 //! repeats the step that a crash interrupted, and the server counts it once.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use trackside_protocol::TransitionBody;
 
 use crate::changes::ChangeSignal;
 use crate::held_leases::{BeatReport, HeldLease, HeldLeases};
@@ -88,6 +90,10 @@ pub struct AgentLoop<'a> {
     pub(crate) generation: u64,
     pub(crate) is_manual: bool,
     pub(crate) waited: Duration,
+    /// Parameters of the pack's queries: query and name.
+    pub(crate) query_takes: Vec<(String, String)>,
+    /// Entities without a claim that were worked on, with their version then.
+    pub(crate) seen: BTreeMap<String, u64>,
 }
 
 impl std::fmt::Debug for AgentLoop<'_> {
@@ -155,9 +161,23 @@ impl<'a> AgentLoop<'a> {
             generation: 0,
             is_manual,
             waited: Duration::ZERO,
+            query_takes: Vec::new(),
+            seen: BTreeMap::new(),
         };
+        agent.query_takes = agent.parameters_of_queries()?;
         agent.register()?;
         Ok(Ok(agent))
+    }
+
+    fn parameters_of_queries(&self) -> Result<Vec<(String, String)>, LoopError> {
+        let listed = self.api.get(&format!("/v1/queries/{}?limit=200", self.settings.pack))?;
+        let mut all = Vec::new();
+        for query in listed.get("items").and_then(Value::as_array).into_iter().flatten() {
+            let name = query.get("name").and_then(Value::as_str).unwrap_or_default();
+            let takes = query.get("takes").and_then(Value::as_array).into_iter().flatten();
+            all.extend(takes.filter_map(|it| Some((name.to_owned(), it.as_str()?.to_owned()))));
+        }
+        Ok(all)
     }
 
     pub(crate) fn api(&self) -> &ServerApi {
@@ -288,40 +308,66 @@ impl<'a> AgentLoop<'a> {
         Step::Continue
     }
 
-    /// Claims the next entity, or takes the next one of the role's query.
-    pub(crate) fn take_work(&mut self) -> Result<Option<AssignmentRecord>, LoopError> {
+    /// Takes the first entity of the role's query, or claims by the lifecycle's ranking.
+    fn take_work(&mut self) -> Result<Option<AssignmentRecord>, LoopError> {
         let mut record = AssignmentRecord { key: launch::new_uuid(), ..AssignmentRecord::default() };
-        let entity = match &self.settings.rule.claim {
-            Some(event) => {
-                // Written first: a claim whose answer is lost is repeated under the same key.
-                self.folder.save_assignment(&record)?;
-                let key = format!("claim-{}", record.key);
-                match self.api.claim(&self.settings.lifecycle, event, &key) {
-                    Ok(Some(entity)) => Some(entity),
-                    Ok(None) => None,
-                    Err(error) if error.is_refusal() => {
-                        self.folder.clear_assignment()?;
-                        return Err(error.into());
+        match (self.settings.rule.query.clone(), self.settings.rule.claim.clone()) {
+            (Some(query), claim) => {
+                for row in self.rows(&query)? {
+                    if claim.is_none() && self.seen.get(&row.id) == Some(&row.version) {
+                        continue;
                     }
-                    Err(error) => return Err(error.into()),
+                    record.entity = Some((row.lifecycle.clone(), row.id.clone()));
+                    self.folder.save_assignment(&record)?;
+                    if self.claim_entity(&mut record)? {
+                        self.seen.insert(row.id, row.version);
+                        return Ok(Some(record));
+                    }
+                }
+                record.entity = None;
+            }
+            (None, Some(_)) => {
+                self.folder.save_assignment(&record)?;
+                if self.claim_next(&mut record)? {
+                    return Ok(Some(record));
                 }
             }
-            None => self.first_of_query()?,
-        };
-        let Some(entity) = entity else {
-            self.folder.clear_assignment()?;
-            return Ok((self.settings.mode == LoopMode::Supervise).then_some(record));
-        };
-        self.accept(&mut record, &entity)?;
-        Ok(Some(record))
+            (None, None) => {}
+        }
+        self.folder.clear_assignment()?;
+        Ok((self.settings.mode == LoopMode::Supervise).then_some(record))
     }
 
-    pub(crate) fn accept(
-        &mut self,
-        record: &mut AssignmentRecord,
-        entity: &EntityView,
-    ) -> Result<(), LoopError> {
+    /// Claims by the ranking. The same assignment gets the same answer again.
+    fn claim_next(&mut self, record: &mut AssignmentRecord) -> Result<bool, LoopError> {
+        let Some(event) = &self.settings.rule.claim else { return Ok(false) };
+        match self.api.claim(&self.settings.lifecycle, event, &format!("claim-{}", record.key))? {
+            Some(entity) => self.accept(record, &entity).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Claims the entity of the assignment. False if that is not possible any more.
+    fn claim_entity(&mut self, record: &mut AssignmentRecord) -> Result<bool, LoopError> {
+        let Some((lifecycle, id)) = record.entity.clone() else { return Ok(false) };
+        let entity = match &self.settings.rule.claim {
+            Some(event) => {
+                let body = TransitionBody { event: Some(event.clone()), ..TransitionBody::default() };
+                let key = format!("claim-{}-{id}", record.key);
+                self.api.fire(RequestActor::Agent, &lifecycle, &id, &body, &key)
+            }
+            None => self.api.entity(RequestActor::Agent, &lifecycle, &id),
+        };
+        match entity {
+            Ok(entity) => self.accept(record, &entity).map(|()| true),
+            Err(error) if error.is_refusal() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn accept(&mut self, record: &mut AssignmentRecord, entity: &EntityView) -> Result<(), LoopError> {
         record.entity = Some((entity.lifecycle.clone(), entity.id.clone()));
+        record.is_claimed = true;
         record.lease = HeldLease::of(entity, RequestActor::Agent, &self.settings.agent);
         if let Some(lease) = &record.lease {
             self.leases.add(lease.clone());
@@ -331,26 +377,33 @@ impl<'a> AgentLoop<'a> {
         Ok(())
     }
 
-    pub(crate) fn first_of_query(&self) -> Result<Option<EntityView>, LoopError> {
-        let Some(query) = &self.settings.rule.query else { return Ok(None) };
-        let rows = self.api.query(&self.settings.pack, query, "?limit=1")?;
-        let first = rows.get("items").and_then(|it| it.get(0)).cloned();
-        Ok(first.and_then(|it| serde_json::from_value(it).ok()))
+    /// The rows of a query of the pack. It gets the agent and the role if it takes them.
+    pub(crate) fn rows(&self, query: &str) -> Result<Vec<EntityView>, LoopError> {
+        let mut params = "?limit=20".to_owned();
+        for (name, value) in [("agent", &self.settings.agent), ("role", &self.settings.role)] {
+            if self.query_takes.iter().any(|(of, it)| of == query && it == name) {
+                params.push_str(&format!("&{name}={value}"));
+            }
+        }
+        let rows = self.api.query(&self.settings.pack, query, &params)?;
+        let items = rows.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        Ok(items.into_iter().filter_map(|it| serde_json::from_value(it).ok()).collect())
     }
 
     /// Brings an assignment forward by one run.
     pub(crate) fn attend(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
-        if record.entity.is_none() && record.run.is_none() && self.settings.rule.claim.is_some() {
+        if !record.is_claimed && record.run.is_none() {
             // A crash interrupted the claim: the same key gives the same answer.
-            if let Some(event) = self.settings.rule.claim.clone() {
-                let key = format!("claim-{}", record.key);
-                match self.api.claim(&self.settings.lifecycle, &event, &key)? {
-                    Some(entity) => self.accept(&mut record, &entity)?,
-                    None if self.settings.mode == LoopMode::Supervise => {}
-                    None => {
-                        self.folder.clear_assignment()?;
-                        return Ok(Step::Continue);
-                    }
+            let claimed = match record.entity.is_some() {
+                true => self.claim_entity(&mut record)?,
+                false if self.settings.rule.query.is_none() => self.claim_next(&mut record)?,
+                false => false,
+            };
+            if !claimed {
+                record.entity = None;
+                if self.settings.mode != LoopMode::Supervise {
+                    self.folder.clear_assignment()?;
+                    return Ok(Step::Continue);
                 }
             }
         }

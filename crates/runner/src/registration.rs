@@ -69,6 +69,13 @@ impl AgentLoop<'_> {
             record.leases.push(lease);
             self.folder.save_registration(&record)?;
         }
+        if let Some(ready) = rule.ready {
+            let body = TransitionBody { event: Some(ready), ..TransitionBody::default() };
+            let key = launch::new_uuid();
+            if let Err(error) = self.api.fire(RequestActor::Agent, &rule.lifecycle, agent, &body, &key) {
+                (self.say)(&format!("{agent}: {}", error.words()));
+            }
+        }
         Ok(())
     }
 

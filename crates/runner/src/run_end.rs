@@ -68,14 +68,18 @@ impl AgentLoop<'_> {
             }
             Ending::Handoff => self.note(&record, &run.id, &result)?,
             Ending::Person(why) => {
-                self.finish(&record, &run.id, "failed", &json!({ "exitText": format!("Stopped: {why}") }))?;
+                self.finish(&record, &run.id, "failed", &json!({ "why": format!("Stopped: {why}") }))?;
                 self.drop_work(&record)?;
                 return Ok(self.after_task());
             }
-            Ending::Itself | Ending::Told(_) => {}
+            Ending::Itself | Ending::Told(_) | Ending::Over => {}
         }
         if result.class == ExitClass::Quota {
             return self.hold(record, &result);
+        }
+        if self.settings.mode != LoopMode::Supervise && moved && self.is_over(&record)? {
+            self.drop_work(&record)?;
+            return Ok(self.after_task());
         }
         if let LoopMode::Work { .. } = self.settings.mode
             && result.class == ExitClass::Ok
@@ -169,7 +173,7 @@ impl AgentLoop<'_> {
                         self.folder.clear_assignment()?;
                         return Ok(Step::End(LoopEnd::Complete(verdict.why)));
                     }
-                    let values = json!({ "exitText": shortened(&result.text, 1_000) });
+                    let values = json!({ "why": shortened(&result.text, 1_000) });
                     self.finish(&record, run, "failed", &values)?;
                     record.run = None;
                     self.drop_work(&record)?;
@@ -191,7 +195,7 @@ impl AgentLoop<'_> {
             ExitClass::Auth | ExitClass::Model | ExitClass::Usage | ExitClass::Billing | ExitClass::Limit
         );
         if result.class == ExitClass::Ok || is_lasting || record.restarts > PLAIN_RESTARTS {
-            let values = json!({ "exitText": shortened(&result.text, 1_000) });
+            let values = json!({ "why": shortened(&result.text, 1_000) });
             self.finish(&record, run, "failed", &values)?;
             self.drop_work(&record)?;
             return Ok(self.after_task());
@@ -259,6 +263,7 @@ fn words_of(result: &RunResult) -> String {
         Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } => format!(" ({why})"),
         Ending::Runner => " (the runner ends)".to_owned(),
         Ending::Handoff => " (context nearly full)".to_owned(),
+        Ending::Over => " (its work was moved on)".to_owned(),
     };
     format!("{class}{code}{why}")
 }

@@ -20,6 +20,8 @@ use crate::transcript::{TranscriptEntry, TranscriptLine, read_after};
 const TICK: Duration = Duration::from_millis(60);
 /// The pause between two looks at the run's record, unless the server signals a change.
 const LOOK: Duration = Duration::from_secs(3);
+/// How long a process may live on after its work was moved on.
+const LET_GO: Duration = Duration::from_secs(6);
 /// The pause between two reports of figures.
 const REPORT: Duration = Duration::from_secs(5);
 /// The pause between two extensions of the process's own lease.
@@ -51,6 +53,8 @@ pub enum Ending {
     Runner,
     /// The context is nearly full.
     Handoff,
+    /// The work was moved on, and the process did not end by itself.
+    Over,
 }
 
 /// How a run ended.
@@ -81,6 +85,8 @@ pub(crate) struct RunMonitor<'a, 'b> {
     stall: StallDetector,
     begun: Instant,
     handoff_since: Option<Instant>,
+    /// The work was moved on, so the process should end.
+    let_go: Option<Instant>,
     next: NextLooks,
 }
 
@@ -126,6 +132,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             stall: StallDetector::default(),
             begun: now,
             handoff_since: None,
+            let_go: None,
             next,
         }
     }
@@ -201,7 +208,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                     // A lease that ended because the agent finished its work is no loss.
                     if is_work && self.has_let_go() {
                         self.agent.forget_lease(&lease.lifecycle, &lease.id);
-                        self.record.lease = None;
+                        self.record.is_released = true;
+                        self.let_go = Some(Instant::now());
                     } else {
                         let words = format!("{}/{}: {why}", lease.lifecycle, lease.id);
                         self.end(Ending::Fenced { is_work, why: words }, "the lease was lost", Some(0))?;
@@ -217,6 +225,9 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 }
             }
             Some(Err(_)) | None => {}
+        }
+        if self.let_go.is_some_and(|it| it.elapsed() > LET_GO) && self.ending == Ending::Itself {
+            self.end(Ending::Over, "the work is over", None)?;
         }
         if Instant::now() >= self.next.renew {
             self.next.renew = Instant::now() + RENEW;

@@ -1,6 +1,6 @@
 //! Starts a run: its record on the server, its token, its process.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, TransitionBody};
 
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
@@ -10,6 +10,7 @@ use crate::local_run::LocalRun;
 use crate::run_monitor::shortened;
 use crate::runner_folder::{AssignmentRecord, RunRecord};
 use crate::server_api::{ApiError, RequestActor};
+use crate::work_rule::WorkRule;
 
 impl AgentLoop<'_> {
     /// Creates the run's record and starts its process.
@@ -44,10 +45,20 @@ impl AgentLoop<'_> {
                 Err(error) => return Err(error),
             }
         }
+        if !self.begin(record, &run.id)? {
+            return Ok(Started::Dropped);
+        }
+        let before = match &named {
+            Some((lifecycle, id)) => {
+                let entity = self.api.entity(RequestActor::Agent, lifecycle, id)?;
+                (entity.version, entity.state)
+            }
+            None => (0, String::new()),
+        };
         let token = self.api.new_token(&NewToken {
             actor: self.settings.agent.clone(),
             kind: "agent".to_owned(),
-            roles: vec![format!("{}:{}", self.settings.pack, self.settings.role)],
+            roles: WorkRule::role_name(&self.settings.pack, &self.settings.role).into_iter().collect(),
             on_behalf: Vec::new(),
             lifetime: None,
             note: Some(run.id.clone()),
@@ -86,11 +97,8 @@ impl AgentLoop<'_> {
         record.session = session.or(record.session.take());
         if let Some(run) = &mut record.run {
             (run.is_created, run.is_started) = (true, true);
+            (run.version, run.state) = (before.0, before.1);
             run.token = Some(token.details.id);
-            if let Some(entity) = task.get("entity") {
-                run.version = entity.get("version").and_then(Value::as_u64).unwrap_or(0);
-                run.state = entity.get("state").and_then(Value::as_str).unwrap_or_default().to_owned();
-            }
         }
         self.folder.save_assignment(record)?;
         let plan = &local.plan;
@@ -103,8 +111,26 @@ impl AgentLoop<'_> {
         });
         let fields = members(fields);
         self.report_run(&run.id, "started", fields, &format!("started-{}", run.id))?;
-        self.apply(record, "begin", &json!({}))?;
         Ok(Started::Running(Box::new(local)))
+    }
+
+    /// Fires the event that belongs to the start of a run. A refusal keeps the process from starting.
+    fn begin(&mut self, record: &mut AssignmentRecord, run: &str) -> Result<bool, LoopError> {
+        if record.entity.is_none() || !self.settings.rule.has("begin") {
+            return Ok(true);
+        }
+        match self.apply_of(record, run, "begin", &json!({})) {
+            Ok(_) => Ok(true),
+            Err(LoopError::Api(error)) if error.is_refusal() => {
+                let why = error.words();
+                (self.say)(&format!("the run does not begin: {why}"));
+                let fields = members(json!({ "exitClass": "usage", "exitText": shortened(&why, 3_900) }));
+                self.report_run(run, "ended", fields, &format!("ended-{run}"))?;
+                self.finish(record, run, "failed", &json!({ "why": shortened(&why, 1_000) }))?;
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn create_run(&mut self, record: &AssignmentRecord, id: &str) -> Result<(), LoopError> {

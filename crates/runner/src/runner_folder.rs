@@ -35,7 +35,11 @@ pub struct AssignmentRecord {
     pub key: String,
     /// Lifecycle and id. `None` while the claim is under way, and for a run without an entity.
     pub entity: Option<(String, String)>,
+    /// The entity was claimed, or needs no claim.
+    pub is_claimed: bool,
     pub lease: Option<HeldLease>,
+    /// The lease ended because the work was moved on.
+    pub is_released: bool,
     /// The run under way.
     pub run: Option<RunRecord>,
     /// The run before it.
@@ -69,8 +73,10 @@ pub struct RunRecord {
     pub own_moves: u64,
     /// The next line of the transcript that the server expects.
     pub next_line: u64,
-    /// Usage that was passed on to the entity.
-    pub metered: u32,
+    /// Number of times that usage was passed on to the entity, and how much.
+    pub meterings: u32,
+    pub metered: f64,
+    pub metered_tokens: u64,
     /// The last message to the agent that was passed on.
     pub delivered: u64,
 }

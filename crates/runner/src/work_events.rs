@@ -14,18 +14,27 @@ impl AgentLoop<'_> {
             return;
         }
         let Some(run) = &mut record.run else { return };
-        let key = format!("meter-{}-{}", run.id, run.metered + 1);
-        match self.api.post_report(&format!("/v1/runs/{}/apply", run.id), &json!({ "action": "meter" }), &key)
-        {
+        let Ok(known) = self.api.entity(RequestActor::Runner, "fleet.run", &run.id) else { return };
+        let number = |name: &str| known.fields.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+        let (cost, tokens) = (number("cost"), (number("input") + number("output")) as u64);
+        if cost <= run.metered && tokens <= run.metered_tokens {
+            return;
+        }
+        let key = format!("meter-{}-{}", run.id, run.meterings + 1);
+        let values = json!({ "metered": run.metered, "meteredTokens": run.metered_tokens });
+        let body = json!({ "action": "meter", "values": values });
+        match self.api.post_report(&format!("/v1/runs/{}/apply", run.id), &body, &key) {
             Ok(answer) => {
-                run.metered += 1;
+                run.meterings += 1;
+                (run.metered, run.metered_tokens) = (cost, tokens);
                 if answer.get("applied").and_then(Value::as_bool) == Some(true) {
                     run.own_moves += 1;
                     // A budget that is now used up shows in the next heartbeat.
                     self.leases.hurry();
                 }
+                let _ = self.folder.save_assignment(record);
             }
-            Err(error) if error.is_refusal() => run.metered += 1,
+            Err(error) if error.is_refusal() => run.meterings += 1,
             Err(_) => {}
         }
     }
@@ -41,25 +50,17 @@ impl AgentLoop<'_> {
         if record.entity.is_none() {
             return Ok(());
         }
-        match self.apply_of(record, run, action, values) {
-            Err(LoopError::Api(error)) if error.is_refusal() && action == "done" => {
-                let words = error.words();
-                (self.say)(&format!("the end of the task was refused: {words}"));
-                let values = json!({ "exitText": shortened(&words, 1_000) });
-                match self.apply_of(record, run, "failed", &values) {
-                    Err(LoopError::Api(error)) if error.is_refusal() => {
-                        (self.say)(&format!("the task stays as it is: {}", error.words()));
-                        Ok(())
-                    }
-                    other => other.map(|_| ()),
-                }
-            }
-            Err(LoopError::Api(error)) if error.is_refusal() => {
-                (self.say)(&format!("the task stays as it is: {}", error.words()));
-                Ok(())
-            }
-            other => other.map(|_| ()),
+        let why = match self.apply_of(record, run, action, values) {
+            Ok(false) if action == "done" => "it ended without a result".to_owned(),
+            Err(LoopError::Api(error)) if error.is_refusal() => error.words(),
+            other => return other.map(|_| ()),
+        };
+        if action == "done" {
+            (self.say)(&format!("the task is not done: {why}"));
+            return self.finish(record, run, "failed", &json!({ "why": shortened(&why, 1_000) }));
         }
+        (self.say)(&format!("the task stays as it is: {why}"));
+        Ok(())
     }
 
     /// Gives an entity back for which no run could be started.
@@ -70,7 +71,7 @@ impl AgentLoop<'_> {
             None => self.last_run_of(&format!("{lifecycle}/{id}"))?,
         };
         match run {
-            Some(run) => self.finish(record, &run, "failed", &json!({ "exitText": shortened(why, 1_000) })),
+            Some(run) => self.finish(record, &run, "failed", &json!({ "why": shortened(why, 1_000) })),
             None => Ok(()),
         }
     }
@@ -80,32 +81,6 @@ impl AgentLoop<'_> {
         let runs = self.api.get(&path)?;
         let items = runs.get("items").and_then(Value::as_array);
         Ok(items.and_then(|it| it.last()?.get("id")?.as_str().map(str::to_owned)))
-    }
-
-    pub(crate) fn apply(
-        &mut self,
-        record: &mut AssignmentRecord,
-        action: &str,
-        values: &Value,
-    ) -> Result<(), LoopError> {
-        let Some(run) = record.run.as_ref().map(|it| it.id.clone()) else { return Ok(()) };
-        if record.entity.is_none() || !self.settings.rule.has(action) {
-            return Ok(());
-        }
-        match self.apply_of(record, &run, action, values) {
-            Ok(true) => {
-                if let Some(run) = &mut record.run {
-                    run.own_moves += 1;
-                }
-                Ok(self.folder.save_assignment(record)?)
-            }
-            Ok(false) => Ok(()),
-            Err(LoopError::Api(error)) if error.is_refusal() => {
-                (self.say)(&format!("{action}: {}", error.words()));
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
     }
 
     pub(crate) fn apply_of(
@@ -145,7 +120,7 @@ impl AgentLoop<'_> {
         match self.api.entity(RequestActor::Agent, lifecycle, id) {
             Ok(entity) => {
                 let held = record.lease.is_none() || entity.lease_of(&self.settings.agent).is_some();
-                Ok(entity.is_final || !held)
+                Ok(entity.is_final || record.is_released || !held)
             }
             Err(error) if error.is_refusal() => Ok(true),
             Err(error) => Err(error.into()),
@@ -153,12 +128,9 @@ impl AgentLoop<'_> {
     }
 
     pub(crate) fn has_more_work(&self) -> Result<bool, LoopError> {
-        let Some(query) = &self.settings.rule.query else { return Ok(false) };
-        let params = match self.settings.rule.query_takes_agent {
-            true => format!("?agent={}&limit=1", self.settings.agent),
-            false => "?limit=1".to_owned(),
-        };
-        let rows = self.api.query(&self.settings.pack, query, &params)?;
-        Ok(rows.get("items").and_then(Value::as_array).is_some_and(|it| !it.is_empty()))
+        match self.settings.rule.query.clone().or_else(|| self.settings.rule.waiting.clone()) {
+            Some(query) => Ok(!self.rows(&query)?.is_empty()),
+            None => Ok(false),
+        }
     }
 }

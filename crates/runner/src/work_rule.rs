@@ -8,7 +8,8 @@ pub struct WorkRule {
     pub claim: Option<String>,
     /// The query that lists the entities that wait.
     pub query: Option<String>,
-    pub query_takes_agent: bool,
+    /// The query that lists the entities that the role could claim, if `query` does not.
+    pub waiting: Option<String>,
     /// Actions that the block declares.
     pub actions: Vec<String>,
     pub has_meter: bool,
@@ -22,8 +23,13 @@ pub struct WorkRule {
 pub struct AgentRecordRule {
     pub lifecycle: String,
     pub fields: Map<String, Value>,
+    /// The event after the registration, and the one after the work.
+    pub ready: Option<String>,
     pub leave: Option<String>,
 }
+
+/// The key of a block for every agent, whatever its roles.
+const ANY_AGENT: &str = "agent";
 
 impl WorkRule {
     /// Reads the rule of a role from the body of a lifecycle.
@@ -40,13 +46,14 @@ impl WorkRule {
             Some(AgentRecordRule {
                 lifecycle: it.get("lifecycle")?.as_str()?.to_owned(),
                 fields: it.get("fields").and_then(Value::as_object).cloned().unwrap_or_default(),
+                ready: it.get("ready").and_then(Value::as_str).map(str::to_owned),
                 leave: it.get("leave").and_then(Value::as_str).map(str::to_owned),
             })
         });
         Some(Self {
             claim: text("claim"),
             query: text("query"),
-            query_takes_agent: block.get("queryTakesAgent").and_then(Value::as_bool).unwrap_or(false),
+            waiting: text("waiting"),
             has_meter: actions.iter().any(|it| it == "meter"),
             actions,
             agent,
@@ -58,6 +65,11 @@ impl WorkRule {
     pub fn roles(lifecycle: &Value) -> Vec<String> {
         let block = lifecycle.get("work").and_then(Value::as_object);
         block.map(|it| it.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// The name of a role of a pack; none if the work is for every agent.
+    pub fn role_name(pack: &str, role: &str) -> Option<String> {
+        (role != ANY_AGENT).then(|| format!("{pack}:{role}"))
     }
 
     pub fn has(&self, action: &str) -> bool {

@@ -215,14 +215,15 @@ fn runner_identity(
         serde_json::from_value::<IdentityBody>(it).map_err(|it| CliError::unreachable(it.to_string()))
     };
     let caller = read(server.get(&ApiPath::new(&["whoami"]))?)?;
-    let role = format!("{}:{}", job.pack, job.role);
+    let role = WorkRule::role_name(&job.pack, &job.role);
     let matches = |pattern: &String| match pattern.strip_suffix('*') {
         Some(start) => job.agent.starts_with(start),
         None => *pattern == job.agent,
     };
     if caller.on_behalf.iter().any(matches) {
-        let missing: Vec<&str> = [RUNNER_ROLE, role.as_str()]
+        let missing: Vec<&str> = [RUNNER_ROLE]
             .into_iter()
+            .chain(role.as_deref())
             .filter(|needed| !caller.roles.iter().any(|it| it == needed))
             .collect();
         if missing.is_empty() {
@@ -232,7 +233,7 @@ fn runner_identity(
             "the token of {} lacks the role {}.{BREAK}{}",
             caller.actor,
             missing.join(" and "),
-            how_to_get_token(job, &role)
+            how_to_get_token(job, role.as_deref())
         ))
         .into());
     }
@@ -241,7 +242,7 @@ fn runner_identity(
             "{} may not act for the agent {}.{BREAK}{}",
             caller.actor,
             job.agent,
-            how_to_get_token(job, &role)
+            how_to_get_token(job, role.as_deref())
         ))
         .into());
     }
@@ -249,7 +250,7 @@ fn runner_identity(
     let body = NewToken {
         actor: actor.clone(),
         kind: "agent".to_owned(),
-        roles: vec![RUNNER_ROLE.to_owned(), role],
+        roles: [RUNNER_ROLE.to_owned()].into_iter().chain(role).collect(),
         on_behalf: vec![job.agent.clone()],
         lifetime: Some(RUNNER_LIFETIME.to_owned()),
         note: Some(format!("trackside runs {}", job.agent)),
@@ -260,9 +261,10 @@ fn runner_identity(
     Ok((client, format!("{actor}.{}", job.agent), Some(made.details.id)))
 }
 
-fn how_to_get_token(job: &AgentJob<'_>, role: &str) -> String {
+fn how_to_get_token(job: &AgentJob<'_>, role: Option<&str>) -> String {
+    let role = role.map(|it| format!(" --role {it}")).unwrap_or_default();
     format!(
-        "A person with role admin creates a token for it: trackside token create --actor runner --kind agent --role {RUNNER_ROLE} --role {role} --for {}",
+        "A person with role admin creates a token for it: trackside token create runner --kind agent --role {RUNNER_ROLE}{role} --for {}",
         job.agent
     )
 }
