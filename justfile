@@ -46,6 +46,10 @@ clock:
 crash *which:
     scripts/crash {{ which }}
 
+# Kill runners, shims, agents and the server 200 times while agents work: `just chaos kills=20 seed=7`.
+chaos *which:
+    scripts/chaos {{ which }}
+
 # Flip every bit of a small journal and every byte of its projections, in hours: `just rot 97` flips every 97th.
 rot step="1":
     TRACKSIDE_ROT={{ step }} cargo test -p trackside-runtime --test running rot::
