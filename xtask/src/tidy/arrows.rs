@@ -24,11 +24,13 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trackside-engine",
             "trackside-lifecycle",
             "trackside-protocol",
+            "trackside-redact",
             "trackside-runtime",
             "trackside-store",
             "trackside-study",
         ],
     ),
+    ("trackside-redact", &[]),
     (
         "trackside",
         &[
