@@ -27,6 +27,8 @@ mod sign_on;
 mod systemd;
 mod telemetry;
 mod tls;
+mod transcript_retention;
+mod transcripts;
 mod webhooks;
 
 pub use app::ServerOptions;
