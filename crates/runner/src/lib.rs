@@ -3,8 +3,10 @@
 //! A client of the HTTP API like any other. Everything that it knows about an agent program is in an adapter file.
 
 pub mod adapter;
+pub mod adapter_trial;
 mod app_server;
 pub mod environment;
+pub mod launch;
 pub mod local_run;
 pub mod private_home;
 pub mod program_lookup;

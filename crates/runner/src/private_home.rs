@@ -24,8 +24,10 @@ struct LoginCopy {
 
 impl PrivateHome {
     /// Creates the folder and copies the login files, given relative to the user's home. A missing one is left out.
-    pub fn create(path: &Path, user_home: &Path, files: &[String]) -> io::Result<Self> {
+    /// `before` keeps what they contained, outside of the agent's reach, for the next runner.
+    pub fn create(path: &Path, user_home: &Path, files: &[String], before: &Path) -> io::Result<Self> {
         create_private_folder(path)?;
+        create_private_folder(before)?;
         let mut home = Self { path: path.to_owned(), copies: Vec::new() };
         for file in files {
             let relative = Path::new(file);
@@ -46,7 +48,20 @@ impl PrivateHome {
             }
             let content = fs::read(&original)?;
             write_private(&copy, &content)?;
+            write_private(&before.join(home.copies.len().to_string()), &content)?;
+            write_private(&before.join(format!("{}.name", home.copies.len())), file.as_bytes())?;
             home.copies.push(LoginCopy { original, copy, content });
+        }
+        Ok(home)
+    }
+
+    /// Opens the home of a run that another process started.
+    pub fn reopen(path: &Path, user_home: &Path, before: &Path) -> io::Result<Self> {
+        let mut home = Self { path: path.to_owned(), copies: Vec::new() };
+        for number in 0.. {
+            let Ok(file) = fs::read_to_string(before.join(format!("{number}.name"))) else { break };
+            let content = fs::read(before.join(number.to_string()))?;
+            home.copies.push(LoginCopy { original: user_home.join(&file), copy: path.join(&file), content });
         }
         Ok(home)
     }
@@ -63,7 +78,12 @@ impl PrivateHome {
         for login in &self.copies {
             // The agent could have replaced it with a link to another file.
             let Ok(found) = fs::symlink_metadata(&login.copy) else { continue };
-            if !found.is_file() || found.len() > LARGEST {
+            // So could it have replaced the folder of the file.
+            let is_inside = login.copy.canonicalize().ok().zip(self.path.canonicalize().ok());
+            if !found.is_file()
+                || found.len() > LARGEST
+                || !is_inside.is_some_and(|(copy, home)| copy.starts_with(home))
+            {
                 continue;
             }
             let refreshed = fs::read(&login.copy)?;
@@ -114,13 +134,16 @@ mod tests {
     fn a_refreshed_login_is_copied_back_and_a_newer_one_of_the_user_wins() {
         let root = scratch("refresh");
         let files = [".claude/login.json".to_owned(), ".claude/missing.json".to_owned()];
-        let home = PrivateHome::create(&root.join("run"), &root.join("user"), &files).unwrap();
+        PrivateHome::create(&root.join("run"), &root.join("user"), &files, &root.join("before")).unwrap();
+        let home = PrivateHome::reopen(&root.join("run"), &root.join("user"), &root.join("before")).unwrap();
         assert_eq!(fs::read_to_string(root.join("run/.claude/login.json")).unwrap(), "old");
         fs::write(root.join("run/.claude/login.json"), "refreshed").unwrap();
         assert!(home.copy_back().unwrap().is_empty());
         assert_eq!(fs::read_to_string(root.join("user/.claude/login.json")).unwrap(), "refreshed");
 
-        let home = PrivateHome::create(&root.join("second"), &root.join("user"), &files).unwrap();
+        let home =
+            PrivateHome::create(&root.join("second"), &root.join("user"), &files, &root.join("before"))
+                .unwrap();
         fs::write(root.join("second/.claude/login.json"), "of the run").unwrap();
         fs::write(root.join("user/.claude/login.json"), "of the user").unwrap();
         assert_eq!(home.copy_back().unwrap(), [root.join("user/.claude/login.json")]);
@@ -133,10 +156,17 @@ mod tests {
     fn a_link_in_place_of_a_login_is_not_followed() {
         let root = scratch("link");
         let files = [".claude/login.json".to_owned()];
-        let home = PrivateHome::create(&root.join("run"), &root.join("user"), &files).unwrap();
+        let home =
+            PrivateHome::create(&root.join("run"), &root.join("user"), &files, &root.join("before")).unwrap();
         fs::write(root.join("secret"), "secret").unwrap();
         fs::remove_file(root.join("run/.claude/login.json")).unwrap();
         std::os::unix::fs::symlink(root.join("secret"), root.join("run/.claude/login.json")).unwrap();
+        assert!(home.copy_back().unwrap().is_empty());
+        // The folder as a link.
+        fs::remove_dir_all(root.join("run/.claude")).unwrap();
+        fs::create_dir(root.join("elsewhere")).unwrap();
+        fs::write(root.join("elsewhere/login.json"), "secret").unwrap();
+        std::os::unix::fs::symlink(root.join("elsewhere"), root.join("run/.claude")).unwrap();
         assert!(home.copy_back().unwrap().is_empty());
         assert_eq!(fs::read_to_string(root.join("user/.claude/login.json")).unwrap(), "old");
         fs::remove_dir_all(root).unwrap();
@@ -147,7 +177,13 @@ mod tests {
         let root = scratch("outside");
         for file in ["../x", "/etc/passwd", "./a"] {
             assert!(
-                PrivateHome::create(&root.join("run"), &root.join("user"), &[file.to_owned()]).is_err(),
+                PrivateHome::create(
+                    &root.join("run"),
+                    &root.join("user"),
+                    &[file.to_owned()],
+                    &root.join("before")
+                )
+                .is_err(),
                 "{file}"
             );
         }

@@ -3,11 +3,13 @@
 //! `definition` is the file, `pattern` finds values in an event, `reader` turns a program's output into transcript
 //! lines and figures, `outcome` says how a run ended.
 
+mod catalogue;
 mod definition;
 mod outcome;
 mod pattern;
 mod reader;
 
+pub use catalogue::{AdapterCatalogue, FoundAdapter};
 pub use definition::{
     AdapterDefinition, AdapterError, EventMeaning, ExitClass, HandshakeRule, PromptPlace, RetryAdvice,
     SessionChooser, SteerRule, TestModelRule, Transport,
