@@ -5,6 +5,7 @@ mod exchange;
 mod folder;
 mod mcp;
 mod project;
+mod runs;
 mod server;
 mod work;
 
@@ -16,6 +17,7 @@ pub(crate) use exchange::*;
 pub(crate) use folder::*;
 pub(crate) use mcp::*;
 pub(crate) use project::*;
+pub(crate) use runs::*;
 pub(crate) use server::*;
 pub(crate) use work::*;
 
@@ -70,6 +72,16 @@ pub(crate) enum CliCommand {
     Explain(ExplainArgs),
     /// Follow a lifecycle live: entities per state, latest events, overdue entities
     Watch(WatchArgs),
+    /// List the processes of agents, or show one
+    Runs(RunsArgs),
+    /// Print what the agent of a run said and did
+    Logs(LogsArgs),
+    /// Follow a run and send messages to its agent
+    Attach(AttachArgs),
+    /// Stop a run
+    Stop(StopArgs),
+    /// List agent programs and check whether they work
+    Adapter(AdapterArgs),
     /// Serve MCP on standard input and output, for coding agents
     Mcp(McpArgs),
     /// Print the journal in order

@@ -20,7 +20,10 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
         "Inspect entities",
         &["show", "list", "explain", "history", "messages", "watch", "query", "stats", "journal"],
     ),
-    ("Run and connect agents", &["work", "supervise", "mcp", "hook"]),
+    (
+        "Run and connect agents",
+        &["work", "supervise", "runs", "logs", "attach", "stop", "adapter", "mcp", "hook"],
+    ),
     ("Requests, alerts and violations", &["approvals", "alerts", "notifications", "violations", "validate"]),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
     (
@@ -93,6 +96,11 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("config", "settings"),
     ("upgrade", "migrate"),
     ("time", "clock"),
+    ("ps", "runs"),
+    ("transcript", "logs"),
+    ("kill", "stop"),
+    ("steer", "attach"),
+    ("agents", "adapter list"),
 ];
 
 /// Adds a suggestion for an unknown command: by meaning, then by spelling. Clap does neither for `help NAME`.

@@ -45,6 +45,7 @@ mod stories;
 mod table;
 mod time_format;
 mod traces;
+mod transcript_stream;
 mod url;
 mod values;
 

@@ -275,14 +275,23 @@ fn sandbox_of(
     read.extend(packages_of(program));
     read.extend(packages_of(&settings.trackside));
     for folder in std::env::split_paths(path).filter(|it| it.is_absolute()) {
-        // A program is often a link into the folder beside `bin`.
-        let beside = folder.ends_with("bin").then(|| folder.parent().map(Path::to_owned)).flatten();
-        read.extend(beside.into_iter().chain([folder]));
+        read.extend(beside(&folder, &settings.user_home));
+        read.push(folder);
     }
     read.retain(|it| it.exists() && is_safe(it));
     read.sort();
     read.dedup();
     Ok(SandboxSpec { read, write: writable, hide: hidden, own_sandbox: settings.adapter.own_sandbox })
+}
+
+/// What the programs of a folder `bin` need beside it: they are often links into another folder. In the user's home only
+/// folders with programs: `~/.local` and `~/.cargo` also contain keys.
+fn beside(folder: &Path, user_home: &Path) -> Vec<PathBuf> {
+    let Some(parent) = folder.parent() else { return Vec::new() };
+    if folder.starts_with(user_home) {
+        return ["lib", "lib64", "libexec", "versions"].iter().map(|it| parent.join(it)).collect();
+    }
+    if folder.ends_with("bin") { vec![parent.to_owned()] } else { Vec::new() }
 }
 
 /// The folders that contain a program: as named, and where its links lead. For an npm package all packages beside it.

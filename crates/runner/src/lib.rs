@@ -4,6 +4,7 @@
 
 pub mod adapter;
 pub mod agent_loop;
+pub mod adapter_trial;
 mod app_server;
 mod changes;
 pub mod environment;

@@ -10,7 +10,9 @@
     reason = "a test stops at the first surprise and prints its own results"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,6 +21,7 @@ use trackside_runner::adapter::{
     AdapterDefinition, ExitClass, PendingApproval, PromptPlace, RunOutcome, RunUsage, TranscriptContent,
 };
 use trackside_runner::environment::RunEnvironment;
+use trackside_runner::launch::{self, LaunchSettings, RunIdentity, SessionToResume};
 use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd};
 use trackside_runner::program_lookup;
 use trackside_runner::shim_program::ShimProgram;
@@ -107,6 +110,8 @@ const TESTS: &[RealTest] = &[
     ("is_adopted_while_it_waits", &[CLAUDE, CODEX], is_adopted_while_it_waits),
     ("resumes_its_session", &[CLAUDE, CODEX, CODEX_EXEC], resumes_its_session),
     ("reports_an_unknown_session", &[CLAUDE, CODEX, CODEX_EXEC], reports_an_unknown_session),
+    ("finds_its_login_in_the_sandbox", &[CLAUDE, CODEX, CODEX_EXEC], finds_its_login),
+    ("finds_its_login_as_an_ordinary_user", &[CLAUDE, CODEX, CODEX_EXEC], finds_its_login_as_ordinary_user),
 ];
 
 /// How a run is started.
@@ -441,4 +446,119 @@ fn reports_an_unknown_session(agents: &Path, name: &str) {
         start(agents, name, &Choices { session: Some((SessionUse::Resume, id)), ..script("write") });
     started.assert_class(ExitClass::NoSession);
     started.remove();
+}
+
+/// The user's own login and settings, in the sandbox that every run has.
+fn finds_its_login(agents: &Path, name: &str) {
+    let root = std::env::temp_dir().join(format!("trackside-agents-{}-{name}-login", std::process::id()));
+    let _ = fs::remove_dir_all(&root);
+    for folder in ["work", "user/.claude", "user/.codex", "state/servers"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    let root = root.canonicalize().unwrap();
+    fs::write(root.join("state/servers/owner.json"), "canary-owner").unwrap();
+    let work = root.join("work");
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(&work).status().unwrap().success());
+    let text = SCRIPTS[0].replace("FOLDER", work.to_str().unwrap());
+    let model = ScriptedModel::start(vec![ModelScript::parse(&text).unwrap()]).unwrap();
+    let base = model.base("write", name);
+    let login = serde_json::json!({ "claudeAiOauth": {
+        "accessToken": "canary-login", "refreshToken": "canary-refresh", "expiresAt": 4_102_444_800_000_u64,
+        "scopes": ["user:inference", "user:profile"], "subscriptionType": "max",
+    } });
+    fs::write(root.join("user/.claude/.credentials.json"), login.to_string()).unwrap();
+    fs::write(root.join("user/.codex/auth.json"), r#"{"OPENAI_API_KEY":"canary-login"}"#).unwrap();
+    let config = format!(
+        "model = \"gpt-5.5\"\nmodel_provider = \"fake\"\n[model_providers.fake]\nname = \"fake\"\n\
+         base_url = \"{base}/v1\"\nwire_api = \"responses\"\nrequires_openai_auth = true\n"
+    );
+    fs::write(root.join("user/.codex/config.toml"), config).unwrap();
+    let (adapter_text, adapter) = definition(name);
+    let path = format!("{}:{}", agents.join(".bin").display(), std::env::var("PATH").unwrap());
+    let shim = ShimProgram::itself(std::env::current_exe().unwrap());
+    let settings = LaunchSettings {
+        adapter_text,
+        adapter,
+        command: Vec::new(),
+        folder: work.clone(),
+        sandbox: true,
+        variables: Vec::new(),
+        write: Vec::new(),
+        model: Some(if name == CLAUDE { "claude-sonnet-4-5" } else { "gpt-5.5" }.to_owned()),
+        hidden: vec![root.join("state")],
+        user_home: root.join("user"),
+        caller: BTreeMap::from([("PATH".to_owned(), path), ("ANTHROPIC_BASE_URL".to_owned(), base)]),
+        tier: shim.strongest_tier(),
+        trackside: std::env::current_exe().unwrap(),
+        limit: Some(100),
+    };
+    // Without the server of `trackside mcp`, which this test does not have.
+    let settings = LaunchSettings {
+        adapter: AdapterDefinition { mcp: Vec::new(), ..settings.adapter.clone() },
+        ..settings
+    };
+    let who = RunIdentity { run: name, agent: name, entity: "", url: "", token: "canary-token" };
+    let task = serde_json::json!({ "instructions": "Write hello.txt." });
+    let nothing = SessionToResume::default();
+    let prepared =
+        launch::prepare(&settings, &who, &root.join("space"), &root.join("login"), &task, &nothing).unwrap();
+    let run =
+        LocalRun::start(&shim, &root.join("state/run-1"), prepared.plan, &prepared.environment).unwrap();
+    let mut started = Started { run, root, model, name: name.to_owned(), approvals: Vec::new() };
+    let mut answered = 0;
+    let mut end = started.until("the end of the turn", |it, lines| {
+        LocalRun::has_ended_its_turn(lines) || it.approvals.len() > answered
+    });
+    while end.is_none() && started.approvals.len() > answered {
+        let asked = started.approvals[answered].clone();
+        answered += 1;
+        started.run.answer(&asked.id, &asked.input, None).unwrap();
+        end = started.until("the end of the turn", |it, lines| {
+            LocalRun::has_ended_its_turn(lines) || it.approvals.len() > answered
+        });
+    }
+    started.run.close_input().unwrap();
+    if end.is_none() {
+        end = started.until("the end", |_, _| false);
+    }
+    let Some(RunEnd::Reported { outcome, .. }) = end else { panic!("{end:?}") };
+    let errors = started.run.error_tail(u64::MAX);
+    assert_eq!(outcome.class, ExitClass::Ok, "{name}: {outcome:?} {errors:?} {:#?}", started.lines());
+    assert_eq!(fs::read_to_string(work.join("hello.txt")).unwrap(), "hello\n", "{name}");
+    for request in started.model.requests(name) {
+        let shown = request.headers.get("authorization").cloned().unwrap_or_default();
+        assert_eq!(shown, "Bearer canary-login", "{name} has another login");
+    }
+    let user = started.root.join("user");
+    assert!(
+        !user.join(".claude/projects").exists() && !user.join(".codex/sessions").exists(),
+        "{name} wrote to the user's home"
+    );
+    started.remove();
+}
+
+/// The same test in a process without root's rights.
+fn finds_its_login_as_ordinary_user(agents: &Path, name: &str) {
+    if !rustix::process::geteuid().is_root() {
+        return finds_its_login(agents, name);
+    }
+    let folder = std::env::temp_dir().join(format!("trackside-agents-{}-{name}-user", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("real_agents");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+        .arg(&program)
+        .arg(format!("{name}_finds_its_login_in_the_sandbox"))
+        .env("TMPDIR", &folder)
+        .env("HOME", &folder)
+        .output()
+        .unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    fs::remove_dir_all(&folder).unwrap();
 }

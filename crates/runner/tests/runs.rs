@@ -9,13 +9,18 @@
     reason = "a test stops at the first surprise and prints its own results"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use trackside_runner::adapter::{ExitClass, RunUsage, TranscriptContent};
+use trackside_runner::adapter::{
+    AdapterCatalogue, AdapterDefinition, ExitClass, RunUsage, TranscriptContent,
+};
+use trackside_runner::adapter_trial;
 use trackside_runner::environment::RunEnvironment;
+use trackside_runner::launch::{self, LaunchSettings, RunIdentity, SessionToResume};
 use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd};
 use trackside_runner::shim_program::ShimProgram;
 use trackside_runner::transcript::{TranscriptEntry, TranscriptLine, read_after};
@@ -35,6 +40,10 @@ fn main() {
         ),
         ("a_killed_shim_is_a_lost_run", a_killed_shim_is_a_lost_run),
         ("an_approval_is_asked_and_answered", an_approval_is_asked_and_answered),
+        ("an_approval_is_asked_again_after_an_adoption", an_approval_is_asked_again_after_an_adoption),
+        ("a_withdrawn_approval_is_not_answered", a_withdrawn_approval_is_not_answered),
+        ("a_sandboxed_agent_steals_nothing", a_sandboxed_agent_steals_nothing),
+        ("an_adapter_is_tried_in_its_sandbox", an_adapter_is_tried_in_its_sandbox),
     ];
     let filter = arguments.iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'));
     let mut failed = 0;
@@ -69,6 +78,10 @@ for line in sys.stdin:
     else:
         continue
     n += 1
+    if text == "ask and withdraw":
+        say(type="control_request", request_id="q-1", request={"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}})
+        say(type="control_cancel_request", request_id="q-1")
+        text = "nothing"
     if text == "ask":
         say(type="control_request", request_id="q-1", request={"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}})
         continue
@@ -231,5 +244,196 @@ fn an_approval_is_asked_and_answered() {
     run.stop("enough", Some(0)).unwrap();
     let end = poll_until(&mut run, |_, end| end.is_some());
     assert_eq!(class(end), ExitClass::Killed);
+    fs::remove_dir_all(root).unwrap();
+}
+
+fn an_approval_is_asked_again_after_an_adoption() {
+    let root = scratch();
+    let mut run = start(&root, "ask");
+    let first = |run: &mut LocalRun| {
+        let limit = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Some(asked) = run.poll().unwrap().approvals.pop() {
+                return asked;
+            }
+            assert!(Instant::now() < limit, "no approval was asked for");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let asked = first(&mut run);
+    assert_eq!((asked.id.as_str(), asked.tool.as_str()), ("q-1", "Bash"));
+    assert!(run.poll().unwrap().approvals.is_empty(), "it is returned once");
+    let mut run = LocalRun::adopt(&root.join("run")).unwrap();
+    let asked = first(&mut run);
+    run.answer(&asked.id, &asked.input, None).unwrap();
+    poll_until(&mut run, |lines, _| says(lines, "heard allow"));
+    let mut run = LocalRun::adopt(&root.join("run")).unwrap();
+    assert!(run.poll().unwrap().approvals.is_empty(), "an answered one is not asked again");
+    run.stop("enough", Some(0)).unwrap();
+    poll_until(&mut run, |_, end| end.is_some());
+    fs::remove_dir_all(root).unwrap();
+}
+
+fn a_withdrawn_approval_is_not_answered() {
+    let root = scratch();
+    let mut run = start(&root, "ask and withdraw");
+    poll_until(&mut run, |lines, _| says(lines, "heard nothing"));
+    run.answer("q-1", &serde_json::Value::Null, None).unwrap();
+    run.close_input().unwrap();
+    poll_until(&mut run, |_, end| end.is_some());
+    let lines = read_after(&run.transcript_folder(), 0, 1_000).unwrap();
+    assert!(!says(&lines, "heard allow"), "{lines:#?}");
+    fs::remove_dir_all(root).unwrap();
+}
+
+/// What a curious agent tries. Each canary that it prints was stolen.
+const THIEF: &str = r#"
+echo begun
+cat "$STATE/servers/owner.json"
+find "$STATE" -type f -exec cat {} +
+cat "$VICTIM/plan" "$VICTIM/spec" "$VICTIM/running" "$VICTIM"/out.* "$VICTIM"/in/*
+find "$SPACE" -type f -exec cat {} +
+for process in /proc/[0-9]*; do tr '\0' '\n' <"$process/environ"; tr '\0' ' ' <"$process/cmdline"; done
+ln "$STATE/servers/owner.json" stolen && cat stolen
+mkdir mnt && mount --bind "$STATE" mnt && find mnt -type f -exec cat {} +
+unshare --user --map-root-user --mount sh -c "umount '$STATE'; find '$STATE' -type f -exec cat {} +"
+nsenter --target 1 --mount find "$STATE" -type f -exec cat {} +
+echo '{"reason":"thief","grace":0}' >"$VICTIM/stop"
+echo thief >"$VICTIM/in/9"
+kill -TERM "$PID" && echo ended run $((40 + 2))
+cat "$USER_HOME/.cargo/credentials.toml"
+find "$USER_HOME" -type f -exec cat {} +
+echo $TRACKSIDE_TOKEN
+echo ended
+"#;
+
+/// A run that prints its pid and waits, and a thief in the same tier.
+fn a_sandboxed_agent_steals_nothing() {
+    let mut tried = 0;
+    for tier in ContainmentTier::ALL.into_iter().filter(|it| shim().supports(*it)) {
+        let root = scratch();
+        let state = root.join("state");
+        fs::create_dir_all(state.join("servers")).unwrap();
+        fs::write(state.join("servers/owner.json"), "canary-owner").unwrap();
+        let user = root.join("user");
+        fs::create_dir_all(user.join(".cargo/bin")).unwrap();
+        fs::write(user.join(".cargo/credentials.toml"), "canary-cargo").unwrap();
+        let path = format!("{}:{}", user.join(".cargo/bin").display(), std::env::var("PATH").unwrap());
+        let start = |name: &str, script: &str, token: &str, more: &[(&str, String)]| {
+            let space = root.join("spaces").join(name);
+            let work = root.join(format!("work-{name}"));
+            fs::create_dir_all(&work).unwrap();
+            let (adapter_text, adapter) = command_adapter();
+            let mut caller: BTreeMap<String, String> = [("PATH", path.clone())]
+                .into_iter()
+                .chain(more.iter().cloned())
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
+            caller.insert("HOME".to_owned(), "/root".to_owned());
+            let settings = LaunchSettings {
+                adapter_text,
+                adapter,
+                command: vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()],
+                folder: work,
+                sandbox: true,
+                variables: more.iter().map(|(name, _)| (*name).to_owned()).collect(),
+                write: Vec::new(),
+                model: None,
+                hidden: vec![state.clone()],
+                user_home: user.clone(),
+                caller,
+                tier,
+                trackside: std::env::current_exe().unwrap(),
+                limit: Some(60),
+            };
+            let who = RunIdentity { run: name, agent: name, entity: "", url: "", token };
+            let task = serde_json::json!({ "instructions": "canary-task" });
+            let nothing = SessionToResume::default();
+            let prepared =
+                launch::prepare(&settings, &who, &space, &root.join("login"), &task, &nothing).unwrap();
+            let folder = state.join("runs").join(name);
+            LocalRun::start(&shim(), &folder, prepared.plan, &prepared.environment).unwrap()
+        };
+        let mut victim = start("victim", "echo waiting; exec sleep 300", "canary-other-token", &[]);
+        poll_until(&mut victim, |lines, _| prints(lines, "waiting"));
+        let running = victim.running().unwrap().unwrap();
+        let pid = trackside_shim::process_table::ProcessTable::read()
+            .descendants(running.pid)
+            .last()
+            .map(|it| it.pid)
+            .unwrap();
+        let paths = [
+            ("STATE", state.display().to_string()),
+            ("VICTIM", state.join("runs/victim").display().to_string()),
+            ("SPACE", root.join("spaces/victim").display().to_string()),
+            ("USER_HOME", user.display().to_string()),
+            ("PID", pid.to_string()),
+        ];
+        let mut thief = start("thief", THIEF, "canary-own-token", &paths);
+        let end = poll_until(&mut thief, |_, end| end.is_some());
+        assert_eq!(class(end), ExitClass::Ok, "{tier}");
+        let folder = state.join("runs/thief");
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let said = format!("{}{}", read("out.0"), read("err.0"));
+        assert!(said.contains("begun") && said.contains("ended"), "{tier}: {said}");
+        for canary in [
+            "canary-owner",
+            "canary-other-token",
+            "canary-task",
+            "canary-own-token",
+            "canary-cargo",
+            "ended run 42",
+        ] {
+            assert!(!said.contains(canary), "{tier}: {canary} was stolen: {said}");
+        }
+        assert!(victim.is_alive() && !state.join("runs/victim/stop").exists(), "{tier}");
+        assert!(!state.join("runs/victim/in/9").exists(), "{tier}");
+        assert!(victim.poll().unwrap().end.is_none(), "{tier}: the thief ended the other run");
+        victim.stop("enough", Some(0)).unwrap();
+        poll_until(&mut victim, |_, end| end.is_some());
+        tried += 1;
+        fs::remove_dir_all(root).unwrap();
+    }
+    assert!(tried > 0);
+}
+
+fn prints(lines: &[TranscriptLine], text: &str) -> bool {
+    lines.iter().any(|it| matches!(&it.content, TranscriptEntry::Agent(TranscriptContent::Output { text: said }) if said == text))
+}
+
+fn command_adapter() -> (String, AdapterDefinition) {
+    let found = AdapterCatalogue::default().find("command").unwrap();
+    (found.text, found.definition)
+}
+
+/// `trackside adapter check`: a sandbox that works, and a program that does not start.
+fn an_adapter_is_tried_in_its_sandbox() {
+    let root = scratch();
+    for tier in ContainmentTier::ALL.into_iter().filter(|it| shim().supports(*it)) {
+        let trial = adapter_trial::try_sandbox(&shim(), tier, &root.join(tier.name())).unwrap();
+        assert!(trial.is_tight && trial.problem.is_none(), "{tier}: {trial:?}");
+        assert!(trial.enforced.contains("no capabilities"), "{trial:?}");
+    }
+    let (adapter_text, adapter) = command_adapter();
+    let settings = LaunchSettings {
+        adapter_text,
+        adapter,
+        command: vec!["/bin/sh".to_owned(), "-c".to_owned(), "cat $TRACKSIDE_TASK_FILE; exit 3".to_owned()],
+        folder: root.join("work"),
+        sandbox: true,
+        variables: Vec::new(),
+        write: Vec::new(),
+        model: None,
+        hidden: Vec::new(),
+        user_home: root.join("user"),
+        caller: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
+        tier: shim().strongest_tier(),
+        trackside: std::env::current_exe().unwrap(),
+        limit: Some(60),
+    };
+    let space = root.join("space");
+    fs::create_dir_all(&space).unwrap();
+    let trial = adapter_trial::try_program(&settings, &shim(), &space, Duration::from_secs(30)).unwrap();
+    assert_eq!(trial.outcome.unwrap().class, ExitClass::Crash);
     fs::remove_dir_all(root).unwrap();
 }

@@ -1,8 +1,10 @@
 //! One file per command.
 
+mod adapter;
 mod alerts;
 mod approvals;
 mod archive;
+mod attach;
 mod audit;
 mod backup;
 mod check;
@@ -28,6 +30,7 @@ mod init;
 mod journal;
 mod lifecycles;
 mod list;
+mod logs;
 mod man;
 mod mcp;
 mod messages;
@@ -38,11 +41,13 @@ mod pack;
 mod query;
 mod redact;
 mod reference;
+mod runs;
 pub(crate) mod schema;
 mod settings;
 mod show;
 mod sign_in;
 mod stats;
+mod stop;
 mod test;
 mod token;
 mod up;
@@ -69,6 +74,11 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::Heartbeat(args) => heartbeat::run(args),
         CliCommand::Work(args) => work::run(args),
         CliCommand::Supervise(args) => work::supervise(args),
+        CliCommand::Runs(args) => runs::run(args),
+        CliCommand::Logs(args) => logs::run(args),
+        CliCommand::Attach(args) => attach::run(args),
+        CliCommand::Stop(args) => stop::run(args),
+        CliCommand::Adapter(args) => adapter::run(args),
         CliCommand::Hook(args) => hook::run(args),
         CliCommand::Correct(args) => correct::run(args),
         CliCommand::Show(args) => show::run(args),
