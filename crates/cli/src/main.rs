@@ -53,7 +53,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 fn main() -> ExitCode {
-    match help::command().try_get_matches().and_then(|it| args::Args::from_arg_matches(&it)) {
+    match help::explained_command().try_get_matches().and_then(|it| args::Args::from_arg_matches(&it)) {
         Ok(args) => commands::run(&args),
         Err(mut error) => {
             help::suggest(&mut error);

@@ -12,7 +12,7 @@ use trackside_runtime::ReadError;
 use trackside_runtime::read::Reads;
 use utoipa::IntoParams;
 
-use super::{Cursors, Parameters, stored_body};
+use super::{Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -91,11 +91,7 @@ pub(crate) async fn history(
         let history = reads.history(&key, after, limit, which.all)?;
         let mut entries = Vec::new();
         for record in &history.records {
-            let entry = record.entry()?;
-            if let Some(seen) = visibility.entry(reads, &entry)? {
-                let body = stored_body(record, &seen);
-                entries.push((seen.into_owned(), body));
-            }
+            entries.extend(visibility.entry_and_body(reads, record)?);
         }
         let stays = reads.stays(&key)?;
         let seconds = stays.iter().map(|it| (it.state.to_string(), it.spent.0 as f64 / 1_000.0));
