@@ -1253,9 +1253,11 @@ class ProjectPut(TypedDict):
 
 
 class QueryReply(TypedDict):
-    """The answer of a query: a page of entities, a page of journal entries, or values by name."""
+    """The answer of a query: a page of entities, a page of journal entries, or values by name. A query can
+    declare the form of its journal entries.
+    """
 
-    # Entities or journal entries.
+    # Entities, or journal entries in the form that the query declares.
     items: NotRequired[list[dict[str, Any]]]
     # The cursor of the next page: send it as `cursor`. Null on the last page.
     nextCursor: NotRequired[str | None]

@@ -1144,9 +1144,12 @@ export interface ProjectPut {
   zone: string;
 }
 
-/** The answer of a query: a page of entities, a page of journal entries, or values by name. */
+/**
+ * The answer of a query: a page of entities, a page of journal entries, or values by name. A query can declare
+ * the form of its journal entries.
+ */
 export interface QueryReply {
-  /** Entities or journal entries. */
+  /** Entities, or journal entries in the form that the query declares. */
   items?: { [name: string]: Json }[];
   /** The cursor of the next page: send it as `cursor`. Null on the last page. */
   nextCursor?: string | null;

@@ -47,6 +47,35 @@ pub(crate) fn command() -> clap::Command {
     command.help_template(template)
 }
 
+/// The command line for people: `-h` and `--help` print the same, and explained values are in the help of their option.
+///
+/// Clap would print every command with such an option in a long form for `--help`.
+pub(crate) fn explained_command() -> clap::Command {
+    with_values_explained(command())
+}
+
+fn with_values_explained(command: clap::Command) -> clap::Command {
+    command.mut_args(explain_values).mut_subcommands(with_values_explained)
+}
+
+/// Moves the explanations of an argument's values, and its default, into its help.
+fn explain_values(arg: clap::Arg) -> clap::Arg {
+    let values: Vec<_> = arg.get_possible_values().into_iter().filter(|it| !it.is_hide_set()).collect();
+    if values.iter().all(|it| it.get_help().is_none()) {
+        return arg;
+    }
+    let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    if let Some(default) = arg.get_default_values().first().filter(|_| !arg.is_hide_default_value_set()) {
+        help.push_str(&format!(" [default: {}]", default.to_string_lossy()));
+    }
+    let width = values.iter().map(|it| it.get_name().len()).max().unwrap_or(0);
+    for value in values {
+        let about = value.get_help().map(ToString::to_string).unwrap_or_default();
+        help.push_str(format!("\n  {:<width$}  {about}", value.get_name()).trim_end_matches(' '));
+    }
+    arg.help(help).hide_possible_values(true).hide_default_value(true)
+}
+
 fn grouped(command: &clap::Command) -> String {
     let mut text = String::new();
     let width = command.get_subcommands().map(|it| it.get_name().len()).max().unwrap_or(0);
@@ -165,5 +194,24 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_holds() {
         command().debug_assert();
+        explained_command().debug_assert();
+    }
+
+    #[test]
+    fn the_short_and_the_long_flag_print_the_same_help() {
+        fn check(path: &[&str], command: &clap::Command) {
+            let printed = |flag| {
+                let typed = path.iter().copied().chain([flag]);
+                explained_command().try_get_matches_from(typed).unwrap_err().to_string()
+            };
+            assert_eq!(printed("-h"), printed("--help"), "{path:?}");
+            for below in command.get_subcommands().filter(|it| it.get_name() != "help") {
+                check(&[path, &[below.get_name()]].concat(), below);
+            }
+        }
+        check(&["trackside"], &explained_command());
+        let mut command = explained_command();
+        let import = command.find_subcommand_mut("import").unwrap().render_help().to_string();
+        assert!(import.contains("beads        Issues of beads as JSON lines"), "{import}");
     }
 }

@@ -13,7 +13,22 @@ use crate::url::ApiPath;
 use crate::{exit, print};
 
 /// A JSON object whose members stay in order.
-struct LogLine(Vec<(String, Json)>);
+pub(crate) struct LogLine(Vec<(String, Json)>);
+
+impl LogLine {
+    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
+        self.0.iter().find(|(it, _)| it == name).map(|(_, value)| value)
+    }
+
+    /// The names of its members, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    pub(crate) fn to_json(&self) -> Json {
+        Json::Object(self.0.iter().cloned().collect())
+    }
+}
 
 impl<'de> Deserialize<'de> for LogLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     if let Some(arguments) = trackside_shim::arguments_in_program(std::env::args_os()) {
         return ExitCode::from(trackside_shim::main(arguments));
     }
-    match help::command().try_get_matches().and_then(|it| args::Args::from_arg_matches(&it)) {
+    match help::explained_command().try_get_matches().and_then(|it| args::Args::from_arg_matches(&it)) {
         Ok(args) => commands::run(&args),
         Err(mut error) => {
             help::suggest(&mut error);

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::args::PageArgs;
 use crate::server_lookup::{RequestError, ServerConnection};
+use crate::styled::Styled;
 use crate::url::ApiPath;
 use crate::{exit, print, time_format};
 
@@ -82,6 +83,11 @@ pub(crate) fn fetch_list(
     }
 }
 
+/// The note below a list that shows only its first items.
+pub(crate) fn more_note(shown: usize) -> Styled {
+    styled!("Showing the first {shown}. Use --all for the rest, or --limit N")
+}
+
 impl PagedList {
     pub(crate) fn to_json(&self) -> Json {
         let mut all = self.first.clone();
@@ -111,10 +117,7 @@ impl PagedList {
     /// Prints a note if there are more items.
     fn tell_more(&self) {
         if self.more.is_some() {
-            print::message(styled!(
-                "Showing the first {}. Use --all for the rest, or --limit N",
-                self.items.len()
-            ));
+            print::message(more_note(self.items.len()));
         }
     }
 }

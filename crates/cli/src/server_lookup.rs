@@ -409,7 +409,7 @@ fn address_in(folder: &Path) -> Result<String, CliError> {
         Ok(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
         Ok(_) => Err(CliError::unreachable(format!("{shown} is empty: the server writes it. {}", next()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(CliError::unreachable(format!(
-            "{shown} does not exist: no server has run in this folder. {}",
+            "{shown} does not exist: no server is running in this folder. {}",
             next()
         ))),
         Err(error) => Err(CliError::unreachable(files::unread(&path, &error))),

@@ -902,6 +902,7 @@ fn a_query_gives_rows_or_values() {
         "q: { of: demo.task, ranked: r, takes: { who: { type: string } }, for: ask.who, where: tries > 1 }",
         "q: { counts: rows, answers: { none: count.rows == 0, limit: settings.limit } }",
         "q: { takes: { who: { type: string } }, counts: [rows, mine], answers: { n: count.rows - count.mine, who: ask.who } }",
+        "q: { of: demo.task, takes: { who: { type: string } }, history: ask.who, line: { was: it.from, who: ask.who, by: owner } }",
         "q: { of: demo.task, where: tries > 0, groups: { a: { by: { state: state } }, b: { each: needs, by: { need: it, owner: owner }, measure: { tries: tries } } } }",
     ] {
         with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
@@ -921,6 +922,16 @@ fn a_query_gives_rows_or_values() {
         ("q: { of: demo.task, ranked: r, history: \"'x'\" }", &["error[two-orders]", "leave out `ranked`"]),
         ("q: { of: demo.task, history: \"'x'\", where: it.form != null }", &["it.form", "from"]),
         ("q: { of: demo.task, where: it.from != null }", &["`it`"]),
+        (
+            "q: { of: demo.task, history: \"'x'\", where: parent.state == 'OPEN' }",
+            &["error[history-where]", "cannot read other entities"],
+        ),
+        ("q: { of: demo.task, history: \"'x'\", line: { was: it.form } }", &["it.form", "from"]),
+        (
+            "q: { of: demo.task, line: { was: state } }",
+            &["error[line-alone]", "`line` only works with `history`", "leave out `line`"],
+        ),
+        ("q: { answers: { n: 1 }, line: { n: '1' } }", &["error[answers-alone]", "has no rows"]),
         (
             "q: { of: demo.task, counts: rows }",
             &["error[counts-alone]", "`counts` only works with `answers`"],

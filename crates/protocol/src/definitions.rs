@@ -115,13 +115,14 @@ pub struct QuerySummary {
     pub about: String,
 }
 
-/// The answer of a query: a page of entities, a page of journal entries, or values by name.
+/// The answer of a query: a page of entities, a page of journal entries, or values by name. A query can declare the
+/// form of its journal entries.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum QueryReply {
     #[serde(rename_all = "camelCase")]
     Page {
-        /// Entities or journal entries.
+        /// Entities, or journal entries in the form that the query declares.
         #[schema(value_type = Vec<Object>)]
         items: QueryItems,
         /// The cursor of the next page: send it as `cursor`. Null on the last page.
@@ -137,6 +138,8 @@ pub enum QueryReply {
 pub enum QueryItems {
     Entities(Vec<EntityBody>),
     Entries(Vec<EntryBody>),
+    /// Entries in the form that the query declares.
+    Lines(Vec<FieldMap>),
 }
 
 /// The fields of a lifecycle.

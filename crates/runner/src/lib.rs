@@ -3,8 +3,8 @@
 //! A client of the HTTP API like any other. Everything that it knows about an agent program is in an adapter file.
 
 pub mod adapter;
-pub mod agent_loop;
 pub mod adapter_trial;
+pub mod agent_loop;
 mod app_server;
 mod changes;
 pub mod environment;

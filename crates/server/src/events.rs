@@ -65,8 +65,19 @@ impl Visibility {
 
     /// A stored entry as the caller sees it; none if it may not see it.
     pub fn body(&self, reads: &Reads, record: &Record) -> Result<Option<EntryBody>, ReadError> {
+        Ok(self.entry_and_body(reads, record)?.map(|(_, body)| body))
+    }
+
+    /// A stored entry as the caller sees it, and its body; none if it may not see it.
+    pub fn entry_and_body(
+        &self,
+        reads: &Reads,
+        record: &Record,
+    ) -> Result<Option<(Entry, EntryBody)>, ReadError> {
         let entry = record.entry()?;
-        Ok(self.viewer.entry(reads, &entry)?.map(|it| stored_body(record, &it)))
+        let Some(seen) = self.viewer.entry(reads, &entry)? else { return Ok(None) };
+        let body = stored_body(record, &seen);
+        Ok(Some((seen.into_owned(), body)))
     }
 
     /// Refuses a caller who may not see the entries of an entity.

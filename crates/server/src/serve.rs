@@ -244,7 +244,8 @@ impl BoundServer {
         write(&self.app.options.data.join("address"), &told)
     }
 
-    /// Writes the address to the data folder, then serves until `stop`, then finishes open requests within `patience`.
+    /// Writes the address to the data folder, then serves until `stop`, then finishes open requests within `patience`
+    /// and removes the address.
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,
@@ -264,7 +265,11 @@ impl BoundServer {
             }
             announced => announced?,
         }
-        self.serve(stop, patience).with_subscriber(dispatch).await
+        let app = self.app.clone();
+        let served = self.serve(stop, patience).with_subscriber(dispatch).await;
+        // The project is still open, so no other server has written the file.
+        std::fs::remove_file(app.options.data.join("address")).ok();
+        served
     }
 
     async fn serve(

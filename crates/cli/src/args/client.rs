@@ -332,7 +332,7 @@ pub(crate) enum EntryForm {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  trackside query build\n  trackside query build tasksByState state=testing"
+    after_help = "Examples:\n  trackside query build\n  trackside query build tasksByState state=testing\n  trackside query build taskStateHistory taskId=TASK-001"
 )]
 pub(crate) struct QueryArgs {
     /// Pack, such as build
@@ -344,6 +344,8 @@ pub(crate) struct QueryArgs {
     /// Query parameters
     #[arg(value_name = "PARAM=VALUE")]
     pub(crate) asked: Vec<String>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_lifecycle::guard::{did_you_mean_or_all, nearest};
+use trackside_lifecycle::guard::{did_you_mean, did_you_mean_or_all};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use trackside_runtime::{Failure, MigratedEntity, Migration, MigrationRange, PackSource, Runtime};
@@ -197,9 +197,9 @@ fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), CliError
     }
     let shown = pack.display();
     let Some(newest) = law.newest(&Name::new(lifecycle)) else {
-        let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
-        let near = near.map(|it| format!(" Did you mean {it}?")).unwrap_or_default();
-        let why = format!("{shown} has no lifecycle {lifecycle}.{near} Nothing was installed");
+        let hint = did_you_mean(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
+        let hint = if hint.is_empty() { ".".to_owned() } else { hint };
+        let why = format!("{shown} has no lifecycle {lifecycle}{hint} Nothing was installed");
         return Err(CliError::usage(why));
     };
     if newest.version != version {

@@ -1,13 +1,15 @@
 //! `trackside query`: the named questions of a pack.
 
-use serde_json::Value as Json;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
 use crate::args::QueryArgs;
 use crate::folder::CliError;
-use crate::paging::{ListSize, fetch_list};
+use crate::log_lines::LogLine;
+use crate::paging::{self, ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::print_table;
+use crate::table::{print_rows, print_table};
 use crate::time_format::{joined, list, text, value};
 use crate::url::ApiPath;
 use crate::{print, print_entry};
@@ -29,7 +31,54 @@ fn query(args: &QueryArgs) -> Result<u8, RequestError> {
         };
         route = route.with(name, asked);
     }
-    Ok(print::answer(&server.get(&route)?, args.ask.json, print_answer))
+    match fetch_rows(&server, &route, ListSize::from(&args.page))? {
+        QueryAnswer::Values(found) => Ok(print::answer(&found, args.ask.json, print_values)),
+        QueryAnswer::Rows { rows, more } => {
+            let found = json!({ "items": rows, "nextCursor": more });
+            Ok(print::answer(&found, args.ask.json, |_| print_answer(&rows, more.is_some())))
+        }
+    }
+}
+
+/// What a query returned.
+enum QueryAnswer {
+    Rows { rows: Vec<LogLine>, more: Option<String> },
+    Values(Json),
+}
+
+/// One answer of the server. The members of a row keep the order that the query declares.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum QueryPage {
+    #[serde(rename_all = "camelCase")]
+    Rows {
+        items: Vec<LogLine>,
+        next_cursor: Option<String>,
+    },
+    Values(Json),
+}
+
+fn fetch_rows(
+    server: &ServerConnection,
+    route: &ApiPath,
+    much: ListSize,
+) -> Result<QueryAnswer, RequestError> {
+    let (mut rows, mut more) = (Vec::new(), None::<String>);
+    loop {
+        let size = much.page_size(rows.len());
+        let route = route.clone().with_some("limit", size).with_some("cursor", more.as_ref());
+        let page = serde_json::from_reader(server.stream(&route)?);
+        match page.map_err(|it| CliError::unreachable(format!("The server sent no rows: {it}")))? {
+            QueryPage::Values(values) => return Ok(QueryAnswer::Values(values)),
+            QueryPage::Rows { items, next_cursor } => {
+                rows.extend(items);
+                more = next_cursor;
+            }
+        }
+        if more.is_none() || much.is_enough(rows.len()) {
+            return Ok(QueryAnswer::Rows { rows, more });
+        }
+    }
 }
 
 fn tell_queries(found: &Json, pack: &str) {
@@ -44,18 +93,41 @@ fn tell_queries(found: &Json, pack: &str) {
     });
 }
 
-fn print_answer(found: &Json) {
-    let Some(all) = found.get("items").and_then(Json::as_array) else {
-        for (name, it) in found.as_object().into_iter().flatten() {
-            print::line(styled!("{name}: {}", value(it)));
-        }
-        return;
-    };
-    match all.first() {
-        None => print::message("no results"),
-        Some(first) if first.get("seq").is_some() => {
-            all.iter().for_each(|it| print::line(print_entry::line(it, true)));
-        }
-        Some(_) => super::list::print_entities(all),
+fn print_values(found: &Json) {
+    for (name, it) in found.as_object().into_iter().flatten() {
+        print::line(styled!("{name}: {}", value(it)));
     }
+}
+
+fn print_answer(rows: &[LogLine], more: bool) {
+    let has = |names: &[&str]| rows.first().is_some_and(|it| names.iter().all(|name| it.get(name).is_some()));
+    let all = || rows.iter().map(LogLine::to_json);
+    if rows.is_empty() {
+        print::message("no results");
+    } else if has(&["seq", "event", "lifecycle", "id", "timestamp"]) {
+        all().for_each(|it| print::line(print_entry::line(&it, true)));
+    } else if has(&["lifecycle", "id", "state", "fields"]) {
+        super::list::print_entities(&all().collect::<Vec<_>>());
+    } else {
+        print_members(rows);
+    }
+    if more {
+        print::message(paging::more_note(rows.len()));
+    }
+}
+
+/// Rows in the form that the query declares: a column for each member.
+fn print_members(rows: &[LogLine]) {
+    let mut names: Vec<&str> = Vec::new();
+    for name in rows.iter().flat_map(LogLine::names) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    print_rows(
+        &names,
+        rows.iter().map(|row| {
+            names.iter().map(|it| row.get(it).map_or_else(String::new, value)).collect::<Vec<_>>()
+        }),
+    );
 }

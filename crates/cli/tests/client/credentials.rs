@@ -534,6 +534,6 @@ fn a_worktree_uses_the_project_of_the_main_checkout() {
     // The worktree's own project comes first.
     std::fs::create_dir(tree.join("tree/.trackside")).unwrap();
     let told = run_in(&below, &["whoami"], &[("TRACKSIDE_TOKEN", &ada)]);
-    told.says(3, &["no server has run in this folder", "Ask the person who runs the server"]);
+    told.says(3, &["no server is running in this folder", "Ask the person who runs the server"]);
     assert!(!told.messages.contains("trackside up"), "{told:?}");
 }

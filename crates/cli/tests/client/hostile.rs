@@ -49,7 +49,9 @@ about: "HOSTILE"
 roles: { writer: { about: "HOSTILE" } }
 audiences: { everybody: "HOSTILE" }
 settings: { word: { default: "HOSTILE", about: "HOSTILE" } }
-queries: { notes: { of: small.note, about: "HOSTILE", order: [createdAt] } }
+queries:
+  notes: { of: small.note, about: "HOSTILE", order: [createdAt] }
+  lines: { of: small.note, takes: { note: { type: string } }, history: ask.note, line: { event: it.event, why: it.reason, changed: it.metadata } }
 policy:
   levels: [LOW, HIGH]
   unknown: HIGH
@@ -135,6 +137,7 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
         served("messages", &["small.note/A"]),
         served("query", &["small"]),
         served("query", &["small", "notes"]),
+        served("query", &["small", "lines", "note=A"]),
         served("stats", &["small.note"]),
         served("journal", &["--all"]),
         case("mcp", &[], true, &format!("{hello}\n{call}\n")),

@@ -170,7 +170,7 @@ fn while_the_server_is_away_every_request_gets_advice() {
     let mut host = Host::of(command);
     let refused = host.shake_hands();
     let message = refused["error"]["message"].as_str().unwrap();
-    assert!(message.contains("no server has run in this folder"), "{refused}");
+    assert!(message.contains("no server is running in this folder"), "{refused}");
     assert!(message.contains("Ask the person") && !message.contains("trackside up"), "{refused}");
     host.close();
     // Without a token it never acts as the owner, even where the folder has an owner's token.

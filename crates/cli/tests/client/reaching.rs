@@ -67,7 +67,7 @@ fn without_a_server_the_message_names_the_next_step() {
     let data = data.to_str().unwrap();
     let mut command = binary(&["list", "mission.task", "--data", data]);
     command.env("TRACKSIDE_TOKEN", "x");
-    run_command(command).says(3, &["no server has run", "Ask the person who runs the server"]);
+    run_command(command).says(3, &["no server is running", "Ask the person who runs the server"]);
 }
 
 /// The journal of a scenario, to make a project of, and its pack.

@@ -101,6 +101,37 @@ fn long_lists_are_read_page_by_page() {
 }
 
 #[test]
+fn a_query_prints_rows_in_the_form_it_declares_and_says_when_there_are_more() {
+    let ground = ClientServer::with_all_packs();
+    for id in ["LINES-1", "LINES-2"] {
+        ground.ask(&["new", "build.task", "--id", id, "title=One"]).says(0, &[]);
+    }
+    let orchestrator = ["token", "create", "lines-orch", "--kind", "agent", "--role", "build:orchestrator"];
+    let token = ground.ask(&orchestrator).says(0, &[]).data.trim().to_owned();
+    let assign = ["fire", "build.task/LINES-1", "assign", "--reason", "Next in the plan"];
+    ground.ask_as(&token, &assign).says(0, &[]);
+    let told = ground.ask(&["query", "build", "taskStateHistory", "taskId=LINES-1"]);
+    let rows: Vec<Vec<&str>> = told
+        .says(0, &[])
+        .data
+        .lines()
+        .map(|it| it.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect())
+        .collect();
+    assert_eq!(rows[0], ["fromState", "toState", "timestamp", "reason", "actor"]);
+    assert_eq!(
+        (rows[1][0], rows[1][1], &rows[1][3..]),
+        ("pending", "assigned", &["Next in the plan", "lines-orch"][..])
+    );
+    assert_eq!(rows.len(), 2);
+    let pending = ["query", "build", "tasksByState", "state=pending", "--limit", "1"];
+    ground.ask(&["new", "build.task", "--id", "LINES-3", "title=One"]).says(0, &[]);
+    let told = ground.ask(&pending);
+    assert_eq!(told.says(0, &["Showing the first 1", "--all"]).data.lines().count(), 2, "{told:?}");
+    let all = ground.ask(&["query", "build", "tasksByState", "state=pending", "--all", "--json"]).json();
+    assert!(all["items"].as_array().is_some_and(|it| it.len() > 1) && all["nextCursor"].is_null(), "{all}");
+}
+
+#[test]
 fn overdue_entities_are_listed() {
     let ground = ClientServer::small("overdue");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);

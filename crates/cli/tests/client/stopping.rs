@@ -105,6 +105,8 @@ fn open_requests_are_answered_before_the_server_ends() {
     let answer = all_of(stream);
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
     assert_eq!(up.exit_code(), 0);
+    // The address was this server's, and another program may listen there now.
+    assert!(!up.root.join("data/address").exists());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Journal entries in expressions: log lines, and the entries of a history.
 
-use trackside_lifecycle::guard::{Fault, Scope, VarSlot};
+use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot};
 use trackside_lifecycle::model::{EntityAttribute, Lifecycle, Query, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -32,18 +32,48 @@ pub fn log_line(
     let Some(life) = law.newest(&entity.key.lifecycle) else { return Ok(None) };
     let Some(log) = &life.log else { return Ok(None) };
     let hidden = hidden_fields(law, view, life, entity, reader, now)?;
-    let mut entity = entity.clone();
-    hidden.iter().for_each(|it| entity.fields.set(it, Value::Null));
-    let entity = &entity;
+    let entity = &without(entity, &hidden);
     let request = Request::engine(ActorKind::System, Fields::default(), Name::new(ENGINE), None);
     with_entry(law, view, life, entity, entry, &request, now, None, |scope| {
         let scope = &ReaderScope { law, life, hidden: &hidden, scope };
-        if log.when.as_ref().is_some_and(|it| !it.test(scope).unwrap_or(false)) {
-            return None;
-        }
-        let members = log.line.iter().map(|(name, it)| (name.clone(), it.eval(scope).unwrap_or_default()));
-        Some(members.filter(|(_, value)| !value.is_null()).collect())
+        let is_logged = log.when.as_ref().is_none_or(|it| it.test(scope).unwrap_or(false));
+        is_logged.then(|| members(&log.line, scope))
     })
+}
+
+/// An entry as a row of a history query that declares its `line`: the members that are not null. `entity` is the
+/// entity as it is now; fields that the reader may not see are null.
+#[expect(clippy::too_many_arguments, reason = "a query, its parameters, and an entry")]
+pub fn history_line(
+    law: &Law,
+    view: &View,
+    query: &Query,
+    params: &Fields,
+    entity: &Entity,
+    entry: &Value,
+    reader: &Actor,
+    now: Timestamp,
+) -> Result<Vec<(Name, Value)>, Needs> {
+    let Some(life) = law.newest(&entity.key.lifecycle) else { return Ok(Vec::new()) };
+    let hidden = hidden_fields(law, view, life, entity, Some(reader), now)?;
+    let entity = &without(entity, &hidden);
+    let request = Request::by(reader.clone(), reader.subject.clone(), Fields::default(), None);
+    with_entry(law, view, life, entity, entry, &request, now, Some(params), |scope| {
+        members(&query.line, &ReaderScope { law, life, hidden: &hidden, scope })
+    })
+}
+
+/// The members of a line that are not null. A member that cannot be evaluated is null.
+fn members(line: &[(Name, Guard)], scope: &ReaderScope<'_>) -> Vec<(Name, Value)> {
+    let all = line.iter().map(|(name, it)| (name.clone(), it.eval(scope).unwrap_or_default()));
+    all.filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// The entity without the values of these fields.
+fn without(entity: &Entity, fields: &[Name]) -> Entity {
+    let mut entity = entity.clone();
+    fields.iter().for_each(|it| entity.fields.set(it, Value::Null));
+    entity
 }
 
 /// The fields of an entity that a log line must not show.

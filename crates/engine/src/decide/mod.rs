@@ -49,7 +49,7 @@ mod work_text;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use trackside_lifecycle::guard::{Fault, Guard};
+use trackside_lifecycle::guard::{Fault, Guard, did_you_mean};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -62,7 +62,7 @@ pub use carry::groups_of;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_field, computed_fields, fields_of, is_repair};
-pub use journal_entry::{log_line, passes_history};
+pub use journal_entry::{history_line, log_line, passes_history};
 pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_after};
 pub use protected::{ACCESS, FLEET, is_protected, is_reserved_pack, protected};
 pub use rerank::reindex;
@@ -562,10 +562,6 @@ fn unknown_version(law: &Law, entity: &Entity) -> Refusal {
 }
 
 fn unknown_lifecycle(law: &Law, name: &Name) -> Refusal {
-    let known: Vec<&str> = law.lifecycle_names().iter().map(Name::as_str).collect();
-    let mut message = format!("There is no lifecycle {name}");
-    if let Some(near) = trackside_lifecycle::guard::nearest(name, known.iter().copied()) {
-        message = format!("{message}. Did you mean {near}?");
-    }
-    Refusal::one(Code::UnknownLifecycle, message)
+    let hint = did_you_mean(name, law.lifecycle_names().iter().map(Name::as_str));
+    Refusal::one(Code::UnknownLifecycle, format!("There is no lifecycle {name}{hint}"))
 }

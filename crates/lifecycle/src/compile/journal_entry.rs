@@ -3,7 +3,8 @@
 use super::context::CompileContext;
 use crate::guard::{Guard, Type};
 use crate::model::{LogLineFormat, Read};
-use crate::source::Place;
+use crate::name::Name;
+use crate::source::{Named, Place};
 use crate::syntax::{Expr, LogDecl};
 
 /// Members of an entry that are texts.
@@ -34,16 +35,24 @@ impl CompileContext<'_> {
     pub fn log_format(&mut self, decl: &LogDecl, at: Place) -> LogLineFormat {
         self.it = Some(entry_type());
         let when = self.when(&decl.when);
-        let mut line = Vec::new();
-        for (name, source) in decl.line.iter() {
-            line.extend(self.guard(source, &Type::Any).map(|it| (name.it.clone(), it)));
-        }
         self.it = None;
+        let line = self.entry_line(&decl.line);
         if decl.line.iter().next().is_none() {
             self.error("empty-log", at, "`log` does not say what a line contains")
                 .hint("add for example `line: { timestamp: it.timestamp, event: it.event }`");
         }
         LogLineFormat { when, line }
+    }
+
+    /// The members of a line that is made from an entry.
+    pub fn entry_line(&mut self, members: &Named<Expr>) -> Vec<(Name, Guard)> {
+        self.it = Some(entry_type());
+        let mut line = Vec::new();
+        for (name, source) in members.iter() {
+            line.extend(self.guard(source, &Type::Any).map(|it| (name.it.clone(), it)));
+        }
+        self.it = None;
+        line
     }
 
     /// The condition on the entries of a history. It is evaluated for every entry, so it reads no other entity.

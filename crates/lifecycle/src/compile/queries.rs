@@ -103,7 +103,8 @@ impl PackCompiler<'_> {
         let exprs =
             [&decl.r#where, &decl.history, &decl.r#for].into_iter().flatten().chain(order).map(|it| it.at);
         let tables = decl.groups.iter().map(|(name, _)| name.at);
-        if let Some(at) = others.chain(exprs).chain(tables).next() {
+        let members = decl.line.iter().map(|(name, _)| name.at);
+        if let Some(at) = others.chain(exprs).chain(tables).chain(members).next() {
             self.problems.error(
                 "answers-alone",
                 at,
@@ -118,6 +119,7 @@ impl PackCompiler<'_> {
             filter: None,
             order: Vec::new(),
             history: None,
+            line: Vec::new(),
             groups: Vec::new(),
             ranked: None,
             meant_for: None,
@@ -502,6 +504,11 @@ fn rows(
     if let Some(first) = syntax_list(&decl.counts).first() {
         context.problems.error("counts-alone", first.at, "`counts` only works with `answers`");
     }
+    if let (None, Some((name, _))) = (&decl.history, decl.line.iter().next()) {
+        context
+            .error("line-alone", name.at, "`line` only works with `history`")
+            .hint("rows of other queries are entities; name one with `history`, or leave out `line`");
+    }
     let filter = match &decl.history {
         Some(_) => context.history_filter(&decl.r#where),
         None => context.when(&decl.r#where),
@@ -514,6 +521,7 @@ fn rows(
         filter,
         order,
         history: decl.history.as_ref().and_then(|it| context.guard(it, &Type::Text)),
+        line: context.entry_line(&decl.line),
         groups,
         ranked: decl.ranked.as_ref().map(|it| it.it.clone()),
         meant_for,

@@ -21,9 +21,17 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The question that proposes the nearest candidate, to be added to a message: `. Did you mean title?`. Empty if none
-/// is near.
+/// is near. A kind proposes every lifecycle of that kind.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(word, candidates).map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
+    let all: Vec<&str> = candidates.into_iter().collect();
+    let is_of_kind = |it: &&&str| it.split_once('.').is_some_and(|(_, kind)| kind == word);
+    let of_kind: Vec<&str> = all.iter().filter(is_of_kind).copied().collect();
+    match of_kind.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!(". Did you mean {} or {last}?", others.join(", "))
+        }
+        _ => nearest(word, all).map(|it| format!(". Did you mean {it}?")).unwrap_or_default(),
+    }
 }
 
 /// Proposes the nearest candidate; lists all of them if none is near: `. Its states: OPEN, CLOSED`.
@@ -98,6 +106,12 @@ mod tests {
         assert_eq!(nearest("article", ["articles.reader", "articles.article"]), Some("articles.article"));
         assert_eq!(nearest("articles.artcle", ["articles.article"]), Some("articles.article"));
         assert_eq!(nearest("reading", ["articles.article"]), None);
+        let known = ["articles.task", "build.task", "build.tasks", "shop.task", "shop.cart"];
+        let question = ". Did you mean articles.task, build.task or shop.task?";
+        assert_eq!(did_you_mean("task", known), question);
+        assert_eq!(did_you_mean("cart", known), ". Did you mean shop.cart?");
+        assert_eq!(did_you_mean("build.tsk", known), ". Did you mean build.task?");
+        assert_eq!(did_you_mean("reading", known), "");
     }
 
     #[test]

@@ -122,6 +122,8 @@ pub struct Query {
     pub order: Vec<Order>,
     /// Instead of a list: the journal of this entity.
     pub history: Option<Guard>,
+    /// With `history`: the members of a row. Empty: rows are journal entries.
+    pub line: Vec<(Name, Guard)>,
     /// Instead of a list: tables of counts.
     pub groups: Vec<GroupTable>,
     /// Only entities that are open in this ranking, in its order.

@@ -168,6 +168,8 @@ keys! {
         pub r#for: Option<Expr>,
         /// Instead of entities: the journal of the entity with this id.
         pub history: Option<Expr>,
+        /// With `history`: the members of each row, in order, as expressions over the entry, which they read as `it`.
+        pub line: Named<Expr>,
         /// Instead of entities: tables that count them, or the elements of their lists, by values.
         pub groups: Named<GroupTableDecl>,
         /// Other queries whose rows are counted. Expressions see the counts as `count.NAME`.

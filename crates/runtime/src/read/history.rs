@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use trackside_engine::View;
 use trackside_engine::actor::Actor;
-use trackside_engine::decide::{log_line, passes_history};
+use trackside_engine::decide::{history_line, log_line, passes_history};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::query::find_query;
@@ -94,6 +94,28 @@ impl Reads {
             lines.extend(view.ask(|law, view, now| log_line(law, view, &entity, &entry, reader, now))?);
         }
         Ok(lines)
+    }
+
+    /// Entries as rows of a history query, in the form that the query declares; none if it declares none. Each entry
+    /// comes as expressions read it.
+    pub fn history_lines(
+        &self,
+        selection: &HistorySelection,
+        entries: impl IntoIterator<Item = Value>,
+    ) -> Result<Option<Vec<Vec<(Name, Value)>>>, ReadError> {
+        let HistorySelection { key, pack, query, params, actor } = selection;
+        let mut view = ReadView::new(self);
+        let law = view.law().clone();
+        let pack = law.pack(pack).ok_or_else(|| ReadError::unknown_pack(&law, pack))?;
+        let query = find_query(pack, query)?;
+        if query.line.is_empty() {
+            return Ok(None);
+        }
+        let entity = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?;
+        let lines = entries.into_iter().map(|entry| {
+            view.ask(|law, view, now| history_line(law, view, query, params, &entity, &entry, actor, now))
+        });
+        Ok(Some(lines.collect::<Result<_, _>>()?))
     }
 
     /// The entries of an entity that `wanted` selects, after one of them, the oldest first.

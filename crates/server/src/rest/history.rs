@@ -13,7 +13,7 @@ use trackside_runtime::read::Reads;
 use utoipa::IntoParams;
 
 use super::runs::runs_of_entity;
-use super::{Cursors, Parameters, stored_body};
+use super::{Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -95,11 +95,7 @@ pub(crate) async fn history(
         let history = reads.history(&key, after, limit, which.all)?;
         let mut entries = Vec::new();
         for record in &history.records {
-            let entry = record.entry()?;
-            if let Some(seen) = visibility.entry(reads, &entry)? {
-                let body = stored_body(record, &seen);
-                entries.push((seen.into_owned(), body));
-            }
+            entries.extend(visibility.entry_and_body(reads, record)?);
         }
         let runs = which.runs.then(|| runs_of_entity(reads, &key)).transpose()?;
         let runs = runs.map(|it| it.into_iter().map(RunSummary::from).collect());

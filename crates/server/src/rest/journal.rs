@@ -8,7 +8,6 @@ use utoipa::IntoParams;
 
 use super::Parameters;
 use super::history::{LineForm, items};
-use super::stored_body;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -50,11 +49,7 @@ pub(crate) async fn journal(
         let (records, next) = reads.journal_page(after, limit)?;
         let mut entries = Vec::new();
         for record in &records {
-            let entry = record.entry()?;
-            if let Some(seen) = visibility.entry(reads, &entry)? {
-                let body = stored_body(record, &seen);
-                entries.push((seen.into_owned(), body));
-            }
+            entries.extend(visibility.entry_and_body(reads, record)?);
         }
         let items = items(reads, entries, which.form, &reader)?;
         Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })

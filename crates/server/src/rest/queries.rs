@@ -77,12 +77,19 @@ pub(crate) async fn named(
                 visibility.check_observer(reads, &selection.key)?;
                 let after = cursors.after(page.cursor.as_deref())?;
                 let history = reads.selected_history(&selection, after, limit, &entry_value)?;
-                let mut items = Vec::new();
+                let (mut values, mut bodies) = (Vec::new(), Vec::new());
                 for record in &history.records {
-                    items.extend(visibility.body(reads, record)?);
+                    if let Some((entry, body)) = visibility.entry_and_body(reads, record)? {
+                        values.push(entry_value(&entry));
+                        bodies.push(body);
+                    }
                 }
+                let items = match reads.history_lines(&selection, values)? {
+                    Some(lines) => QueryItems::Lines(lines.into_iter().map(FieldMap).collect()),
+                    None => QueryItems::Entries(bodies),
+                };
                 let next_cursor = history.next_cursor.map(|it| cursors.give(it));
-                QueryReply::Page { items: QueryItems::Entries(items), next_cursor }
+                QueryReply::Page { items, next_cursor }
             }
         })
     });

@@ -14,7 +14,7 @@ use trackside_engine::event::EventKind;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
-use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::guard::{did_you_mean, nearest};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -165,9 +165,9 @@ fn wanted_fields(app: &App, caller: &Caller, body: &NewWebhook) -> Result<Fields
     for name in &body.lifecycles {
         let is_pack = law.pack(name).is_some();
         if !is_pack && law.newest(&Name::new(name)).is_none() {
-            let known: Vec<&str> = law.lifecycle_names().iter().map(Name::as_str).collect();
-            let near = nearest(name, known).map(|it| format!(" Did you mean {it}?"));
-            let detail = format!("There is no lifecycle and no pack {name}.{}", near.unwrap_or_default());
+            let known = law.lifecycle_names().iter().chain(law.packs().map(|it| &it.name));
+            let hint = did_you_mean(name, known.map(Name::as_str));
+            let detail = format!("There is no lifecycle and no pack {name}{hint}");
             return Err(wrong("lifecycles", detail));
         }
     }

@@ -22,7 +22,9 @@ fn ground() -> RestServer {
         byPlace: { of: shelf.book, order: [-place] }\n  \
         story: { of: shelf.book, takes: { book: { type: string } }, history: ask.book }\n  \
         moves: { of: shelf.book, takes: { book: { type: string }, all: { type: boolean } }, history: ask.book, \
-        where: 'ask.all == true || it.from != null' }\n";
+        where: 'ask.all == true || it.from != null' }\n  \
+        steps: { of: shelf.book, takes: { book: { type: string } }, history: ask.book, where: 'it.to != null', \
+        line: { toState: it.to, fromState: it.from, timestamp: it.timestamp, of: ask.book, page: pages } }\n";
     let pack = json!({ "files": { "pack.yaml": pack, "lifecycles/book.yaml": ROW } });
     ground.owner.put("/v1/packs/shelf", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
     ground
@@ -139,6 +141,24 @@ fn a_history_query_selects_entries() {
 }
 
 #[test]
+fn rows_of_a_history_have_the_form_that_the_query_declares() {
+    let ground = ground();
+    lost_book(&ground);
+    let entries = ground.owner.get("/v1/queries/shelf/story?book=B").unwrap().body;
+    let at = |n: usize| entries["items"][n]["timestamp"].as_str().unwrap();
+    let rows = [
+        format!(r#"{{"toState":"HERE","timestamp":"{}","of":"B","page":5}}"#, at(0)),
+        format!(r#"{{"toState":"GONE","fromState":"HERE","timestamp":"{}","of":"B","page":5}}"#, at(3)),
+    ];
+    let text = |path: &str| String::from_utf8(ground.owner.get_bytes(path).unwrap()).unwrap();
+    let steps = "/v1/queries/shelf/steps?book=B";
+    assert_eq!(text(steps), format!(r#"{{"items":[{}],"nextCursor":null}}"#, rows.join(",")));
+    // Pages count rows.
+    let paged = pages(&ground, steps, 1);
+    assert_eq!(paged.iter().map(|it| it["toState"].as_str().unwrap()).collect::<Vec<_>>(), ["HERE", "GONE"]);
+}
+
+#[test]
 fn log_lines_have_the_form_that_the_pack_declares() {
     let ground = ground();
     lost_book(&ground);
@@ -174,16 +194,24 @@ states: { OPEN: { initial: true } }
 transitions: { sell: { from: OPEN, by: human } }
 log: { line: { shop: id, state: best.state, secret: best.pages } }
 ";
-    let pack = json!({ "files": { "pack.yaml": "pack: shelf\nversion: 1\nabout: A shelf.\n", "lifecycles/book.yaml": book, "lifecycles/shop.yaml": shop } });
+    let queries = "queries: { steps: { of: shelf.book, takes: { book: { type: string } }, history: ask.book, \
+        line: { book: id, page: pages, twice: double, changed: it.metadata } } }\n";
+    let pack = format!("pack: shelf\nversion: 1\nabout: A shelf.\n{queries}");
+    let pack =
+        json!({ "files": { "pack.yaml": pack, "lifecycles/book.yaml": book, "lifecycles/shop.yaml": shop } });
     ground.owner.put("/v1/packs/shelf", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
     lost_book(&ground);
     ground.owner.post("/v1/entities/shelf.shop", &json!({ "id": "S", "fields": { "book": "B" } })).unwrap();
     let ada = ground.agent("ada", "mission:specialist");
-    for path in ["/v1/entities/shelf.book/B/history", "/v1/journal"] {
-        let path = format!("{path}?form=pack&limit=200");
-        let seen = ground.owner.get(&path).unwrap().body.to_string();
+    let forms = [
+        "/v1/entities/shelf.book/B/history?form=pack",
+        "/v1/journal?form=pack&limit=200",
+        "/v1/queries/shelf/steps?book=B",
+    ];
+    for path in forms {
+        let seen = ground.owner.get(path).unwrap().body.to_string();
         assert!(seen.contains(r#""page":5"#) && seen.contains(r#""twice":10"#), "{seen}");
-        let seen = ada.get(&path).unwrap().body.to_string();
+        let seen = ada.get(path).unwrap().body.to_string();
         assert!(seen.contains(r#""book":"B""#), "{seen}");
         assert!(!seen.contains("page") && !seen.contains("twice"), "{seen}");
     }

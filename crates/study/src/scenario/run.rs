@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Claim, Command, Fire, Seed, TransitionRef};
-use trackside_engine::decide::{Decision, passes_history};
+use trackside_engine::decide::{Decision, history_line, passes_history};
 use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::journal::{Journal, JournalHeader};
@@ -31,7 +31,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FromNode, Json as AsWritten, Named, Place, Problems};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
-use trackside_protocol::entry_value;
+use trackside_protocol::{FieldMap, entry_value};
 
 use super::check::Checker;
 use super::expect::{Happened, Mismatch, lines};
@@ -626,7 +626,15 @@ impl Play<'_> {
                     passes_history(law, view, query, &params, entity, &value, &reader, now).unwrap_or(false)
                 };
                 let entries = self.world.journal.iter().filter(|it| it.entity == key && selects(it));
-                Acted { result: Json::Array(entries.map(entry_json).collect()), ..Acted::default() }
+                let row = |entry: &Entry| {
+                    let Some(entity) = view.get(&key).filter(|_| !query.line.is_empty()) else {
+                        return entry_json(entry);
+                    };
+                    let value = entry_value(entry);
+                    let line = history_line(law, view, query, &params, entity, &value, &reader, now);
+                    to_json(&FieldMap(line.unwrap_or_default()))
+                };
+                Acted { result: Json::Array(entries.map(row).collect()), ..Acted::default() }
             }
         })
     }

@@ -32,6 +32,11 @@ impl ExpressionContext<'_> {
             thing.flag(format!("has its {words} descending"), Sense::Plain, order.descending);
         }
         self.some(&mut thing, "journal of", Sense::Plain, query.history.as_ref());
+        for (name, guard) in &query.line {
+            let words = format!("member `{name}`");
+            thing.put(words.clone(), words, Sense::Plain, self.expression(guard));
+        }
+        super::rules::order(&mut thing, "order of members", query.line.iter().map(|(name, _)| name));
         for table in &query.groups {
             let mut part =
                 DefinitionItem::new("table", table.name.as_str(), format!("table `{}`", table.name));
