@@ -241,7 +241,7 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     row("POST", "/v1/policy/request", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     // There is no such run.
-    row("POST", "/v1/runs/{id}/apply", None, "1111 44 43 444", r#"{"action":"done"}"#),
+    row("POST", "/v1/runs/{id}/apply", Hidden, "1111 44 43 444", r#"{"action":"done"}"#),
     row("GET", "/v1/effects", Hidden, ANYONE, ""),
     row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
     // No worker has taken it under this fence.

@@ -147,3 +147,55 @@ fn the_language_knows_the_fields_of_a_run() {
         assert!(["id", "why"].contains(&name) || fields.contains(&name), "fleet.run has no field {name}");
     }
 }
+
+/// A field that the agent may not read is null in its instructions, and an expression that fails is named.
+#[test]
+fn hidden_fields_stay_hidden_and_a_failing_expression_is_named() {
+    let ground = RestServer::new();
+    let desk = "\
+lifecycle: office.desk
+about: A desk.
+fields: { title: { type: string }, secret: { type: string, read: human }, size: { type: integer } }
+create: { by: human }
+states: { FREE: { initial: true }, TAKEN: {} }
+rankings: { free: { in: [FREE], claims: take } }
+transitions:
+  take: { from: FREE, to: TAKEN, by: agent }
+  free: { from: TAKEN, to: FREE, by: agent }
+  fill: { from: [FREE, TAKEN], by: agent, takes: [size] }
+work:
+  agent:
+    claim: take
+    ask: 'Title {title}, secret <{secret}>.'
+    feedback: secret
+    done: { fire: fill, with: { size: int(run.exitText) } }
+";
+    let pack = json!({ "files": {
+        "pack.yaml": "pack: office\nversion: 1\nabout: An office.\n", "lifecycles/desk.yaml": desk,
+    } });
+    ground.owner.put("/v1/packs/office", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    let fields = json!({ "title": "Corner", "secret": "swordfish" });
+    ground.owner.post("/v1/entities/office.desk", &json!({ "id": "D", "fields": fields })).unwrap();
+    let path = "/v1/entities/office.desk/D/work";
+    let ada = ground.actor(json!({ "actor": "ada", "kind": "agent" }));
+    let body = ada.get(path).unwrap().body;
+    assert!(body["instructions"].as_str().unwrap().contains("Title Corner, secret <>."), "{body:#}");
+    assert!(!body.to_string().contains("swordfish"), "{body:#}");
+    assert_eq!((&body["feedback"], &body["claim"]), (&Json::Null, &json!("take")));
+    assert!(ground.owner.get(path).unwrap().body["instructions"].as_str().unwrap().contains("swordfish"));
+    let runner =
+        json!({ "actor": "runner-1", "kind": "agent", "roles": ["fleet:agent_runner"], "for": ["ada"] });
+    let runner = ground.actor(runner);
+    runner.post("/v1/entities/fleet.runner", &json!({ "id": "runner-1" })).unwrap();
+    let run = json!({ "entity": "office.desk/D", "agent": "ada", "role": "agent", "runner": "runner-1", "adapter": "plain" });
+    runner.post("/v1/entities/fleet.run", &json!({ "id": "R-1", "fields": run })).unwrap();
+    let done = |text: &str| json!({ "action": "done", "values": { "exitText": text } });
+    let failed = refused(runner.post("/v1/runs/R-1/apply", &done("many")));
+    assert_eq!((failed.status, failed.code.as_str()), (422, "work-failed"));
+    assert!(
+        failed.detail.contains("`size` cannot be computed from `int(run.exitText)`"),
+        "{}",
+        failed.detail
+    );
+    assert_eq!(apply(&runner, &done("7"))["entity"]["fields"]["size"], json!(7));
+}
