@@ -89,6 +89,18 @@ class AlertReply(TypedDict):
     success: bool
 
 
+class ApplyStep(TypedDict):
+    """A step of a run whose event is to be fired on its entity."""
+
+    # `begin`, `done`, `failed`, `meter` or `note`.
+    action: str
+    # The fence of the lease under which the agent works.
+    fence: NotRequired[int | None]
+    # Values that the runner knows better than the run: `commit`, `metered`, `meteredTokens`, `summary`,
+    # `next`, `why` and other fields of the run.
+    values: NotRequired[dict[str, Any]]
+
+
 class Approval(TypedDict):
     """An open approval request."""
 
@@ -956,6 +968,8 @@ class Lifecycle(TypedDict):
     version: int
     # The versions that entities follow or may follow.
     versions: list[int]
+    # The work of agents on its entities, by role.
+    work: dict[str, RoleWork]
 
 
 class LifecycleSummary(TypedDict):
@@ -1340,6 +1354,24 @@ class RequestAction(TypedDict):
     role: NotRequired[str | None]
 
 
+class RoleWork(TypedDict):
+    """The work of one role on the entities of a lifecycle, by the names of its events."""
+
+    about: str
+    agent: NotRequired[WorkAgent | None]
+    begin: NotRequired[str | None]
+    # The event that takes an entity.
+    claim: NotRequired[str | None]
+    # True if `POST /v1/entities/{lifecycle}/claim` takes the next entity by this event.
+    claimRoute: bool
+    done: NotRequired[str | None]
+    failed: NotRequired[str | None]
+    meter: NotRequired[str | None]
+    note: NotRequired[str | None]
+    # The query of the pack that lists the entities that wait for the role.
+    query: NotRequired[str | None]
+
+
 class RuleKind(TypedDict):
     pass
 
@@ -1470,6 +1502,18 @@ class StatsReply(TypedDict):
     throughput: NotRequired[Throughput]
     # The time spent in each state, over visits that have ended.
     timeInState: NotRequired[dict[str, Dwell]]
+
+
+class StepApplied(TypedDict):
+    """Whether the event of a step was fired."""
+
+    applied: bool
+    entity: NotRequired[Entity | None]
+    # True if the same request was sent before under its idempotency key.
+    replayed: bool
+    transition: NotRequired[JournalEntry | None]
+    # Why nothing was fired; null if an event was.
+    why: NotRequired[str | None]
 
 
 class Stop(TypedDict):
@@ -1739,6 +1783,59 @@ class WebhookReplayed(TypedDict):
     # The number of messages that will be sent again.
     queued: int
     success: bool
+
+
+class Work(TypedDict):
+    """What an agent is asked to do with an entity."""
+
+    # The agent: you, or the actor on whose behalf you ask.
+    agent: str
+    # The event that takes the entity, if the agent may fire it now; else null.
+    claim: NotRequired[str | None]
+    # The event that is fired when a run ended well without moving the entity.
+    done: NotRequired[str | None]
+    # The entity, without its leases.
+    entity: Entity
+    # The events that the agent may fire now.
+    events: list[WorkEvent]
+    # The event that is fired when a run failed for good.
+    failed: NotRequired[str | None]
+    # What the last review said; null if there is nothing.
+    feedback: Any
+    # The notes of the process before; null if there are none.
+    handoff: Any
+    id: str
+    # Everything the agent needs to know: the task, feedback, notes, the events and what happens at the end.
+    instructions: str
+    lifecycle: str
+    role: str
+
+
+class WorkAgent(TypedDict):
+    """The record of an agent, which a runner creates before the work and leaves after it."""
+
+    # The fields of the record, for the caller or the actor on whose behalf it asks.
+    fields: dict[str, Any]
+    # The event after the work.
+    leave: NotRequired[str | None]
+    lifecycle: str
+    # The event after the record was created.
+    ready: NotRequired[str | None]
+
+
+class WorkEvent(TypedDict):
+    """An event that an agent may fire."""
+
+    about: str
+    # What the fields must fulfil.
+    conditions: list[str]
+    event: str
+    # True if the request must give a reason.
+    needsReason: bool
+    # The JSON Schema of `fields`.
+    schema: dict[str, Any]
+    # The possible target states; empty if the state stays.
+    to: list[str]
 
 
 class Routes(Transport):
@@ -2182,6 +2279,15 @@ class Routes(Transport):
         )
         return response
 
+    def work(self, lifecycle: str, id: str, *, role: str | None = None) -> Work:
+        """Shows what an agent is asked to do with an entity."""
+        response: Work = self._json(
+            "GET",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/work",
+            query=given({"role": role}),
+        )
+        return response
+
     def healthz(self) -> Health:
         """The process is running."""
         response: Health = self._json("GET", "/healthz")
@@ -2501,6 +2607,26 @@ class Routes(Transport):
             "GET",
             f"/v1/queries/{part(pack)}/{part(name)}",
             query=given({"limit": limit, "cursor": cursor, **(parameters or {})}),
+        )
+        return response
+
+    def apply_step(
+        self,
+        id: str,
+        *,
+        action: str,
+        fence: int | None = None,
+        values: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> StepApplied:
+        """Fires the event that the work of a run's role declares for a step, on the entity of the run and for its
+        agent.
+        """
+        response: StepApplied = self._json(
+            "POST",
+            f"/v1/runs/{part(id)}/apply",
+            json=given({"action": action, "fence": fence, "values": values}),
+            key=self._key(idempotency_key),
         )
         return response
 

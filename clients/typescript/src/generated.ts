@@ -73,6 +73,19 @@ export interface AlertReply {
   success: boolean;
 }
 
+/** A step of a run whose event is to be fired on its entity. */
+export interface ApplyStep {
+  /** `begin`, `done`, `failed`, `meter` or `note`. */
+  action: string;
+  /** The fence of the lease under which the agent works. */
+  fence?: number | null;
+  /**
+   * Values that the runner knows better than the run: `commit`, `metered`, `meteredTokens`, `summary`, `next`,
+   * `why` and other fields of the run.
+   */
+  values?: { [name: string]: Json };
+}
+
 /** An open approval request. */
 export interface Approval {
   /** The target states that the rules permit the caller from the current state. Required fields are not considered. */
@@ -867,6 +880,8 @@ export interface Lifecycle {
   version: number;
   /** The versions that entities follow or may follow. */
   versions: number[];
+  /** The work of agents on its entities, by role. */
+  work: { [name: string]: RoleWork };
 }
 
 /** A lifecycle in force. */
@@ -1225,6 +1240,23 @@ export interface RequestAction {
   role?: string | null;
 }
 
+/** The work of one role on the entities of a lifecycle, by the names of its events. */
+export interface RoleWork {
+  about: string;
+  agent?: WorkAgent | null;
+  begin?: string | null;
+  /** The event that takes an entity. */
+  claim?: string | null;
+  /** True if `POST /v1/entities/{lifecycle}/claim` takes the next entity by this event. */
+  claimRoute: boolean;
+  done?: string | null;
+  failed?: string | null;
+  meter?: string | null;
+  note?: string | null;
+  /** The query of the pack that lists the entities that wait for the role. */
+  query?: string | null;
+}
+
 export interface RuleKind {
 }
 
@@ -1346,6 +1378,17 @@ export interface StatsReply {
   throughput?: Throughput;
   /** The time spent in each state, over visits that have ended. */
   timeInState?: { [name: string]: Dwell };
+}
+
+/** Whether the event of a step was fired. */
+export interface StepApplied {
+  applied: boolean;
+  entity?: Entity | null;
+  /** True if the same request was sent before under its idempotency key. */
+  replayed: boolean;
+  transition?: JournalEntry | null;
+  /** Why nothing was fired; null if an event was. */
+  why?: string | null;
 }
 
 /** A request to the holder of a lease to stop. */
@@ -1595,6 +1638,56 @@ export interface WebhookReplayed {
   /** The number of messages that will be sent again. */
   queued: number;
   success: boolean;
+}
+
+/** What an agent is asked to do with an entity. */
+export interface Work {
+  /** The agent: you, or the actor on whose behalf you ask. */
+  agent: string;
+  /** The event that takes the entity, if the agent may fire it now; else null. */
+  claim?: string | null;
+  /** The event that is fired when a run ended well without moving the entity. */
+  done?: string | null;
+  /** The entity, without its leases. */
+  entity: Entity;
+  /** The events that the agent may fire now. */
+  events: WorkEvent[];
+  /** The event that is fired when a run failed for good. */
+  failed?: string | null;
+  /** What the last review said; null if there is nothing. */
+  feedback: Json;
+  /** The notes of the process before; null if there are none. */
+  handoff: Json;
+  id: string;
+  /** Everything the agent needs to know: the task, feedback, notes, the events and what happens at the end. */
+  instructions: string;
+  lifecycle: string;
+  role: string;
+}
+
+/** The record of an agent, which a runner creates before the work and leaves after it. */
+export interface WorkAgent {
+  /** The fields of the record, for the caller or the actor on whose behalf it asks. */
+  fields: { [name: string]: Json };
+  /** The event after the work. */
+  leave?: string | null;
+  lifecycle: string;
+  /** The event after the record was created. */
+  ready?: string | null;
+}
+
+/** An event that an agent may fire. */
+export interface WorkEvent {
+  about: string;
+  /** What the fields must fulfil. */
+  conditions: string[];
+  event: string;
+  /** True if the request must give a reason. */
+  needsReason: boolean;
+  /** The JSON Schema of `fields`. */
+  schema: { [name: string]: Json };
+  /** The possible target states; empty if the state stays. */
+  to: string[];
 }
 
 /** Every route of a server. */
@@ -2073,6 +2166,19 @@ export class Routes extends Transport {
     });
   }
 
+  /** Shows what an agent is asked to do with an entity. */
+  work(lifecycle: string, id: string, options: { role?: string } & CallOptions = {}): Promise<Work> {
+    return this.forJson<Work>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/work`,
+      query: { role: options.role },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
   /** The process is running. */
   healthz(options: CallOptions = {}): Promise<Health> {
     return this.forJson<Health>({
@@ -2504,6 +2610,19 @@ export class Routes extends Transport {
       headers: {},
       body: undefined,
       keyed: false,
+      options,
+    });
+  }
+
+  /** Fires the event that the work of a run's role declares for a step, on the entity of the run and for its agent. */
+  applyStep(id: string, body: ApplyStep, options: CallOptions = {}): Promise<StepApplied> {
+    return this.forJson<StepApplied>({
+      method: 'POST',
+      path: `/v1/runs/${encodeURIComponent(id)}/apply`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
       options,
     });
   }

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::diagram::Graph;
 use crate::entity::{EntityBody, FieldMap};
 use crate::entry::EntryBody;
+use crate::work::RoleWorkBody;
 
 /// A lifecycle in force.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -47,6 +48,9 @@ pub struct LifecycleBody {
     pub known_as: BTreeMap<Name, Name>,
     /// The states and transitions.
     pub definition: Graph,
+    /// The work of agents on its entities, by role.
+    #[schema(value_type = BTreeMap<String, RoleWorkBody>)]
+    pub work: BTreeMap<Name, RoleWorkBody>,
 }
 
 /// A field of a lifecycle.

@@ -27,6 +27,7 @@ mod strict_json;
 mod tools;
 mod upkeep;
 mod webhook;
+mod work;
 
 pub use answers::{
     ActionAnswer, ActionApproval, ArtifactKept, Clock, ClockCorrected, EffectBody, EffectSettled,
@@ -78,3 +79,4 @@ pub use upkeep::{
     SettingsBody,
 };
 pub use webhook::{NewWebhook, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed};
+pub use work::{ApplyStep, FieldSchema, RoleWorkBody, StepApplied, WorkAgentBody, WorkBody, WorkEventBody};

@@ -63,6 +63,7 @@ problem_codes! {
     NoPolicy = "no-policy", 422, [];
     NoSpace = "no-space", 507, ["free some space, then try again: docs/operating/data-folder.md"];
     NoSuchDecision = "no-such-decision", 422, [];
+    NoWork = "no-work", 404, [];
     NotDone = "not-done", 424, [];
     NotJson = "not-json", 400, [];
     NotYet = "not-yet", 422, [];
@@ -93,6 +94,7 @@ problem_codes! {
     UnknownRole = "unknown-role", 422, [];
     UnknownRoute = "unknown-route", 404, [];
     VersionInUse = "version-in-use", 409, [];
+    WorkFailed = "work-failed", 422, [];
 }
 
 impl ProblemCode {

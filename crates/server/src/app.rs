@@ -57,6 +57,8 @@ pub struct ServerOptions {
     pub oidc: Option<OidcOptions>,
     /// Backups that the server makes by itself.
     pub backups: Option<BackupSchedule>,
+    /// The folder of the project, whose control files are watched; none if it has no folder of its own.
+    pub project: Option<PathBuf>,
 }
 
 impl ServerOptions {
@@ -76,6 +78,7 @@ impl ServerOptions {
             proxy: ProxyOptions::default(),
             oidc: None,
             backups: None,
+            project: None,
         }
     }
 }

@@ -7,6 +7,7 @@ mod auth;
 mod backup_schedule;
 mod connection_slots;
 mod connections;
+mod control_files;
 mod document;
 mod events;
 mod limits;

@@ -23,7 +23,8 @@ use crate::rest::{
     action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock,
     corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
     journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
-    redactions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions, webhooks,
+    redactions, run_actions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions, webhooks,
+    work,
 };
 use crate::{document, events, mcp};
 
@@ -99,6 +100,7 @@ fn route_table() -> RouteTable {
         .routes(routes!(history::history))
         .routes(routes!(messages::messages))
         .routes(routes!(explain::explain))
+        .routes(routes!(work::work))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::heartbeat))
         .routes(routes!(corrections::correct))
@@ -131,6 +133,8 @@ fn route_table() -> RouteTable {
         .long_unjournalled(routes!(archives::archive))
         .long_unjournalled(routes!(backups::backup))
         .long(routes!(redactions::redact))
+        // runs
+        .routes(routes!(run_actions::apply))
         // approvals and effects
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::decide))

@@ -20,6 +20,7 @@ use crate::auth::{AccessError, LinkSpec, TERMINAL, TokenSpec, keep_derived, keep
 use crate::backup_schedule;
 use crate::connection_slots::{ConnectionLimits, ConnectionSlots, LimitedListener, LimitsNow};
 use crate::connections::answer;
+use crate::control_files;
 use crate::pack_log;
 use crate::routes::router;
 use crate::scrub;
@@ -296,6 +297,9 @@ impl BoundServer {
         let recorded = tokio::spawn(keep_failures(self.app.clone()));
         if let Some(schedule) = self.app.options.backups.clone() {
             tokio::spawn(backup_schedule::run(self.app.clone(), schedule).with_current_subscriber());
+        }
+        if let Some(root) = self.app.options.project.clone() {
+            tokio::spawn(control_files::run(self.app.clone(), root).with_current_subscriber());
         }
         let (end_log, log_ends) = watch::channel(false);
         let pack_log = self.app.options.pack_log.clone().map(|file| {

@@ -1,7 +1,7 @@
 //! `trackside up`: the server.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,6 +113,7 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
         increment_every: args.backup_increment,
         keep: args.backup_keep as usize,
     });
+    options.project = project_folder(&args.data.data);
     options.log = log(args);
     if let Some(file) = &args.pack_log {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
@@ -125,6 +126,13 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
     }
     sign_on(args, &mut options).map_err(CliError::usage)?;
     Ok(Server::new(runtime, options)?)
+}
+
+/// The folder of the project, if the data folder is in one.
+fn project_folder(data: &Path) -> Option<PathBuf> {
+    let data = std::path::absolute(data).ok()?;
+    let is_inside = data.file_name().is_some_and(|it| it == ".trackside");
+    data.parent().filter(|_| is_inside).map(Path::to_owned)
 }
 
 /// Sets up sign-in with an OpenID provider and through reverse proxies.

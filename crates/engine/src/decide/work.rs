@@ -1,11 +1,11 @@
-//! What an agent is asked to do with an entity, and the event that follows its run, by the `work` of the lifecycle.
+//! The instructions of an agent for an entity, and the event that follows its run, by the `work` of the lifecycle.
 //! Performs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::guard::{Fault, Guard, Scope};
 use trackside_lifecycle::model::{
-    Arm, FieldType, Lifecycle, Pack, Take, Work, WorkAgent, WorkStep, run_members,
+    Arm, FieldType, Lifecycle, Pack, RoleWork, Take, WorkAgent, WorkStep, run_members,
 };
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -40,7 +40,7 @@ pub struct WorkQuestion<'a> {
     pub trace: Option<&'a Trace>,
 }
 
-/// What an agent is asked.
+/// The instructions of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instructions {
     /// Everything the agent needs to know, as text.
@@ -193,7 +193,7 @@ impl WorkQuestion<'_> {
     }
 
     /// The definition of the entity, and its work for the role.
-    fn work(&self) -> Result<(&Lifecycle, &Work), WorkError> {
+    fn work(&self) -> Result<(&Lifecycle, &RoleWork), WorkError> {
         let Entity { key, definition, .. } = self.entity;
         let life = self.law.definition(&key.lifecycle, *definition);
         let life = life.ok_or_else(|| WorkError::NoWork(format!("{} is not a lifecycle", key.lifecycle)))?;
@@ -247,7 +247,7 @@ impl WorkQuestion<'_> {
     }
 
     /// The events that the agent may fire now, each once. Those of the runner are left out.
-    fn offered(&self, life: &Lifecycle, work: &Work, options: &[TransitionOption]) -> Vec<OfferedEvent> {
+    fn offered(&self, life: &Lifecycle, work: &RoleWork, options: &[TransitionOption]) -> Vec<OfferedEvent> {
         let of_runner = |event: &Name| {
             let steps = [WorkStep::Begin, WorkStep::Meter];
             work.claim.as_ref() == Some(event)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trackside_lifecycle::model::{FieldType, Fit, Lifecycle, Work, WorkEvent, WorkStep};
+use trackside_lifecycle::model::{FieldType, Fit, Lifecycle, RoleWork, WorkEvent, WorkStep};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -16,7 +16,7 @@ const LEVELS: u32 = 4;
 pub(super) fn instructions(
     entity: &Entity,
     life: &Lifecycle,
-    work: &Work,
+    work: &RoleWork,
     ask: &str,
     feedback: &Value,
     handoff: &Value,
@@ -153,7 +153,7 @@ fn type_words(ty: &FieldType, level: u32) -> String {
 }
 
 /// What happens if the agent only ends.
-fn end_section(text: &mut String, entity: &Entity, life: &Lifecycle, work: &Work) {
+fn end_section(text: &mut String, entity: &Entity, life: &Lifecycle, work: &RoleWork) {
     let possible = |event: &WorkEvent| {
         let transition = life.transition(&event.fire);
         transition.is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)))

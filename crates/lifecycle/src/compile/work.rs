@@ -8,7 +8,7 @@ use super::context::CompileContext;
 use super::queries::PackCompiler;
 use crate::guard::{Type, VariableUse, nearest};
 use crate::model::{
-    ANY_AGENT, ControlFile, Gate, Lifecycle, Read, SlotAttribute, Supervise, Take, Transition, Work,
+    ANY_AGENT, ControlFile, Gate, Lifecycle, Read, RoleWork, SlotAttribute, Supervise, Take, Transition,
     WorkAgent, WorkEvent, WorkStep, run_members,
 };
 use crate::name::Name;
@@ -22,7 +22,7 @@ impl CompileContext<'_> {
         file: &LifecycleFile,
         transitions: &[Transition],
         gates: &[Gate],
-    ) -> BTreeMap<Name, Work> {
+    ) -> BTreeMap<Name, RoleWork> {
         let mut all = BTreeMap::new();
         for (role, decl) in file.work.iter() {
             if !self.pack.roles.contains_key(&role.it) && *role.it != *ANY_AGENT {
@@ -42,7 +42,7 @@ impl CompileContext<'_> {
         decl: &WorkDecl,
         transitions: &[Transition],
         gates: &[Gate],
-    ) -> Option<Work> {
+    ) -> Option<RoleWork> {
         let claim = decl.claim.as_ref().map(|it| self.transition(it));
         let offers = syntax_list(&decl.offers).iter().map(|it| self.transition(it)).collect();
         let given = ["agent", "role"].map(|it| (Name::new(it), Type::Text));
@@ -72,7 +72,7 @@ impl CompileContext<'_> {
             }
         }
         self.taken.clear();
-        Some(Work {
+        Some(RoleWork {
             role: role.it.clone(),
             about: decl.about.clone().unwrap_or_default(),
             claim,

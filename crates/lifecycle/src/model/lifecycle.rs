@@ -10,7 +10,7 @@ use super::property::Property;
 use super::read::Read;
 use super::rule::{Counter, Effect, Invariant, NotifyRule, Ranking, Reaction, Slot, Timer};
 use super::transition::{Arm, Check, Choice, Create, Take, Transition};
-use super::work::Work;
+use super::work::RoleWork;
 use crate::guard::{Guard, Template};
 use crate::name::Name;
 use crate::value::Value;
@@ -62,7 +62,7 @@ pub struct Lifecycle {
     /// The form of its log lines.
     pub log: Option<LogLineFormat>,
     /// The work of agents on an entity, by role.
-    pub work: BTreeMap<Name, Work>,
+    pub work: BTreeMap<Name, RoleWork>,
     /// The source of each slot of its expressions.
     pub reads: Vec<Read>,
     /// The pack's settings and its own.

@@ -35,4 +35,4 @@ pub use rule::{
     TallyBy, Timer, TimerKind, Warn,
 };
 pub use transition::{Aim, Arm, Check, Choice, Create, From, Take, Target, Transition};
-pub use work::{ANY_AGENT, ControlFile, Work, WorkAgent, WorkEvent, WorkStep, run_members};
+pub use work::{ANY_AGENT, ControlFile, RoleWork, WorkAgent, WorkEvent, WorkStep, run_members};

@@ -10,7 +10,7 @@ pub const ANY_AGENT: &str = "agent";
 
 /// The work of one role on an entity. Its expressions read `agent` and `role`, those of its events also `run`.
 #[derive(Clone, Debug)]
-pub struct Work {
+pub struct RoleWork {
     pub role: Name,
     pub about: String,
     /// The transition by which an agent takes an entity.
@@ -27,7 +27,7 @@ pub struct Work {
     pub agent: Option<WorkAgent>,
 }
 
-impl Work {
+impl RoleWork {
     /// The event of a step, if it has one.
     pub fn event(&self, step: WorkStep) -> Option<&WorkEvent> {
         self.events.iter().find(|(it, _)| *it == step).map(|(_, event)| event)
@@ -36,7 +36,7 @@ impl Work {
 
 impl Lifecycle {
     /// Whether a ranking claims with the transition by which a role takes entities.
-    pub fn claims_by_ranking(&self, work: &Work) -> bool {
+    pub fn claims_by_ranking(&self, work: &RoleWork) -> bool {
         work.claim.is_some() && self.rankings.iter().any(|it| it.claims == work.claim)
     }
 }

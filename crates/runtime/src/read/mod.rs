@@ -21,6 +21,7 @@ mod stats;
 mod survey;
 mod viewer;
 mod walk;
+mod work;
 
 use std::path::Path;
 use std::sync::Arc;

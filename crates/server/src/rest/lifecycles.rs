@@ -63,7 +63,7 @@ fn summary(law: &Law, life: &Lifecycle) -> LifecycleSummary {
 )]
 pub(crate) async fn show(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     Path(lifecycle): Path<String>,
 ) -> Result<Json<LifecycleBody>, Refused> {
     let law = app.runtime.law();
@@ -73,6 +73,7 @@ pub(crate) async fn show(
         fields: field_bodies(&life),
         known_as: states_by_alias(&life),
         definition: graph(&law, &life)?,
+        work: super::work::role_bodies(&app, &caller, &law, &life)?,
     }))
 }
 

@@ -41,6 +41,7 @@ pub(crate) mod policy;
 pub(crate) mod queries;
 mod query_string;
 pub(crate) mod redactions;
+pub(crate) mod run_actions;
 mod run_tokens;
 pub(crate) mod runs;
 pub(crate) mod settings;
@@ -50,11 +51,12 @@ pub(crate) mod token_rotation;
 pub(crate) mod transcripts;
 pub(crate) mod transitions;
 pub(crate) mod webhooks;
+pub(crate) mod work;
 
 pub(crate) use bodies::{entity_bodies, entity_body, entry_text, stored_body};
 pub(crate) use body::{Body, Large, Parameters, Required, check_strictly, unknown_parameters, whole};
 pub(crate) use command_headers::{CommandHeaders, idempotency_key};
-pub(crate) use commands::{Done, command};
+pub(crate) use commands::{Done, command, submit};
 pub(crate) use cursor::Cursors;
 pub(crate) use key_use::{KeyUse, conflict, entity_of, journalled, made_before, under};
 

@@ -155,7 +155,8 @@ pub(super) fn entity_of_run(run: &Entity) -> Option<EntityKey> {
 fn sees_run(reads: &Reads, caller: &Caller, run: &Entity) -> Result<bool, ReadError> {
     let is = |name: &str, id: &Name| run.fields.text(name) == Some(id.as_str());
     let own = &caller.identity.actor.id;
-    if is("runner", own) || is("agent", own) || caller.on_behalf_of.as_ref().is_some_and(|it| is("agent", it))
+    let is_own_runner = run.fields.text("runner").is_some_and(|it| is_runner(own, it));
+    if is_own_runner || is("agent", own) || caller.on_behalf_of.as_ref().is_some_and(|it| is("agent", it))
     {
         return Ok(true);
     }

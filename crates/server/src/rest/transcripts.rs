@@ -22,6 +22,7 @@ use trackside_protocol::{
 use trackside_runtime::Failure;
 use utoipa::IntoParams;
 
+use super::run_actions::is_runner;
 use super::runs::{RUNNER, visible_run, visible_run_body};
 use super::{Large, Parameters};
 use crate::app::App;
@@ -64,16 +65,17 @@ pub(crate) async fn append(
     let next = app.blocking(move |app| {
         let run = visible_run(&app.reads, &caller, &id)?;
         let own = &caller.identity.actor;
-        if run.fields.text("runner") != Some(own.id.as_str()) || !own.has_role(RUNNER_ROLE) {
+        if !run.fields.text("runner").is_some_and(|it| is_runner(&own.id, it)) || !own.has_role(RUNNER_ROLE) {
             let runner = run.fields.text("runner").unwrap_or_default();
             let detail = format!("Only its runner {runner} appends to the transcript of run {id}");
             return Err(Refused::forbidden(detail, "the runner of the run"));
         }
-        let host = app.reads.entity(&EntityKey::new(RUNNER, own.id.as_str()))?;
+        let runner = run.fields.text("runner").unwrap_or_default();
+        let host = app.reads.entity(&EntityKey::new(RUNNER, runner))?;
         let present = host.and_then(|it| it.fields.get("generation").and_then(Value::as_int));
         let sent = body.generation.and_then(|it| i64::try_from(it).ok());
         if sent.is_some() && sent != present {
-            let detail = format!("Runner {} has registered again since: this process has to end", own.id);
+            let detail = format!("Runner {runner} has registered again since: this process has to end");
             return Err(Refused::forbidden(detail, "the present registration of the runner"));
         }
         app.transcripts.append(&id, &body.lines, limits(app)).map_err(refused)

@@ -26,6 +26,7 @@ pub(crate) struct RestServer {
     /// Whether the folder is kept after the test.
     keeps: bool,
     webhooks: WebhookOptions,
+    project: Option<PathBuf>,
 }
 
 impl RestServer {
@@ -62,6 +63,7 @@ impl RestServer {
     fn on(options: ServerOptions, listen: &str) -> Self {
         let data = options.data.clone();
         let webhooks = options.webhooks.clone();
+        let project = options.project.clone();
         let (told, heard) = std::sync::mpsc::channel();
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let (folder, listen) = (data.clone(), listen.to_owned());
@@ -93,7 +95,7 @@ impl RestServer {
         // It has written its address once it answers.
         owner.get("/healthz").unwrap();
         let thread = Some(thread);
-        Self { data, address, sign_in, owner, stop: Some(stop), thread, keeps: false, webhooks }
+        Self { data, address, sign_in, owner, stop: Some(stop), thread, keeps: false, webhooks, project }
     }
 
     /// Stops the server and starts it again on the same folder.
@@ -105,10 +107,12 @@ impl RestServer {
     pub fn restarted_after(mut self, meanwhile: impl FnOnce(&Path)) -> Self {
         self.keeps = true;
         let (data, webhooks) = (self.data.clone(), self.webhooks.clone());
+        let project = self.project.clone();
         drop(self);
         meanwhile(&data);
         let mut options = ServerOptions::new(data);
         options.webhooks = webhooks;
+        options.project = project;
         Self::on(options, "127.0.0.1:0")
     }
 

@@ -18,10 +18,11 @@ rankings: { next: { in: [LAID], by: [size], claims: take } }
 slots: { work: { for: 30m } }
 effects: { carry: { with: { size: size } } }
 transitions:
-  grow: { from: LAID, by: human, takes: [size], set: { weight: size * 2 } }
-  take: { from: LAID, to: TAKEN, by: human, lease: work }
+  grow: { from: LAID, by: human || agent, takes: [size], set: { weight: size * 2 } }
+  take: { from: LAID, to: TAKEN, by: human || agent, lease: work }
   fetch: { from: [LAID, TAKEN], by: human, effects: [ { effect: carry } ] }
   end: { from: [LAID, TAKEN], to: GONE, by: human }
+work: { agent: { claim: take, ask: Grow it, done: { fire: grow, with: { size: run.output } } } }
 ";
 
 const REQUEST: &str = "\
@@ -159,6 +160,17 @@ fn route_request(ground: &RestServer, route: &str) -> (String, Json, Json) {
         "/v1/policy/request" => {
             let action = |it: &str| json!({ "action": it, "pack": "mission" });
             on("/v1/policy/request", action("shell"), action("email"))
+        }
+        "/v1/runs/{id}/apply" => {
+            let roles = json!(["fleet:agent_runner"]);
+            let token = json!({ "actor": "runner-1", "kind": "agent", "roles": roles });
+            let runner = ground.actor(token);
+            runner.post("/v1/entities/fleet.runner", &json!({ "id": "runner-1" })).unwrap();
+            thing(owner, "worked-on");
+            let run = json!({ "entity": "once.thing/worked-on", "agent": "ada", "role": "agent", "runner": "runner-1", "adapter": "plain" });
+            runner.post("/v1/entities/fleet.run", &json!({ "id": "R-1", "fields": run })).unwrap();
+            let done = |size: u64| json!({ "action": "done", "values": { "output": size } });
+            on("/v1/runs/R-1/apply", done(3), done(4))
         }
         "/v1/effects/take" => {
             thing(owner, "fetched");

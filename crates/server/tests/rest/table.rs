@@ -125,6 +125,9 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Own, MINE, ""),
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Other, ANYONE, ""),
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Hidden, SECRET, ""),
+    // The lifecycle of the entities declares no work.
+    with("?role=agent", row("GET", "/v1/entities/{lifecycle}/{id}/work", Own, "1111 44 43 444", "")),
+    with("?role=agent", row("GET", "/v1/entities/{lifecycle}/{id}/work", Hidden, "1111 44 43 444", "")),
     row("POST", "/v1/entities/{lifecycle}/claim", None, "1111 rr r3 rrr", "{}"),
     row("POST", "/v1/entities/{lifecycle}/{id}/heartbeat", Other, "1111 rr r3 rrr", r#"{"fence":1}"#),
     row("POST", "/v1/entities/{lifecycle}/{id}/heartbeat", Hidden, "1111 44 43 44r", r#"{"fence":1}"#),
@@ -237,6 +240,8 @@ pub(crate) const ROWS: &[AccessRow] = &[
     ),
     row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     row("POST", "/v1/policy/request", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
+    // There is no such run.
+    row("POST", "/v1/runs/{id}/apply", Hidden, "1111 44 43 444", r#"{"action":"done"}"#),
     row("GET", "/v1/effects", Hidden, ANYONE, ""),
     row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
     // No worker has taken it under this fence.

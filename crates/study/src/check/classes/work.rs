@@ -1,7 +1,7 @@
-//! Work of agents that can never succeed: events that their role may not fire, and fields that are not sent.
+//! RoleWork of agents that can never succeed: events that their role may not fire, and fields that are not sent.
 
 use trackside_lifecycle::guard::VarSlot;
-use trackside_lifecycle::model::{ANY_AGENT, Arm, KnownReads, Lifecycle, Partial, Read, Work, WorkEvent};
+use trackside_lifecycle::model::{ANY_AGENT, Arm, KnownReads, Lifecycle, Partial, Read, RoleWork, WorkEvent};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
 use trackside_lifecycle::value::Value;
@@ -19,7 +19,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-fn check_role(life: &Lifecycle, role: &Name, work: &Work, found: &mut Vec<Finding>) {
+fn check_role(life: &Lifecycle, role: &Name, work: &RoleWork, found: &mut Vec<Finding>) {
     let mut report = |way: DefinitionPath, message: String, advice: String| {
         found.push(Finding::new(Class::DeadWork, &life.name, way, message, advice));
     };

@@ -1,6 +1,6 @@
 //! The work of agents, and the control files by which people stop them.
 
-use trackside_lifecycle::model::{ControlFile, Lifecycle, Pack, Work};
+use trackside_lifecycle::model::{ControlFile, Lifecycle, Pack, RoleWork};
 
 use super::ExpressionContext;
 use crate::compare::item::{DefinitionItem, Sense};
@@ -10,7 +10,7 @@ impl ExpressionContext<'_> {
         life.work.values().map(|it| self.work_item(it, pack)).collect()
     }
 
-    fn work_item(&self, work: &Work, pack: &Pack) -> DefinitionItem {
+    fn work_item(&self, work: &RoleWork, pack: &Pack) -> DefinitionItem {
         let mut thing = DefinitionItem::new("work", work.role.as_str(), format!("work of {}", work.role));
         thing.name("claimed by", Sense::Plain, work.claim.as_ref());
         thing.name("listed by", Sense::Plain, work.query.as_ref());
