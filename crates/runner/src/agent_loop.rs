@@ -309,9 +309,10 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Takes the first entity of the role's query, or claims by the lifecycle's ranking.
-    fn take_work(&mut self) -> Result<Option<AssignmentRecord>, LoopError> {
+    pub(crate) fn take_work(&mut self) -> Result<Option<AssignmentRecord>, LoopError> {
         let mut record = AssignmentRecord { key: launch::new_uuid(), ..AssignmentRecord::default() };
-        match (self.settings.rule.query.clone(), self.settings.rule.claim.clone()) {
+        let by_query = self.settings.rule.query.clone().filter(|_| !self.settings.rule.claims_by_ranking);
+        match (by_query, self.settings.rule.claim.clone()) {
             (Some(query), claim) => {
                 for row in self.rows(&query)? {
                     if claim.is_none() && self.seen.get(&row.id) == Some(&row.version) {
@@ -396,7 +397,7 @@ impl<'a> AgentLoop<'a> {
             // A crash interrupted the claim: the same key gives the same answer.
             let claimed = match record.entity.is_some() {
                 true => self.claim_entity(&mut record)?,
-                false if self.settings.rule.query.is_none() => self.claim_next(&mut record)?,
+                false if self.settings.rule.claims_by_ranking => self.claim_next(&mut record)?,
                 false => false,
             };
             if !claimed {

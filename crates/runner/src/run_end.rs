@@ -106,9 +106,12 @@ impl AgentLoop<'_> {
         code: i64,
         result: &RunResult,
     ) -> Result<Step, LoopError> {
-        if code == 0 && self.settings.mode == LoopMode::Supervise && self.has_more_work()? {
+        if code == 0 && self.settings.mode == LoopMode::Supervise {
+            // The role is complete only if there is nothing to take.
             self.drop_work(&record)?;
-            return Ok(Step::Continue);
+            if self.take_work()?.is_some_and(|it| it.entity.is_some()) {
+                return Ok(Step::Continue);
+            }
         }
         loop {
             let verdict = match self.api.verdict(run, code, self.waited.as_secs()) {

@@ -93,7 +93,8 @@ impl AgentLoop<'_> {
         if record.entity.is_none() {
             return Ok(false);
         }
-        let body = json!({ "action": action, "values": values });
+        let fence = record.lease.as_ref().map(|it| it.fence);
+        let body = json!({ "action": action, "values": values, "fence": fence });
         let path = format!("/v1/runs/{run}/apply");
         let answer = self.api.post_report(&path, &body, &format!("{action}-{run}"))?;
         Ok(answer.get("applied").and_then(Value::as_bool).unwrap_or(false))
@@ -124,13 +125,6 @@ impl AgentLoop<'_> {
             }
             Err(error) if error.is_refusal() => Ok(true),
             Err(error) => Err(error.into()),
-        }
-    }
-
-    pub(crate) fn has_more_work(&self) -> Result<bool, LoopError> {
-        match self.settings.rule.query.clone().or_else(|| self.settings.rule.waiting.clone()) {
-            Some(query) => Ok(!self.rows(&query)?.is_empty()),
-            None => Ok(false),
         }
     }
 }

@@ -8,8 +8,8 @@ pub struct WorkRule {
     pub claim: Option<String>,
     /// The query that lists the entities that wait.
     pub query: Option<String>,
-    /// The query that lists the entities that the role could claim, if `query` does not.
-    pub waiting: Option<String>,
+    /// The server chooses the next entity, by the lifecycle's ranking.
+    pub claims_by_ranking: bool,
     /// Actions that the block declares.
     pub actions: Vec<String>,
     pub has_meter: bool,
@@ -53,7 +53,7 @@ impl WorkRule {
         Some(Self {
             claim: text("claim"),
             query: text("query"),
-            waiting: text("waiting"),
+            claims_by_ranking: block.get("claimRoute").and_then(Value::as_bool).unwrap_or(false),
             has_meter: actions.iter().any(|it| it == "meter"),
             actions,
             agent,
@@ -61,10 +61,24 @@ impl WorkRule {
         })
     }
 
-    /// The roles of a lifecycle that have work, in the order in which they are declared.
+    /// The roles of a lifecycle that have work. The one that takes an entity earliest in its life comes first.
     pub fn roles(lifecycle: &Value) -> Vec<String> {
+        let list = |name: &str| lifecycle.get("definition").and_then(|it| it.get(name)?.as_array());
+        let states: Vec<&str> =
+            list("nodes").into_iter().flatten().filter_map(|it| it.get("name")?.as_str()).collect();
+        let place = |claim: Option<&Value>| {
+            let edges = list("edges").into_iter().flatten();
+            let own = edges.filter(|it| claim.is_some() && it.get("transition") == claim);
+            let from = own.filter_map(|it| it.get("from")?.as_str());
+            from.filter_map(|it| states.iter().position(|state| *state == it)).min().unwrap_or(usize::MAX)
+        };
         let block = lifecycle.get("work").and_then(Value::as_object);
-        block.map(|it| it.keys().cloned().collect()).unwrap_or_default()
+        let mut roles: Vec<(usize, String)> = Vec::new();
+        for (role, rule) in block.into_iter().flatten() {
+            roles.push((place(rule.get("claim").filter(|it| it.is_string())), role.clone()));
+        }
+        roles.sort();
+        roles.into_iter().map(|(_, role)| role).collect()
     }
 
     /// The name of a role of a pack; none if the work is for every agent.

@@ -23,8 +23,8 @@ use crate::rest::{
     action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock,
     corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
     journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
-    redactions, run_actions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions, webhooks,
-    work,
+    redactions, run_actions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions,
+    webhooks, work,
 };
 use crate::{document, events, mcp};
 

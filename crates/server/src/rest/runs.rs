@@ -26,6 +26,7 @@ use trackside_runtime::{ReadError, Reads};
 use utoipa::IntoParams;
 
 use super::commands::{carry_out_or_try, command};
+use super::run_actions::is_runner;
 use super::{Body, CommandHeaders, Cursors, Parameters, Required};
 use crate::app::App;
 use crate::auth::Caller;
@@ -156,8 +157,7 @@ fn sees_run(reads: &Reads, caller: &Caller, run: &Entity) -> Result<bool, ReadEr
     let is = |name: &str, id: &Name| run.fields.text(name) == Some(id.as_str());
     let own = &caller.identity.actor.id;
     let is_own_runner = run.fields.text("runner").is_some_and(|it| is_runner(own, it));
-    if is_own_runner || is("agent", own) || caller.on_behalf_of.as_ref().is_some_and(|it| is("agent", it))
-    {
+    if is_own_runner || is("agent", own) || caller.on_behalf_of.as_ref().is_some_and(|it| is("agent", it)) {
         return Ok(true);
     }
     let entity = match entity_of_run(run) {
