@@ -71,9 +71,9 @@ class Chaos:
                 time.sleep(0.1)
         sys.exit("the server does not start: " + (self.root / "server.log").read_text()[-2000:])
 
-    def ask(self, method, path, body=None):
+    def ask(self, method, path, body=None, token=None):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method)
-        request.add_header("Authorization", f"Bearer {self.token}")
+        request.add_header("Authorization", f"Bearer {token or self.token}")
         if body is not None:
             request.add_header("Content-Type", "application/json")
             request.data = json.dumps(body).encode()
@@ -117,8 +117,8 @@ class Chaos:
     def task(self):
         self.tasks += 1
         name = f"T-{self.tasks}"
-        self.ask("POST", "/v1/entities/coding.task", {"id": name, "fields": {"description": "chaos"}})
-        self.ask("POST", f"/v1/entities/coding.task/{name}/transitions", {"event": "finalize"})
+        self.ask("POST", "/v1/entities/coding.task", {"id": name, "fields": {"description": "chaos"}}, self.planner)
+        self.ask("POST", f"/v1/entities/coding.task/{name}/transitions", {"event": "finalize"}, self.planner)
 
     def processes(self, text):
         found = []
@@ -179,6 +179,8 @@ class Chaos:
             "restart_delay": "1s", "crash_delay": "1s",
         })
         self.ask("PUT", "/v1/settings/fleet", {"maxRuns": 1000})
+        planner = {"actor": "planner-1", "kind": "agent", "roles": ["coding:planner"]}
+        self.planner = self.ask("POST", "/v1/tokens", planner)["token"]
         for agent in AGENTS:
             self.start_runner(agent)
         while sum(self.killed.values()) < KILLS:

@@ -49,6 +49,8 @@ pub struct LoopSettings {
     pub role: String,
     pub agent: String,
     pub runner: String,
+    /// The actor of the runner's token.
+    pub actor: String,
     pub machine: String,
     pub rule: WorkRule,
     pub launch: LaunchSettings,

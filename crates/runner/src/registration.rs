@@ -45,7 +45,7 @@ impl AgentLoop<'_> {
             .create(RequestActor::Runner, "fleet.runner", &body, &key)
             .map_err(|it| collision(it, &settings.runner))?;
         self.generation = runner.fields.get("generation").and_then(Value::as_u64).unwrap_or(1);
-        if let Some(lease) = HeldLease::of(&runner, RequestActor::Runner, &settings.runner) {
+        if let Some(lease) = HeldLease::of(&runner, RequestActor::Runner, &settings.actor) {
             self.leases.add(lease.clone());
             let record = RegistrationRecord { leases: vec![lease], generation: self.generation };
             self.folder.save_registration(&record)?;

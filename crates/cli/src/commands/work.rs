@@ -326,6 +326,7 @@ fn settings(
         agent: job.agent.clone(),
         state: state.join("runners").join(server).join(&runner),
         space: cache.join("trackside/runs"),
+        actor: runner.split('.').next().unwrap_or_default().to_owned(),
         runner,
         machine: machine.trim().to_owned(),
         rule: job.rule.clone(),

@@ -24,13 +24,15 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 /// A server with the pack coding, and a git repository to work in.
 struct RunGround {
     server: ClientServer,
+    planner: String,
 }
 
 impl RunGround {
     fn new(name: &str, settings: &[&str]) -> Self {
         let root = scratch(name);
         let server = ClientServer::start_by(root, "coding", "system", &[]);
-        let ground = Self { server };
+        let planner = server.token("planner-1", "agent", &["coding:planner"]);
+        let ground = Self { server, planner };
         if !settings.is_empty() {
             let mut args = vec!["settings", "coding"];
             args.extend(settings);
@@ -49,8 +51,8 @@ impl RunGround {
 
     fn task(&self, id: &str) {
         let made = ["new", "coding.task", "--id", id, "description=Write the file"];
-        self.server.ask(&made).says(0, &[]);
-        self.server.ask(&["fire", &format!("coding.task/{id}"), "finalize"]).says(0, &[]);
+        self.server.ask_as(&self.planner, &made).says(0, &[]);
+        self.server.ask_as(&self.planner, &["fire", &format!("coding.task/{id}"), "finalize"]).says(0, &[]);
     }
 
     fn entity(&self, entity: &str) -> Json {
@@ -283,7 +285,10 @@ fn supervise_follows_the_exit_codes() {
     assert_eq!(code, 0, "{messages}");
     assert_eq!(read(&ground.repo().join("n.txt")).unwrap().trim(), "3", "{messages}");
     // A draft will become work: the supervisor waits for it.
-    ground.server.ask(&["new", "coding.task", "--id", "T-1", "description=x"]).says(0, &[]);
+    ground
+        .server
+        .ask_as(&ground.planner, &["new", "coding.task", "--id", "T-1", "description=x"])
+        .says(0, &[]);
     let mut waiting = ground.spawn(&supervise, "echo again >> again.txt; exit 0");
     wait_for("it looks again", || read(&ground.repo().join("again.txt")).filter(|it| it.lines().count() > 1));
     assert!(waiting.0.as_mut().unwrap().try_wait().unwrap().is_none(), "it still waits");
