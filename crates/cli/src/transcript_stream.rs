@@ -11,7 +11,7 @@ use crate::time_format::{list, number, text};
 use crate::url::ApiPath;
 
 /// Lines of one page.
-const PAGE: u64 = 500;
+const PAGE: usize = 200;
 /// Attempts in a row, a second apart, before an unreachable server is given up.
 const TRIES: u32 = 30;
 

@@ -10,6 +10,7 @@ use trackside_shim::liveness::RunActivity;
 
 use crate::adapter::{ExitClass, PendingApproval, TranscriptContent};
 use crate::agent_loop::AgentLoop;
+use crate::held_leases::HeldLease;
 use crate::local_run::{LocalRun, RunEnd};
 use crate::runner_folder::AssignmentRecord;
 use crate::server_api::{ApiError, RequestActor};
@@ -210,6 +211,9 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                         self.agent.forget_lease(&lease.lifecycle, &lease.id);
                         self.record.is_released = true;
                         self.let_go = Some(Instant::now());
+                    } else if !is_work && self.agent.is_agent_record(&lease) && self.nobody_holds(&lease) {
+                        // The agent handed off or left: it registers again before the next process.
+                        self.agent.forget_lease(&lease.lifecycle, &lease.id);
                     } else {
                         let words = format!("{}/{}: {why}", lease.lifecycle, lease.id);
                         self.end(Ending::Fenced { is_work, why: words }, "the lease was lost", Some(0))?;
@@ -241,6 +245,11 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             self.next.extend = Instant::now() + if extended { EXTEND } else { LOOK };
         }
         Ok(())
+    }
+
+    fn nobody_holds(&self, lease: &HeldLease) -> bool {
+        let entity = self.agent.api().entity(lease.actor, &lease.lifecycle, &lease.id);
+        entity.is_ok_and(|it| !it.leases.iter().any(|held| held.slot == lease.slot))
     }
 
     /// Whether the agent itself moved its entity on, so that its lease was released in order.
