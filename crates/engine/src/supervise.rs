@@ -74,7 +74,7 @@ pub fn after_exit(
     after_exit_by(pack, &view.project, ended, &count_rows, trace)
 }
 
-/// The number of rows that a query of the pack has with these parameters, whoever may read them.
+/// The number of rows that a query of the pack has with these parameters, readable or not.
 pub type CountRows<'a> = &'a dyn Fn(&Name, &Fields) -> Result<usize, QueryError>;
 
 /// Applies the rules of the role, for callers that store entities elsewhere.

@@ -1,5 +1,7 @@
 //! Bodies of requests.
 
+#![expect(unused_qualifications, reason = "what describes a schema writes them")]
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
@@ -131,9 +133,8 @@ pub struct BatchCommand {
     pub fence: Option<u64>,
     /// Extends a lease instead of a transition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(inline)]
     pub heartbeat: Option<HeartbeatBody>,
-    /// The id that the command acts for, instead of that in the header `Trackside-For`. Empty: for nobody.
+    /// The id that the command acts for, instead of that in the header `Trackside-For`. An empty id: the caller acts for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#for: Option<String>,
 }

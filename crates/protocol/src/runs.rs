@@ -24,7 +24,7 @@ pub struct RunBody {
     pub ended: bool,
     /// The version of its record.
     pub version: u64,
-    /// What it works on, as `LIFECYCLE/ID`.
+    /// The entity that it works on, as `LIFECYCLE/ID`.
     pub entity: Option<String>,
     /// The version of the entity at the start.
     pub entity_version: Option<i64>,
@@ -55,7 +55,7 @@ pub struct RunBody {
     pub signal: Option<i64>,
     /// How it ended: `ok`, `quota`, `rate`, `crash`, `killed` and others.
     pub exit_class: Option<String>,
-    /// What the program said at its end.
+    /// The last message of the program.
     pub exit_text: Option<String>,
     /// When the usage limit ends.
     #[schema(format = DateTime)]
@@ -78,7 +78,7 @@ pub struct RunBody {
     pub context: Option<f64>,
     /// How its processes are contained: `pidns`, `cgroup` or `tree`.
     pub tier: Option<String>,
-    /// What its sandbox enforces.
+    /// The restrictions of its sandbox.
     pub sandbox: Option<String>,
     /// `busy`, `waiting` or `silent`.
     pub activity: Option<String>,
@@ -90,9 +90,9 @@ pub struct RunBody {
     pub memory: Option<i64>,
     /// Lines of its transcript, as its runner reports them.
     pub lines: i64,
-    /// What the agent did.
+    /// A summary of the work.
     pub summary: Option<String>,
-    /// What has to be done next.
+    /// The next step, for the agent that continues.
     pub next: Option<String>,
     /// The commit with its result.
     pub commit: Option<String>,
@@ -253,11 +253,11 @@ pub struct AccountHold {
     /// When the hold ends; null if a person has to release it.
     #[schema(format = DateTime)]
     pub until: Option<String>,
-    /// What the provider said.
+    /// The message of the provider.
     pub why: Option<String>,
 }
 
-/// A line of a transcript: its number, its time and what it says. Lines of an agent have a `kind`, those of Trackside a
+/// A line of a transcript: its number, its time and its content. Lines of an agent have a `kind`, those of Trackside a
 /// `mark`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunLine {
@@ -301,12 +301,12 @@ pub struct StopRun {
 #[serde(deny_unknown_fields)]
 pub struct SteerRun {
     pub text: String,
-    /// `queue` (default): after what it does now; `interrupt`: at once.
+    /// `queue` (default): after the present step; `interrupt`: at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }
 
-/// What follows the end of a run, by the rules of its pack.
+/// The decision of the pack after the end of a run.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = RunVerdict)]
 pub struct RunVerdictBody {

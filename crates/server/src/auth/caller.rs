@@ -46,7 +46,7 @@ impl Caller {
         Self { identity, on_behalf_of, actor }
     }
 
-    /// The same sender, acting for another id, or for nobody if that is empty.
+    /// The same sender, acting for another id, or for itself if that is empty.
     pub fn acting_for(&self, app: &App, id: &str) -> Result<Self, Refused> {
         let on_behalf_of = match id {
             "" => None,

@@ -1,4 +1,4 @@
-//! Runs of agents: list, show, stop, steer, and what follows their end. Their rules are the pack `fleet`.
+//! Runs of agents: list, show, stop, steer, and the decision after their end. Their rules are the pack `fleet`.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ pub(crate) async fn list(
     Ok(Json(page.await??))
 }
 
-/// The runs that match, whoever may see them.
+/// The runs that match, visible or not.
 fn runs_query(reads: &Reads, which: &RunsQuery) -> Result<ListQuery, ReadError> {
     let lifecycle = Name::new(RUN);
     let mut query = ListQuery::of(lifecycle.clone(), Actor::engine());
@@ -274,7 +274,7 @@ pub(crate) struct VerdictQuery {
     code: Option<i64>,
 }
 
-/// Says what follows the end of a run, by the rules of its pack: stop, restart, wait, hold or give up.
+/// Shows the decision of the pack after the end of a run: stop, restart, wait, hold or give up.
 #[utoipa::path(
     get, path = "/v1/runs/{id}/verdict", tag = "runs", operation_id = "runVerdict",
     params(("id" = String, Path), VerdictQuery),

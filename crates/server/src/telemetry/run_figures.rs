@@ -38,12 +38,12 @@ const OTHER: &str = "other";
 #[derive(Debug, Default)]
 pub(crate) struct RunFigures {
     moved: Mutex<Vec<EntityKey>>,
-    totals: Mutex<RunTotals>,
+    totals: Mutex<RunUsageTotals>,
 }
 
 /// Totals by adapter.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RunTotals {
+pub(crate) struct RunUsageTotals {
     /// By adapter and class.
     pub ended: BTreeMap<(String, String), u64>,
     /// By adapter and kind of token.
@@ -68,7 +68,7 @@ impl CommitObserver for RunFigures {
 
 impl RunFigures {
     /// The totals, with all runs that have ended by now. Reads the store: blocking.
-    pub fn totals(&self, reads: &Reads) -> RunTotals {
+    pub fn totals(&self, reads: &Reads) -> RunUsageTotals {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         let mut moved = std::mem::take(&mut *self.moved.lock().unwrap_or_else(PoisonError::into_inner));
         moved.sort();
