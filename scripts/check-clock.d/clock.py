@@ -180,7 +180,10 @@ def jumps_while_running():
 
 
 def suspensions():
-    """The monotonic clock jumps with the time of day, as after a suspension: the time has passed."""
+    """The monotonic clock jumps with the time of day, as after a suspension: the time has passed.
+
+    Only forwards: the system guarantees that this clock never goes back, and the timers of the async runtime rely on it.
+    """
     for jump in [HOUR, DAY]:
         server = Server(monotonic=True)
         what, before = f"a suspension of {jump} s", server.now()

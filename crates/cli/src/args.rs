@@ -320,6 +320,9 @@ pub(crate) struct BenchArgs {
     /// Measure only this; may be given twice
     #[arg(long, value_name = "NAME", value_enum)]
     pub(crate) only: Vec<Measurement>,
+    /// Other load while answer times are measured, in percent of one core
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=6_400))]
+    pub(crate) busy: u32,
     /// Work inside this folder, so on its disk [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
@@ -345,6 +348,8 @@ pub(crate) enum Measurement {
     Latency,
     /// Answer times of quiet callers beside a storm of another actor; with `--http`
     Neighbour,
+    /// Commands, reads, lists and refusals on all connections; with `--http`
+    Mixed,
 }
 
 #[derive(Debug, ClapArgs)]

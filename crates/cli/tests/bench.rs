@@ -54,7 +54,7 @@ fn is_positive(number: &Json) -> bool {
 
 #[test]
 fn in_process_throughput_and_latency_are_measured() {
-    let rows = rows("bench-in-process", &["--entities", "400"]);
+    let rows = rows("bench-in-process", &["--entities", "400", "--busy", "10"]);
     assert_eq!(names(&rows), ["throughput", "diskSync", "latency"]);
     for row in &rows {
         assert!(is_positive(&row["perSecond"]) && is_positive(&row["latency"]["p99Micros"]), "{row:#}");
@@ -62,6 +62,7 @@ fn in_process_throughput_and_latency_are_measured() {
     // Arrivals at half of the peak rate: the latency row's rate is that half, not the peak.
     let [peak, half] = [0, 2].map(|it: usize| rows[it]["perSecond"].as_f64().unwrap());
     assert!(half < peak * 0.75, "{half} of {peak}");
+    assert_eq!(rows[2]["note"], "beside other load: 10 % of one core");
 }
 
 #[test]
@@ -72,12 +73,15 @@ fn few_entities_can_be_moved_any_number_of_times() {
 
 #[test]
 fn over_http_the_server_is_compared_with_a_bare_handler() {
-    let rows = rows("bench-http", &["--http", "--entities", "400", "--only", "throughput"]);
-    assert_eq!(names(&rows), ["throughput", "bareHandler", "serverTime"]);
+    let only = ["--only", "throughput", "--only", "mixed"];
+    let rows = rows("bench-http", &[&["--http", "--entities", "400"][..], &only].concat());
+    assert_eq!(names(&rows), ["throughput", "bareHandler", "serverTime", "mixed", "mixedMemory"]);
     assert!(is_positive(&rows[0]["perSecond"]) && is_positive(&rows[1]["figure"]["value"]), "{rows:#?}");
     for thread in ["http", "decider", "committer"] {
         assert!(is_positive(&rows[2]["shares"][thread]), "{:#}", rows[2]);
     }
+    assert!(is_positive(&rows[3]["perSecond"]) && is_positive(&rows[4]["figure"]["value"]), "{rows:#?}");
+    assert_eq!(rows[3]["figure"]["value"], 0.0, "errors: {:#}", rows[3]);
 }
 
 fn wait_until(condition: &dyn Fn() -> bool) {

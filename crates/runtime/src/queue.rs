@@ -20,6 +20,8 @@ use crate::work::Work;
 const QUANTUM: i64 = 4;
 /// Bytes of fields that cost as much as a command.
 const BYTES: usize = 4 * 1024;
+/// Work that costs more begins a step of its own: answers that are decided before it do not wait for it.
+const LARGE: usize = 32;
 /// The share of the queue that every lane has, however many lanes there are.
 const FLOOR: usize = 16;
 
@@ -87,8 +89,10 @@ struct Lanes {
     served: VecDeque<LaneKey>,
     /// The number of waiting items.
     waiting: usize,
+    /// Their cost.
+    cost: usize,
     next_number: u64,
-    /// The number of waiting items at which the decider wants to be woken; none while it does not sleep.
+    /// The cost of waiting items at which the decider wants to be woken; none while it does not sleep.
     wake_at: Option<usize>,
     stopping: bool,
     closed: bool,
@@ -123,6 +127,7 @@ impl WorkQueue {
             fresh: VecDeque::new(),
             served: VecDeque::new(),
             waiting: 0,
+            cost: 0,
             next_number: 0,
             wake_at: None,
             stopping: false,
@@ -143,7 +148,7 @@ impl WorkQueue {
             return Err(Rejected::Stopped);
         }
         lanes.push(key, work, &costs)?;
-        let wake = lanes.wake_at.is_some_and(|it| lanes.waiting >= it);
+        let wake = lanes.wake_at.is_some_and(|it| lanes.cost >= it);
         if wake {
             lanes.wake_at = None;
         }
@@ -171,7 +176,7 @@ impl WorkQueue {
     pub fn close(&self) {
         let mut lanes = self.lanes();
         lanes.closed = true;
-        lanes.waiting = 0;
+        (lanes.waiting, lanes.cost) = (0, 0);
         let dropped = std::mem::take(&mut lanes.by_key);
         lanes.fresh.clear();
         lanes.served.clear();
@@ -179,11 +184,11 @@ impl WorkQueue {
         drop(dropped);
     }
 
-    /// Waits until this many items wait, or the queue stops, or for as long as `time`.
+    /// Waits until items of this cost wait, or the queue stops, or for as long as `time`.
     pub fn wait(&self, wanted: usize, time: Duration) {
         let begun = Instant::now();
         let mut lanes = self.lanes();
-        while lanes.waiting < wanted && !lanes.stopping {
+        while lanes.cost < wanted && !lanes.stopping {
             let Some(left) = time.checked_sub(begun.elapsed()).filter(|it| !it.is_zero()) else { break };
             lanes.wake_at = Some(wanted);
             let woken = self.0.arrived.wait_timeout(lanes, left);
@@ -197,6 +202,11 @@ impl WorkQueue {
         self.lanes().waiting
     }
 
+    /// The cost of the waiting items: about the number of their commands.
+    pub fn waiting_cost(&self) -> usize {
+        self.lanes().cost
+    }
+
     /// The number of items that were accepted so far.
     #[cfg(feature = "simulation")]
     pub fn accepted(&self) -> u64 {
@@ -205,10 +215,19 @@ impl WorkQueue {
 
     /// Takes the next item. [`Work::Stop`] comes last.
     pub fn take(&self) -> Option<Ticket> {
+        self.take_up_to(usize::MAX)
+    }
+
+    /// Takes the next item for a step that has `taken` items already; none if the next one begins a step of its own.
+    pub fn take_for_step(&self, taken: usize) -> Option<Ticket> {
+        self.take_up_to(if taken == 0 { usize::MAX } else { LARGE })
+    }
+
+    fn take_up_to(&self, cost: usize) -> Option<Ticket> {
         let mut lanes = self.lanes();
-        match lanes.take() {
+        match lanes.take(cost) {
             Some(ticket) => Some(ticket),
-            None if lanes.stopping && !lanes.closed => {
+            None if lanes.waiting == 0 && lanes.stopping && !lanes.closed => {
                 lanes.closed = true;
                 Some(Ticket { number: lanes.next_number, work: Work::Stop })
             }
@@ -219,6 +238,16 @@ impl WorkQueue {
     /// Takes items until none is left.
     pub fn drain(&self) -> impl Iterator<Item = Work> {
         std::iter::from_fn(|| self.take().map(|it| it.work))
+    }
+
+    /// Takes items for one step.
+    pub fn drain_step(&self) -> impl Iterator<Item = Work> {
+        let mut taken = 0;
+        std::iter::from_fn(move || {
+            let ticket = self.take_for_step(taken)?;
+            taken += 1;
+            Some(ticket.work)
+        })
     }
 }
 
@@ -243,13 +272,15 @@ impl Lanes {
             lane.cost += cost;
             self.next_number += 1;
             self.waiting += 1;
+            self.cost += cost;
         }
         Ok(())
     }
 
     /// The next item by deficit round robin. A lane without items stays until its turn comes, so that an actor cannot
-    /// get ahead by sending its next command only after the last one was taken.
-    fn take(&mut self) -> Option<Ticket> {
+    /// get ahead by sending its next command only after the last one was taken. None if the next item costs more than
+    /// `most`: it stays the next one.
+    fn take(&mut self, most: usize) -> Option<Ticket> {
         if self.waiting == 0 {
             // The queue is empty, so every deficit is zero.
             self.by_key.clear();
@@ -265,10 +296,14 @@ impl Lanes {
                 ring.pop_front();
                 continue;
             };
+            if lane.credit > 0 && lane.items.front().is_some_and(|it| it.cost > most) {
+                return None;
+            }
             if lane.credit > 0
                 && let Some(item) = lane.items.pop_front()
             {
                 lane.cost -= item.cost;
+                self.cost -= item.cost;
                 lane.credit -= i64::try_from(item.cost).unwrap_or(i64::MAX);
                 self.waiting -= 1;
                 return Some(item.ticket);
@@ -376,6 +411,26 @@ mod tests {
         let batches: Vec<usize> = (0..order.len()).filter(|it| order[*it] == "storm").collect();
         let between = batches[1] - batches[0] - 1;
         assert!((36..=44).contains(&between), "{between} commands of bob between two batches of 40");
+    }
+
+    #[test]
+    fn a_large_batch_begins_a_step_of_its_own() {
+        let queue = WorkQueue::new(10_000);
+        let push_batch = |actor: &str, size: usize| {
+            let commands = vec![command(actor); size];
+            let key = LaneKey::of_command(&commands[0]);
+            queue.push(key, vec![Work::Atomic(commands, Box::new(|_| ()), Vec::new())]).unwrap();
+        };
+        let step = || queue.drain_step().count();
+        push(&queue, "quiet", 2).unwrap();
+        push_batch("storm", 1_000);
+        push_batch("other", LARGE);
+        push(&queue, "bob", 3).unwrap();
+        assert_eq!((queue.waiting(), queue.waiting_cost()), (7, 1_005 + LARGE));
+        queue.stop();
+        assert_eq!(step(), 2, "those of quiet do not wait for the batch");
+        assert_eq!(step(), 5 + 1, "the batch, what follows, and the end");
+        assert_eq!((queue.waiting(), queue.waiting_cost()), (0, 0));
     }
 
     #[test]

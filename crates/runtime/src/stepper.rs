@@ -140,7 +140,7 @@ impl Stepper {
     /// Whether it waits for more requests before the next step, until time has passed.
     pub fn waits_for_more(&self) -> bool {
         let now = self.wiring.clock.interval_time();
-        self.next.is_none() && self.interval.left(now, self.waiting.waiting()).is_some()
+        self.next.is_none() && self.interval.left(now, self.waiting.waiting_cost()).is_some()
     }
 
     /// The number of requests that were accepted so far. The next one has this number.
@@ -156,7 +156,7 @@ impl Stepper {
         }
         let taken = RefCell::new(Vec::new());
         let next = || {
-            let ticket = self.waiting.take()?;
+            let ticket = self.waiting.take_for_step(taken.borrow().len())?;
             taken.borrow_mut().push(ticket.number);
             Some(ticket.work)
         };

@@ -32,7 +32,12 @@ impl Connection {
     }
 
     pub(super) async fn get(&mut self, path: &str) -> Result<HttpAnswer<'_>, Error> {
-        self.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await
+        self.get_with(path, "").await
+    }
+
+    /// Gets a path; `headers` are whole lines.
+    pub(super) async fn get_with(&mut self, path: &str, headers: &str) -> Result<HttpAnswer<'_>, Error> {
+        self.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n").as_bytes()).await
     }
 
     /// Posts JSON; `headers` are whole lines.

@@ -162,7 +162,12 @@ async fn collect(
 
 impl LoadCaller {
     /// Sends the entity's next command and waits for the answer. Returns the size of the answer.
-    async fn ask(&mut self, workload: &Workload, entity: usize, key: String) -> Result<u64, String> {
+    pub(super) async fn ask(
+        &mut self,
+        workload: &Workload,
+        entity: usize,
+        key: String,
+    ) -> Result<u64, String> {
         let missing = || format!("the workload has no command for entity {entity}");
         match self {
             Self::InProcess(gateway) => loop {
@@ -209,7 +214,7 @@ impl LoadCaller {
     }
 }
 
-fn micros(time: Duration) -> u32 {
+pub(super) fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 

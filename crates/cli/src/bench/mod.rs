@@ -1,8 +1,10 @@
 //! `trackside bench`: durable commands a second and answer times on this machine and disk.
 
 mod bare_handler;
+mod busy;
 mod connection;
 mod load;
+mod mixed;
 mod neighbour;
 mod process;
 mod report;
@@ -23,6 +25,7 @@ use crate::print::{self, ProgressBar};
 use crate::styled::Styled;
 use crate::{builtin, exit, open_files, pinned_servers};
 use bare_handler::HandlerSizes;
+use busy::BusyThreads;
 use connection::Connection;
 use load::{LoadCaller, LoadResult, at_rate, saturate};
 use process::{ScratchFolder, ServerProcess};
@@ -171,12 +174,15 @@ impl Bench<'_> {
 
         let mut rows = Vec::new();
         let mut peak = LoadResult::default();
+        // The time of a command at the peak, and the bare handler with its own.
+        let (mut peak_time, mut control) = (None, None);
         if self.wants(Measurement::Throughput) {
             let answered = warm.answer_size().saturating_sub(ANSWER_HEAD);
             let handler = self.start_bare_handler(HandlerSizes { appended, answered }).await?;
             let mut bare_callers = self.connect(&handler, &tokens, true).await?;
             saturate(&mut bare_callers, &self.workload, "warm-bare", self.turn() / 2).await?;
             let (mut bare, mut spent, mut ratios) = (LoadResult::default(), Vec::new(), Vec::new());
+            let mut bare_spent = Vec::new();
             for turn in 0..TURNS {
                 self.show("measures throughput", 0.3 + 0.1 * f64::from(turn));
                 let before = server.thread_times();
@@ -184,7 +190,9 @@ impl Bench<'_> {
                     saturate(&mut callers, &self.workload, &format!("peak-{turn}"), self.turn()).await?;
                 spent.push((before, server.thread_times()));
                 wait_until_flushed(&server).await?;
+                let before = handler.thread_times();
                 let theirs = saturate(&mut bare_callers, &self.workload, "bare", self.turn()).await?;
+                bare_spent.push((before, handler.thread_times()));
                 ratios.push(ours.per_second() / theirs.per_second());
                 peak = peak.merge(ours);
                 bare = bare.merge(theirs);
@@ -201,7 +209,12 @@ impl Bench<'_> {
                     )),
             );
             let what = "processor time of the server for a command";
-            rows.push(server_time("serverTime", what, &spent, peak.commands));
+            let row = server_time("serverTime", what, &spent, peak.commands);
+            peak_time = row.figure.map(|it| it.value);
+            rows.push(row);
+            let bare_time =
+                server_time("bareHandler", "", &bare_spent, bare.commands).figure.map(|it| it.value);
+            control = Some((handler, bare_callers, bare.per_second(), bare_time));
         } else {
             peak = peak.merge(saturate(&mut callers, &self.workload, "peak", self.time()).await?);
         }
@@ -211,12 +224,31 @@ impl Bench<'_> {
             let commands = row.per_second.unwrap_or_default() * (self.time() * LATENCY_TIME).as_secs_f64();
             rows.push(row);
             let spent = [(before, server.thread_times())];
-            rows.push(server_time(
-                "halfLoadTime",
-                "  processor time of the server for each of these",
-                &spent,
-                commands as u64,
-            ));
+            let what = "  processor time of the server for each of these";
+            let mut row = server_time("halfLoadTime", what, &spent, commands as u64);
+            if let (Some(half), Some(peak)) = (row.figure, peak_time) {
+                row.note = Some(format!("× {:.2} of the time at the peak", half.value / peak));
+            }
+            rows.push(row);
+            if let Some((handler, mut callers, rate, Some(peak))) = control {
+                self.show("measures the bare handler at half of its peak rate", 0.85);
+                let _busy = BusyThreads::start(self.args.busy);
+                let before = handler.thread_times();
+                let result = at_rate(&mut callers, &self.workload, "bare", rate / 2.0, self.time()).await?;
+                let spent = [(before, handler.thread_times())];
+                let half = server_time("bareHalfLoad", "", &spent, result.commands).figure;
+                let half = half.map_or(f64::NAN, |it| it.value);
+                rows.push(
+                    BenchRow::new("bareHalfLoad", "  the bare handler at half of its own peak rate")
+                        .load(&result)
+                        .figure(half, FigureUnit::Micros)
+                        .note(format!("× {:.2} of its time at the peak", half / peak)),
+                );
+            }
+        }
+        if self.wants(Measurement::Mixed) {
+            self.show("measures mixed load", 0.88);
+            rows.extend(mixed::measure(self, &server, &tokens).await?);
         }
         if self.wants(Measurement::Neighbour) {
             self.show("measures quiet callers beside a storm", 0.9);
@@ -230,11 +262,16 @@ impl Bench<'_> {
         self.show("measures answer times at half of the peak rate", 0.7);
         let rate = peak.per_second() / 2.0;
         let time = self.time() * LATENCY_TIME;
+        let _busy = BusyThreads::start(self.args.busy);
         let result = at_rate(callers, &self.workload, "latency", rate, time).await?;
         let ratio = result.percentile(0.99) / result.percentile(0.5);
-        Ok(BenchRow::new("latency", "answer times at half of that rate (figure: p99 / p50)")
+        let mut row = BenchRow::new("latency", "answer times at half of that rate (figure: p99 / p50)")
             .load(&result)
-            .figure(ratio, FigureUnit::Times))
+            .figure(ratio, FigureUnit::Times);
+        if self.args.busy > 0 {
+            row.note = Some(format!("beside other load: {} % of one core", self.args.busy));
+        }
+        Ok(row)
     }
 
     /// The number of small writes per second that the disk confirms, with nothing else to do.

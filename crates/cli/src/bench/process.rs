@@ -92,6 +92,16 @@ impl ServerProcess {
         }
     }
 
+    /// Memory now, and at most since the start, in megabytes; none where the system has no `/proc`.
+    pub(super) fn memory(&self) -> Option<(f64, f64)> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let kilobytes = |name: &str| {
+            let line = status.lines().find_map(|it| it.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<f64>().ok()
+        };
+        Some((kilobytes("VmRSS:")? / 1024.0, kilobytes("VmHWM:")? / 1024.0))
+    }
+
     /// Processor time in seconds by thread name; empty where the system has no `/proc`.
     pub(super) fn thread_times(&self) -> BTreeMap<String, f64> {
         let mut times = BTreeMap::new();

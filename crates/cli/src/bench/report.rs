@@ -43,6 +43,8 @@ pub(super) enum FigureUnit {
     /// A multiple of another figure.
     Times,
     Micros,
+    Count,
+    Megabytes,
 }
 
 #[derive(Debug, Serialize)]
@@ -92,6 +94,8 @@ impl BenchReport {
             let figure = row.figure.map(|it| match it.unit {
                 FigureUnit::Times => format!("× {:.2}", it.value),
                 FigureUnit::Micros => format!("{:.1} µs", it.value),
+                FigureUnit::Count => format!("{:.0}", it.value),
+                FigureUnit::Megabytes => format!("{:.0} MB", it.value),
             });
             let figure = figure.unwrap_or_default();
             let line = format!("{:<52} {rate:>10} {p50:>9} {p99:>9} {figure:>9}", row.what);

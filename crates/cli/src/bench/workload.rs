@@ -151,6 +151,22 @@ impl Workload {
         Some((path, body, token))
     }
 
+    /// A request of mixed load about an entity, and its expected status: the entity, its history, a page of entities, or
+    /// a command that is refused.
+    pub(super) fn other_request(&self, entity: usize, kind: u64) -> (String, Option<String>, u16) {
+        let all = format!("/v1/entities/{}", self.declared.entities.lifecycle);
+        let one = format!("{all}/{}", entity_id(entity));
+        match kind {
+            0 => (one, None, 200),
+            1 => (format!("{one}/history?limit=20"), None, 200),
+            2 => (format!("{all}?limit=20"), None, 200),
+            _ => {
+                let body = serde_json::json!({ "event": "none" }).to_string();
+                (format!("{one}/transitions"), Some(body), REFUSED_STATUS)
+            }
+        }
+    }
+
     /// The body of a batch whose commands are all refused.
     pub(super) fn refused_batch(&self, commands: usize) -> String {
         let one = serde_json::json!({
@@ -183,6 +199,9 @@ impl Workload {
         agent_id(entity % self.declared.agents.count.max(1))
     }
 }
+
+/// The status of a command with an unknown event.
+const REFUSED_STATUS: u16 = 422;
 
 /// The actor that disturbs the others; its token is the last one.
 const STORM: &str = "bench-storm";

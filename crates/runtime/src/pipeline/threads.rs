@@ -170,7 +170,9 @@ impl Deciding {
         while !decider.is_stopped() || decider.is_advancing() {
             if !decider.is_advancing() {
                 self.work.wait(1, self.sleep(&decider));
-                while let Some(left) = interval.left(self.wiring.clock.interval_time(), self.work.waiting()) {
+                while let Some(left) =
+                    interval.left(self.wiring.clock.interval_time(), self.work.waiting_cost())
+                {
                     self.work.wait(interval.wanted(), left);
                     if self.work.is_stopping() {
                         break;
@@ -187,7 +189,7 @@ impl Deciding {
                 continue;
             }
             let unanswered = self.shared.unanswered();
-            let mut work = self.work.drain().take(self.wiring.batch);
+            let mut work = self.work.drain_step().take(self.wiring.batch);
             let mut batch = decide(&self.shared, &mut decider, &mut work, &|| self.work.waiting() > 0);
             if is_enabled(Failpoint::AnsweredEarly) {
                 batch.replies.drain(..).for_each(|say| say(Ok(())));

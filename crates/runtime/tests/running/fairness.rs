@@ -3,12 +3,13 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::Command;
-use trackside_runtime::{Failure, Gateway, Options, Runtime};
+use trackside_engine::command::{Ask, Command, Seed};
+use trackside_runtime::{CommandAnswer, Failure, Figures, Gateway, Options, Runtime};
 use trackside_store::MemoryStore;
 
-use crate::ground::{fire, manual, plan, started, team};
+use crate::ground::{fields, fire, key, manual, plan, started, team};
 
 /// Blocks the decider until the sender is used or dropped.
 fn block(gateway: &Gateway) -> Sender<()> {
@@ -59,6 +60,60 @@ fn a_storm_of_one_actor_does_not_delay_another() {
     assert!(place("quiet") <= 8, "quiet is number {}", place("quiet"));
     let last = order.iter().rposition(|it| *it == "other").unwrap();
     assert!(last <= 120, "the 50 commands of other end at number {last}");
+}
+
+/// A command that creates a task.
+fn create(actor: &str, id: &str) -> Command {
+    let seed =
+        Seed { fields: fields(json!({ "title": "x" })), ..Seed::new(key(&format!("mission.task/{id}"))) };
+    Command::new(Actor::new(actor, ActorKind::System), Ask::Seed(seed))
+}
+
+/// An atomic batch that creates tasks.
+fn batch(actor: &str, name: &str, size: usize) -> Vec<Command> {
+    (0..size).map(|it| create(actor, &format!("{name}-{it}"))).collect()
+}
+
+#[test]
+fn an_actor_pays_for_its_batch_before_its_next_one_is_decided() {
+    let runtime = runtime(20_000);
+    let gateway = runtime.gateway().unwrap();
+    let go = block(gateway);
+    let (answered, answers) = channel();
+    let mut pending = Vec::new();
+    for name in ["first", "second"] {
+        pending.push(gateway.submit_atomic(batch("storm", name, 1_000), Vec::new()).unwrap());
+    }
+    for _ in 0..200 {
+        let (answered, reads) = (answered.clone(), runtime.reads().unwrap());
+        let note = move |_| answered.send(reads.seq()).unwrap();
+        gateway.submit_then(refused_command("other"), note).unwrap();
+    }
+    drop((go, answered));
+    // The last entry on disk when each command of the other actor is answered.
+    let seen: Vec<u64> = answers.iter().collect();
+    for one in pending {
+        assert!(one.wait().unwrap().into_answers().is_some());
+    }
+    assert_eq!(seen.len(), 200);
+    let (last, end) = (seen.iter().max().unwrap(), runtime.seq());
+    assert!(last + 1_000 <= end, "the second batch comes last: entry {last} of {end}");
+}
+
+#[test]
+fn an_answer_does_not_wait_for_a_batch_that_is_decided_after_it() {
+    let runtime = runtime(20_000);
+    let gateway = runtime.gateway().unwrap();
+    let go = block(gateway);
+    let quiet = gateway.submit(create("quiet", "QUIET")).unwrap();
+    let large = gateway.submit_atomic(batch("storm", "STORM", 1_000), Vec::new()).unwrap();
+    drop(go);
+    assert!(matches!(quiet.wait(), Ok(CommandAnswer::Accepted(_))));
+    assert!(large.wait().unwrap().into_answers().is_some());
+    // A commit is counted after its callers are answered, and before the next commit.
+    gateway.ask(create("quiet", "LAST")).unwrap();
+    // They are not in one commit.
+    assert_eq!(Figures::get(&runtime.figures().largest_commit), 1_000);
 }
 
 #[test]

@@ -100,6 +100,13 @@ impl PeopleFile {
         })
     }
 
+    /// Whether every claim that this file names is there.
+    pub(crate) fn has_needed_claims(&self, claims: &Json) -> bool {
+        let required = self.require.iter().map(|(name, _)| name);
+        let groups = self.groups.iter().map(|(claim, _)| claim);
+        std::iter::once(&self.claim).chain(required).chain(groups).all(|it| claims.get(it).is_some())
+    }
+
     /// The person that these claims describe, or why they may not sign in.
     pub(crate) fn by_claims(&self, claims: &Json) -> Result<ExternalPerson, String> {
         for (name, wanted) in &self.require {

@@ -1,4 +1,4 @@
-//! Talks to an OpenID provider: its addresses, its keys, and the exchange of a code for an ID token.
+//! Talks to an OpenID provider: its addresses, its keys, the exchange of a code for an ID token, and user info.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -54,6 +54,7 @@ struct ProviderAddresses {
     authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
+    userinfo_endpoint: Option<String>,
     #[serde(default)]
     token_endpoint_auth_methods_supported: Vec<String>,
 }
@@ -69,6 +70,7 @@ struct ProviderState {
 #[derive(Debug, Deserialize)]
 struct TokenAnswer {
     id_token: String,
+    access_token: Option<String>,
 }
 
 /// An OpenID provider.
@@ -148,12 +150,41 @@ impl Provider {
             }
             outcome => outcome,
         };
-        outcome.map_err(|error| match error {
+        let mut claims = outcome.map_err(|error| match error {
             IdTokenError::UnknownKey => {
                 "the ID token is signed with a key that the provider does not publish".to_owned()
             }
             IdTokenError::Invalid(why) => format!("the ID token is not accepted: {why}"),
-        })
+        })?;
+        if let (false, Some(address), Some(access)) = (
+            self.options.people.has_needed_claims(&claims),
+            &state.addresses.userinfo_endpoint,
+            &answer.access_token,
+        ) {
+            self.add_user_info(&mut claims, address, access).await?;
+        }
+        Ok(claims)
+    }
+
+    /// Adds claims that the ID token lacks. In the code flow, many providers put only the subject into the ID token.
+    async fn add_user_info(&self, claims: &mut Json, address: &str, access: &str) -> Result<(), String> {
+        let request = with_host(Request::get(path_of(address)?), address)?
+            .header(header::ACCEPT, "application/json")
+            .header(header::AUTHORIZATION, format!("Bearer {access}"))
+            .body(Full::default());
+        let body = self.send(address, request.map_err(|it| it.to_string())?).await?;
+        let info: serde_json::Map<String, Json> = serde_json::from_slice(&body)
+            .map_err(|_| "the provider's user info cannot be read: it is not a JSON object".to_owned())?;
+        // An access token of another person would give that person's rights.
+        if info.get("sub").is_none_or(|it| Some(it) != claims.get("sub")) {
+            return Err("the provider's user info is about another person".to_owned());
+        }
+        if let Some(claims) = claims.as_object_mut() {
+            for (name, value) in info {
+                claims.entry(name).or_insert(value);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the keys may be read again now because one is unknown. Limited, because every client can send unknown keys.

@@ -36,6 +36,9 @@ const RSA_KEY: &str = "\
 pub(crate) const CLIENT: &str = "trackside-tests";
 pub(crate) const CLIENT_SECRET: &str = "a secret: with+signs&";
 
+/// The access token.
+const ACCESS: &str = "an-access-token";
+
 /// How the next ID token is made.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenPlan {
@@ -44,11 +47,13 @@ pub(crate) struct TokenPlan {
     pub forged: bool,
     /// Claims that are added or replaced; null removes one.
     pub claims: Json,
+    /// The answer at the address for user info; none if the provider has no such address.
+    pub user_info: Option<Json>,
 }
 
 impl Default for TokenPlan {
     fn default() -> Self {
-        Self { algorithm: "RS256", forged: false, claims: json!({}) }
+        Self { algorithm: "RS256", forged: false, claims: json!({}), user_info: None }
     }
 }
 
@@ -135,7 +140,7 @@ impl OpenIdProvider {
 
     fn answer(&self, stream: TcpStream) -> Option<()> {
         let mut reader = BufReader::new(stream.try_clone().ok()?);
-        let (mut line, mut length, mut basic) = (String::new(), 0, String::new());
+        let (mut line, mut length, mut given) = (String::new(), 0, String::new());
         reader.read_line(&mut line).ok()?;
         loop {
             let mut header = String::new();
@@ -143,7 +148,7 @@ impl OpenIdProvider {
             let Some((name, value)) = header.trim_end().split_once(": ") else { break };
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => length = value.parse().ok()?,
-                "authorization" => basic = value.strip_prefix("Basic ")?.to_owned(),
+                "authorization" => given = value.to_owned(),
                 _ => {}
             }
         }
@@ -156,10 +161,13 @@ impl OpenIdProvider {
             "/.well-known/openid-configuration" => (200, String::new(), self.discovery()),
             "/jwks" => (200, String::new(), self.keys()),
             "/authorize" => (302, format!("Location: {}\r\n", self.authorize(&pairs(query))), json!({})),
-            "/token" => match self.token(&pairs(&String::from_utf8_lossy(&body)), &basic) {
+            "/token" => match self.token(&pairs(&String::from_utf8_lossy(&body)), &given) {
                 Ok(answer) => (200, String::new(), answer),
                 Err(why) => (400, String::new(), json!({ "error": why })),
             },
+            "/userinfo" if given == format!("Bearer {ACCESS}") => {
+                (200, String::new(), self.state.lock().unwrap().plan.user_info.clone().unwrap_or_default())
+            }
             _ => (404, String::new(), json!({})),
         };
         let body = body.to_string();
@@ -173,8 +181,9 @@ impl OpenIdProvider {
 
     fn discovery(&self) -> Json {
         let at = |path: &str| format!("{}{path}", self.issuer);
+        let user_info = self.state.lock().unwrap().plan.user_info.is_some().then(|| at("/userinfo"));
         json!({
-            "issuer": self.issuer, "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
+            "userinfo_endpoint": user_info, "issuer": self.issuer, "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
             "jwks_uri": at("/jwks"), "token_endpoint_auth_methods_supported": ["client_secret_basic"],
         })
     }
@@ -208,9 +217,10 @@ impl OpenIdProvider {
         format!("{}?{query}", of("redirect_uri"))
     }
 
-    fn token(&self, form: &HashMap<String, String>, basic: &str) -> Result<Json, &'static str> {
+    fn token(&self, form: &HashMap<String, String>, given: &str) -> Result<Json, &'static str> {
         let encode = |it: &str| form_urlencoded::byte_serialize(it.as_bytes()).collect::<String>();
-        if basic != STANDARD.encode(format!("{}:{}", encode(CLIENT), encode(CLIENT_SECRET))) {
+        let basic = STANDARD.encode(format!("{}:{}", encode(CLIENT), encode(CLIENT_SECRET)));
+        if given != format!("Basic {basic}") {
             return Err("invalid_client");
         }
         let of = |name: &str| form.get(name).cloned().unwrap_or_default();
@@ -219,12 +229,14 @@ impl OpenIdProvider {
         if challenge != issued.challenge || of("redirect_uri") != issued.redirect {
             return Err("invalid_grant");
         }
-        Ok(json!({ "access_token": "x", "token_type": "Bearer", "id_token": self.id_token(&issued.nonce) }))
+        Ok(
+            json!({ "access_token": ACCESS, "token_type": "Bearer", "id_token": self.id_token(&issued.nonce) }),
+        )
     }
 
     fn id_token(&self, nonce: &str) -> String {
         let state = self.state.lock().unwrap();
-        let TokenPlan { algorithm, forged, claims } = &state.plan;
+        let TokenPlan { algorithm, forged, claims, .. } = &state.plan;
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         let mut all = json!({
             "iss": self.issuer, "aud": CLIENT, "sub": "1234", "nonce": nonce, "iat": now, "exp": now + 300,

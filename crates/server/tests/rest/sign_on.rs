@@ -173,6 +173,44 @@ fn a_wrong_answer_of_the_provider_signs_nobody_in() {
     assert_eq!(ground.raw("GET /sign-in/oidc HTTP/1.1", b"").status, 404);
 }
 
+#[test]
+fn claims_that_the_id_token_lacks_come_from_user_info() {
+    let missing = json!({ "email": null, "email_verified": null });
+    let plan = |claims: Json, user_info: Json| TokenPlan {
+        claims,
+        user_info: Some(user_info),
+        ..TokenPlan::default()
+    };
+    let ada =
+        json!({ "sub": "1234", "email": "ada@example.com", "email_verified": true, "groups": ["devs"] });
+    let provider = OpenIdProvider::start();
+    provider.plan(plan(missing.clone(), ada.clone()));
+    let ground = with_provider(&provider, |_| {});
+    let who = whoami(&ground, &sign_in(&ground).unwrap());
+    assert_eq!(
+        (&who["actor"], &who["roles"]),
+        (&json!("ada"), &json!(["admin", "mission:lead", "coding:coder"]))
+    );
+    // What the ID token says counts: it is signed.
+    provider.plan(plan(json!({ "email": "eve@example.com" }), {
+        let mut info = ada.clone();
+        info["groups"] = json!([]);
+        info
+    }));
+    assert!(sign_in(&ground).unwrap_err().contains("eve@example.com is not one of the people"));
+    for (wrong, says) in [
+        (json!({ "sub": "5678", "email": "ada@example.com", "email_verified": true }), "another person"),
+        (json!({ "email": "ada@example.com", "email_verified": true }), "another person"),
+        (json!({ "sub": "1234", "email": "ada@example.com", "email_verified": false }), "email_verified"),
+        (json!({ "sub": "1234" }), "email_verified"),
+        (json!(["1234"]), "cannot be read"),
+    ] {
+        provider.plan(plan(missing.clone(), wrong.clone()));
+        let refused = sign_in(&ground).unwrap_err();
+        assert!(refused.starts_with("401") && refused.contains(says), "{wrong}: {refused}");
+    }
+}
+
 fn behind_proxy(trusted: &str) -> RestServer {
     let mut proxy = ProxyOptions::default();
     proxy.people = people(&trusted.replace(['.', '/'], "_"));
