@@ -377,18 +377,19 @@ pub(crate) fn nowhere() -> CliError {
 
 /// The nearest folder of a project, from here upwards. In a git worktree, the main checkout's comes after the worktree's
 /// own.
+///
+/// A checkout has a folder with the schemas alone if these are in git. It counts only if no folder has a project.
 pub(crate) fn nearest(here: &Path) -> Option<PathBuf> {
-    for folder in here.ancestors() {
-        let main = || git_worktree::main_checkout(folder).map(|it| it.join(USUAL));
-        let own = folder.join(USUAL);
-        let Some(found) = Some(own).filter(|it| it.is_dir()).or_else(|| main().filter(|it| it.is_dir()))
-        else {
-            continue;
-        };
-        // Use the relative path if the folder is here.
-        return Some(if found.parent() == Some(here) { PathBuf::from(USUAL) } else { found });
-    }
-    None
+    let places = here.ancestors().flat_map(|it| [Some(it.to_owned()), git_worktree::main_checkout(it)]);
+    let folders: Vec<PathBuf> = places.flatten().map(|it| it.join(USUAL)).filter(|it| it.is_dir()).collect();
+    let found = folders.iter().find(|it| has_project(it)).or(folders.first())?;
+    // Use the relative path if the folder is here.
+    Some(if found.parent() == Some(here) { PathBuf::from(USUAL) } else { found.clone() })
+}
+
+/// Whether a folder has a project, or the address of a server.
+fn has_project(folder: &Path) -> bool {
+    ["journal.db", "address"].iter().any(|it| folder.join(it).exists())
 }
 
 /// The token in the folder. It exists only after `up --token-file`. Tokens of older releases do not count: the next

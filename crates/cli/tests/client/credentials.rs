@@ -327,6 +327,8 @@ fn a_program_that_takes_the_port_gets_no_token() {
     };
     assert!(ping().contains("result"));
     ground.stop();
+    // A server that was killed leaves its address.
+    std::fs::write(ground.root.join(".trackside/address"), &address).unwrap();
     let (_, heard) = recorder(&address);
     for _ in 0..2 {
         let answer = ping();
@@ -522,17 +524,20 @@ fn a_worktree_uses_the_project_of_the_main_checkout() {
     };
     let tree = scratch("worktree-beside");
     git(&["init", "--quiet"]);
-    git(&["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    // The schemas are in git, so the worktree has a folder of them, without a project.
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "-m", "x"]);
     git(&["worktree", "add", "--quiet", tree.join("tree").to_str().unwrap()]);
     let below = tree.join("tree/a/b");
     std::fs::create_dir_all(&below).unwrap();
+    assert!(tree.join("tree/.trackside/schema").is_dir());
     for folder in [&tree.join("tree"), &below] {
         run_in(folder, &["whoami"], &[("TRACKSIDE_TOKEN", &ada)]).says(0, &["ada"]);
         let told = run_in(folder, &["whoami"], &[]);
         told.says(4, &["TRACKSIDE_TOKEN is not set"]);
     }
     // The worktree's own project comes first.
-    std::fs::create_dir(tree.join("tree/.trackside")).unwrap();
+    std::fs::write(tree.join("tree/.trackside/journal.db"), "").unwrap();
     let told = run_in(&below, &["whoami"], &[("TRACKSIDE_TOKEN", &ada)]);
     told.says(3, &["no server is running in this folder", "Ask the person who runs the server"]);
     assert!(!told.messages.contains("trackside up"), "{told:?}");

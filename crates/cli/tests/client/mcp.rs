@@ -193,7 +193,6 @@ fn while_the_server_is_away_every_request_gets_advice() {
     ground.stop();
     let refused = host.ask("tools/list", json!({}));
     assert!(refused["error"]["message"].as_str().unwrap().contains("Ask the person"), "{refused}");
-    std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
     let again = ClientServer::start(ground.root.clone(), &pack);
     assert_eq!(host.ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 10);

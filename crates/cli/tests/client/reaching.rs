@@ -46,12 +46,16 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     ground
         .ask_as("ts_000000000000_00", &["whoami"])
         .says(4, &["refused: unauthorized", "next: set TRACKSIDE_TOKEN"]);
-    // No message asks a script or an agent to start a server.
+    // No message asks a script or an agent to start a server: one that stopped, or that was killed and left its
+    // address.
     ground.stop();
-    for args in [&["whoami"][..], &["fire", "small.light/A", "switch_on"]] {
-        let told = ground.ask(args);
-        told.says(3, &["cannot reach", "Ask the person who runs the server to start it"]);
-        assert!(!told.messages.contains("trackside up"), "{told:?}");
+    for reason in ["no server is running", "cannot reach"] {
+        for args in [&["whoami"][..], &["fire", "small.light/A", "switch_on"]] {
+            let told = ground.ask(args);
+            told.says(3, &[reason, "Ask the person who runs the server to start it"]);
+            assert!(!told.messages.contains("trackside up"), "{told:?}");
+        }
+        std::fs::write(ground.root.join("data/address"), &address).unwrap();
     }
 }
 
