@@ -49,14 +49,31 @@ pub(crate) fn write_or_warn(folder: &Path) {
     }
 }
 
-/// Writes the `.gitignore` unless there is one.
+/// Writes the `.gitignore`. One from elsewhere keeps its lines, and ours come after them, so that they decide.
 pub(crate) fn write_gitignore(folder: &Path) -> Result<(), CliError> {
     create_folder(folder)?;
     let path = folder.join(GITIGNORE);
-    match path.exists() {
-        true => Ok(()),
-        false => std::fs::write(&path, IGNORED).map_err(|error| CliError::unwritten(&path, &error)),
+    let mut text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(CliError::unwritten(&path, &error)),
+    };
+    if keeps_secrets_out(&text) {
+        return Ok(());
     }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(IGNORED);
+    std::fs::write(&path, text).map_err(|error| CliError::unwritten(&path, &error))
+}
+
+/// Whether this `.gitignore` ignores everything except, at most, the files that we want in git.
+fn keeps_secrets_out(text: &str) -> bool {
+    let lines = text.lines().map(str::trim_end).rev();
+    let is_ours = |it: &str| !it.starts_with('!') || IGNORED.lines().any(|ours| ours == it);
+    // The last match decides: from the end back to the line that ignores everything.
+    lines.take_while(|it| *it != "*").all(is_ours) && text.lines().any(|it| it.trim_end() == "*")
 }
 
 /// Whether a folder counts as empty although it contains this file: it is one of those written here.

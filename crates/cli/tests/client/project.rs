@@ -87,6 +87,16 @@ fn a_project_folder_from_an_older_release_gets_a_gitignore() {
     std::fs::write(root.join(".trackside/.gitignore"), "*\n").unwrap();
     ClientServer::start_in(root.clone(), ".trackside", "mission").stop();
     assert_eq!(std::fs::read_to_string(root.join(".trackside/.gitignore")).unwrap(), "*\n");
+    // One from elsewhere that lets secrets in gets our lines at its end, once.
+    for foreign in ["", "# nothing", "*\n!server.key\n"] {
+        std::fs::write(root.join(".trackside/.gitignore"), foreign).unwrap();
+        for _ in 0..2 {
+            ClientServer::start_in(root.clone(), ".trackside", "mission").stop();
+        }
+        let text = std::fs::read_to_string(root.join(".trackside/.gitignore")).unwrap();
+        assert!(text.starts_with(foreign) && text.matches("!schema/\n").count() == 1, "{text}");
+        assert!(text.rfind("\n*\n") > text.find("!server.key"), "{text}");
+    }
 }
 
 #[test]

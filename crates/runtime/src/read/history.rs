@@ -18,6 +18,9 @@ use super::read_view::ReadView;
 use super::{ReadError, Reads, page};
 use crate::entity_records;
 
+/// The members of a line, in order.
+type LineMembers = Vec<(Name, Value)>;
+
 /// Entries of one entity, the oldest first.
 #[derive(Clone, Debug)]
 pub struct History {
@@ -102,7 +105,7 @@ impl Reads {
         &self,
         selection: &HistorySelection,
         entries: impl IntoIterator<Item = Value>,
-    ) -> Result<Option<Vec<Vec<(Name, Value)>>>, ReadError> {
+    ) -> Result<Option<Vec<LineMembers>>, ReadError> {
         let HistorySelection { key, pack, query, params, actor } = selection;
         let mut view = ReadView::new(self);
         let law = view.law().clone();
