@@ -21,23 +21,33 @@ pub struct PackFolder {
     pub scenarios: Vec<PackYaml>,
 }
 
-/// Every pack of the tree.
+/// The folders of the packs of the server itself.
+pub const OWN_PACKS: [&str; 2] = ["crates/server/access", "crates/server/fleet"];
+
+/// Every pack of the tree, without the server's own.
 pub fn packs(tree: &Tree) -> Vec<PackFolder> {
-    let folder = |name: &str| {
-        let under = |kind: &str| -> Vec<PackYaml> {
-            let begin = format!("packs/{name}/{kind}/");
-            tree.files(&begin, ".yaml").map(|(path, text)| file(path, text)).collect()
-        };
-        let path = format!("packs/{name}/pack.yaml");
-        let text = tree.text(&path).unwrap_or_default();
-        PackFolder {
-            name: name.to_owned(),
-            pack: file(&path, text),
-            lifecycles: under("lifecycles"),
-            scenarios: under("scenarios"),
-        }
+    tree.folders("packs").into_iter().map(|it| folder(tree, &format!("packs/{it}"))).collect()
+}
+
+/// The packs of the server itself.
+pub fn own_packs(tree: &Tree) -> Vec<PackFolder> {
+    let there = OWN_PACKS.iter().filter(|it| tree.exists(&format!("{it}/pack.yaml")));
+    there.map(|it| folder(tree, it)).collect()
+}
+
+fn folder(tree: &Tree, at: &str) -> PackFolder {
+    let under = |kind: &str| -> Vec<PackYaml> {
+        let begin = format!("{at}/{kind}/");
+        tree.files(&begin, ".yaml").map(|(path, text)| file(path, text)).collect()
     };
-    tree.folders("packs").into_iter().map(folder).collect()
+    let path = format!("{at}/pack.yaml");
+    let text = tree.text(&path).unwrap_or_default();
+    PackFolder {
+        name: at.rsplit('/').next().unwrap_or(at).to_owned(),
+        pack: file(&path, text),
+        lifecycles: under("lifecycles"),
+        scenarios: under("scenarios"),
+    }
 }
 
 /// A file that cannot be read is null here: `trackside check` reports the reason.

@@ -10,7 +10,7 @@ use crate::openapi::{
     ApiOperation, Document, Kind, NamedType, Parameter, ParameterPlace, ResponseForm, server_document,
 };
 use crate::pack_pages::pack_pages;
-use crate::packs::packs;
+use crate::packs::{own_packs, packs};
 use crate::tree::Tree;
 
 const ROUTES: &str = "docs/reference/http-routes.md";
@@ -148,7 +148,7 @@ lists the options of the server itself.
 /// The page of settings.
 fn settings(tree: &Tree) -> String {
     let mut out = SETTINGS_HEAD.to_owned();
-    for pack in packs(tree) {
+    for pack in packs(tree).into_iter().chain(own_packs(tree)) {
         let all: Vec<(&String, &Json)> = pack
             .definitions()
             .flat_map(|it| it.value.get("settings").and_then(Json::as_object).into_iter().flatten())

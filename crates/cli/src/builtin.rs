@@ -1,6 +1,7 @@
 //! The built-in packs, as texts.
 
 use trackside_runtime::PackSource;
+use trackside_server::{own_pack_files, own_pack_names};
 
 /// Name, the files that define it, and the stages on which its promises are explored.
 type Builtin = (&'static str, &'static [(&'static str, &'static str)]);
@@ -109,9 +110,14 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PACKS.iter().map(|(name, _)| *name)
 }
 
-/// The files of one of them, stages too, each with its path inside the pack.
+/// Whether a name belongs to one of them, or to a pack of the server itself, which is always in force.
+pub(crate) fn is_taken(name: &str) -> bool {
+    names().chain(own_pack_names()).any(|it| it == name)
+}
+
+/// The files of one of them or of the server's own, stages too, each with its path inside the pack.
 pub(crate) fn files(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
-    PACKS.iter().find(|(it, _)| *it == name).map(|(_, files)| *files)
+    PACKS.iter().find(|(it, _)| *it == name).map(|(_, files)| *files).or_else(|| own_pack_files(name))
 }
 
 fn source((_, files): &Builtin) -> PackSource {

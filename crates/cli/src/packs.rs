@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use trackside_lifecycle::compile::PackFiles;
-use trackside_lifecycle::source::{FileId, Sources};
+use trackside_lifecycle::compile::{PackFiles, compile as compile_pack};
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::source::{DefinitionPath, FileId, Locator, Place, Problems, Sources};
 use trackside_runtime::PackSource;
+use trackside_server::reserved_name;
 
 use crate::{builtin, exit, files, print};
 
@@ -142,6 +144,15 @@ fn built_in(name: &str, files: &[(&str, &str)], sources: &mut Sources) -> PackOn
     let (lifecycles, stages) = (in_folder("lifecycles/"), in_folder("stages/"));
     let files = PackFiles { pack, lifecycles };
     PackOnDisk { name: name.to_owned(), files, scenarios: Vec::new(), stages }
+}
+
+/// Compiles a pack. One that takes a name of the server's own packs has an error.
+pub(crate) fn compile(sources: &Sources, files: &PackFiles) -> Result<(Pack, Problems), Problems> {
+    let (pack, mut problems) = compile_pack(sources, files)?;
+    let Some(why) = reserved_name(&pack) else { return Ok((pack, problems)) };
+    let key = Locator::new(sources, [files.pack]).place(&pack.name, &DefinitionPath::of(["pack"]));
+    problems.error("reserved-pack", key.unwrap_or(Place::top(files.pack)), why);
+    Err(problems)
 }
 
 /// The packs at these paths; prints an error if there is none.

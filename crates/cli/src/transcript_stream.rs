@@ -11,7 +11,7 @@ use crate::time_format::{list, number, text};
 use crate::url::ApiPath;
 
 /// Lines of one page.
-const PAGE: u64 = 500;
+const PAGE: u64 = 200;
 /// Attempts in a row, a second apart, before an unreachable server is given up.
 const TRIES: u32 = 30;
 
@@ -32,20 +32,15 @@ pub(crate) fn read_pages(
                 return Ok(());
             }
         }
-        let cursor = match page.get("nextCursor") {
-            Some(Json::String(cursor)) => cursor.parse().ok(),
-            Some(cursor) => cursor.as_u64(),
-            None => None,
-        };
-        // A search may have looked further than its last match.
-        match cursor {
-            Some(cursor) if cursor > after || !list(&page, "items").is_empty() => after = after.max(cursor),
-            _ => return Ok(()),
+        match page.get("nextCursor").and_then(Json::as_str).and_then(|it| it.parse().ok()) {
+            // A search may have looked further than its last match.
+            Some(cursor) => after = after.max(cursor),
+            None => return Ok(()),
         }
     }
 }
 
-/// What a live transcript brings.
+/// An event of a live transcript.
 #[derive(Debug)]
 pub(crate) enum TranscriptEvent {
     Line(Json),
@@ -106,7 +101,7 @@ fn read(stream: impl BufRead, after: &mut u64, each: &mut dyn FnMut(TranscriptEv
     true
 }
 
-/// Prints a line: its time, what it is, and its text, further lines of it indented.
+/// Prints the time, kind and text of a line. Further lines of the text are indented.
 pub(crate) fn print_line(line: &Json) {
     let (kind, colour, words) = described(line);
     let at = line.get("at").and_then(Json::as_i64).unwrap_or(0).rem_euclid(86_400_000) / 1_000;
@@ -120,7 +115,7 @@ pub(crate) fn print_line(line: &Json) {
     lines.for_each(|it| print::line(styled!("{:21}{it}", "")));
 }
 
-/// What a line is, its colour and its text.
+/// Kind, colour and text of a line.
 fn described(line: &Json) -> (&str, Option<Colour>, String) {
     let of = |name: &str| text(line, name).to_owned();
     let value = |name: &str| match line.get(name) {

@@ -179,3 +179,19 @@ fn built_in_packs_are_checked_by_name_in_any_folder() {
         both_streams(&output)
     );
 }
+
+#[test]
+fn the_names_of_the_servers_own_packs_are_reserved() {
+    let output = trackside(&["check", "--no-proofs"], Path::new("fleet"));
+    assert_eq!(code(&output), 0, "{}{}", data(&output), both_streams(&output));
+    let folder = pack("check-reserved", &PAPER.replace("office.paper", "fleet.paper"));
+    let about = std::fs::read_to_string(folder.join("pack.yaml")).unwrap().replace("office", "fleet");
+    std::fs::write(folder.join("pack.yaml"), about).unwrap();
+    for command in ["check", "test", "explore"] {
+        let output = trackside(&[command], &folder);
+        assert_eq!(code(&output), 1, "{command}");
+        let said = both_streams(&output);
+        assert!(said.contains("reserved-pack") && said.contains("pack.yaml:1:"), "{command}: {said}");
+        assert!(said.contains("Choose another name"), "{command}: {said}");
+    }
+}

@@ -13,7 +13,7 @@ use crate::fields::Fields;
 use crate::law::Law;
 use crate::query::{PackScope, QueryError, count};
 use crate::trace::{Point, PointKind, Trace};
-use crate::view::View;
+use crate::view::{Project, View};
 
 /// An agent's process that ended.
 #[derive(Clone, Debug)]
@@ -70,6 +70,21 @@ pub fn after_exit(
     now: Timestamp,
     trace: Option<&Trace>,
 ) -> Result<Verdict, QueryError> {
+    let count_rows = |query: &Name, params: &Fields| count(law, view, pack, query, None, params, now);
+    after_exit_by(pack, &view.project, ended, &count_rows, trace)
+}
+
+/// The number of rows that a query of the pack has with these parameters, whoever may read them.
+pub type CountRows<'a> = &'a dyn Fn(&Name, &Fields) -> Result<usize, QueryError>;
+
+/// Applies the rules of the role, for callers that store entities elsewhere.
+pub fn after_exit_by(
+    pack: &Pack,
+    project: &Project,
+    ended: &Ended,
+    count_rows: CountRows<'_>,
+    trace: Option<&Trace>,
+) -> Result<Verdict, QueryError> {
     let Some(rules) = pack.supervise.get(&ended.role) else {
         let known: Vec<&str> = pack.supervise.keys().map(Name::as_str).collect();
         let message = format!(
@@ -80,17 +95,16 @@ pub fn after_exit(
         );
         return Err(QueryError(vec![message]));
     };
-    let case = Case { law, view, pack, rules, ended, now, trace };
+    let case = Case { project, pack, rules, ended, count_rows, trace };
     case.judge()
 }
 
 struct Case<'a> {
-    law: &'a Law,
-    view: &'a View,
+    project: &'a Project,
     pack: &'a Pack,
     rules: &'a Supervise,
     ended: &'a Ended,
-    now: Timestamp,
+    count_rows: CountRows<'a>,
     trace: Option<&'a Trace>,
 }
 
@@ -179,7 +193,7 @@ impl Case<'_> {
         let mut params = Fields::default();
         params.put(&Name::new("agent"), Value::from(&self.ended.agent));
         params.put(&Name::new("role"), Value::from(&self.ended.role));
-        count(self.law, self.view, self.pack, query, None, &params, self.now)
+        (self.count_rows)(query, &params)
     }
 
     fn value(&self, guard: &Guard) -> Result<Value, QueryError> {
@@ -187,13 +201,8 @@ impl Case<'_> {
         let mut given = Fields::default();
         given.put(&Name::new("exit"), Value::Int(self.ended.code));
         given.put(&Name::new("restarts"), Value::Int(i64::from(self.ended.restarts)));
-        let scope = PackScope {
-            pack: self.pack,
-            project: &self.view.project,
-            params: &none,
-            rows: &none,
-            given: &given,
-        };
+        let scope =
+            PackScope { pack: self.pack, project: self.project, params: &none, rows: &none, given: &given };
         guard.eval(&scope).map_err(|fault: Fault| QueryError(vec![fault.to_string()]))
     }
 

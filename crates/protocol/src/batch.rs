@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::answers::HeartbeatReply;
 use crate::moved::Moved;
 use crate::problem::Problem;
 
@@ -29,6 +30,11 @@ pub enum BatchResult {
         status: u16,
         #[serde(flatten)]
         moved: Box<Moved>,
+    },
+    Renewed {
+        status: u16,
+        #[serde(flatten)]
+        reply: Box<HeartbeatReply>,
     },
     Refused(Box<Problem>),
 }

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::entity::{EntityBody, FieldMap};
 use crate::problem::UnmetBody;
+use crate::runs::{AccountHold, RunSummary};
 
 /// An explanation of an entity: its state, its transitions and the conditions it waits for.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -57,6 +58,10 @@ pub struct ExplainBody {
     /// The rules that the entity violates.
     #[schema(value_type = Vec<String>)]
     pub broken: Vec<Name>,
+    /// Open runs of agents for the entity.
+    pub runs: Vec<RunSummary>,
+    /// Accounts of its runs that start no more runs for now.
+    pub holds: Vec<AccountHold>,
 }
 
 /// The transition that led to the current state.

@@ -21,6 +21,7 @@ mod problem_code;
 mod prove;
 mod reports;
 mod requests;
+mod runs;
 mod server_identity;
 mod strict_json;
 mod tools;
@@ -63,6 +64,10 @@ pub use reports::{
 pub use requests::{
     Advance, BatchBody, BatchCommand, ClaimBody, Correct, CorrectClock, CorrectionDirection, CreateBody,
     Decide, EffectResult, Evaluate, HeartbeatBody, RequestAction, TakeEffects, TransitionBody,
+};
+pub use runs::{
+    AccountHold, AppendLines, LinesAppended, RunAct, RunBody, RunLine, RunMessage, RunSummary, RunTokens,
+    RunVerdictBody, SteerRun, StopRun, VerdictEvent,
 };
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use strict_json::{JsonMistake, find_mistake};

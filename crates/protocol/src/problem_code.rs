@@ -80,6 +80,7 @@ problem_codes! {
     TooFar = "too-far", 422, [];
     TooLarge = "too-large", 413, [];
     TooManyWebhooks = "too-many-webhooks", 422, [];
+    TranscriptGap = "transcript-gap", 409, [];
     Unauthorized = "unauthorized", 401,
         ["set TRACKSIDE_TOKEN to a valid token, or name the server's data folder with --data"];
     Unavailable = "unavailable", 503, [LATER];

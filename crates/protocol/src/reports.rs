@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::entity::FieldMap;
 use crate::entry::{EntryBody, HistoryItem};
+use crate::runs::RunSummary;
 
 /// A page of the journal entries of an entity, and the time it spent in each state.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -25,6 +26,9 @@ pub struct HistoryBody {
     pub visits: BTreeMap<String, u32>,
     /// Entries before this one are archived and their file is missing; null if all are here.
     pub archived_before: Option<u64>,
+    /// With `runs=true`: the runs of agents for the entity, the oldest first. Absent without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Vec<RunSummary>>,
 }
 
 /// The statistics of one lifecycle.

@@ -104,7 +104,8 @@ pub struct BatchBody {
     pub atomic: bool,
 }
 
-/// A command of a batch. With `to` or `event` it requests a transition; without them it creates an entity.
+/// A command of a batch. With `to` or `event` it requests a transition, with `heartbeat` it extends a lease; without
+/// them it creates an entity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BatchCommand {
@@ -128,6 +129,13 @@ pub struct BatchCommand {
     /// The fence of the lease that the caller holds.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_whole_number")]
     pub fence: Option<u64>,
+    /// Extends a lease instead of a transition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(inline)]
+    pub heartbeat: Option<HeartbeatBody>,
+    /// The id that the command acts for, instead of that in the header `Trackside-For`. Empty: for nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#for: Option<String>,
 }
 
 /// An advance of the manual clock: `by` a span, or `to` a time.

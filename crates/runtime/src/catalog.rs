@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::Law;
+use trackside_engine::decide::is_reserved_pack;
 use trackside_lifecycle::compile::{PackFiles, compile, compile_stored};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
@@ -37,6 +38,32 @@ pub enum CatalogError {
     Unrunnable { pack: Name, version: u32, problems: String },
     #[error("{pack} version {version} is older than version {newest}, which is in use")]
     Older { pack: Name, version: u32, newest: u32 },
+    #[error("{pack} is the name of a pack of the server itself. Choose another name for this pack")]
+    Reserved { pack: Name },
+    /// The project has its own pack under the name of one of the server's.
+    #[error(
+        "The project has a pack of its own named {pack}, and this release needs that name for a pack of the server. \
+         Nothing was changed. Start the project with the release that was used before, export its entities with \
+         `trackside export`, and import them into a pack of another name"
+    )]
+    Taken { pack: Name },
+}
+
+/// The origin of a pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackOrigin {
+    /// It belongs to the server.
+    Server,
+    /// Anybody else.
+    User,
+}
+
+/// Whether one of two packs of the same name is a version of the other: one has all lifecycles of the other.
+pub fn is_version_of(one: &Pack, other: &Pack) -> bool {
+    let has_all = |all: &Pack, some: &Pack| {
+        some.lifecycles.iter().all(|it| all.lifecycles.iter().any(|other| other.name == it.name))
+    };
+    one.name == other.name && (has_all(one, other) || has_all(other, one))
 }
 
 impl PackSource {
@@ -172,7 +199,11 @@ impl Catalog {
     }
 
     /// Adds packs. Returns those that were not known and must be stored.
-    pub fn take(&mut self, packs: &[PackSource]) -> Result<Vec<Definition>, CatalogError> {
+    pub fn take(
+        &mut self,
+        packs: &[PackSource],
+        origin: PackOrigin,
+    ) -> Result<Vec<Definition>, CatalogError> {
         let mut new = Vec::new();
         for source in packs {
             let mut files = source.files.clone();
@@ -183,6 +214,15 @@ impl Catalog {
             }
             let (pack, definition) = source.compile()?;
             let of_it = || self.packs.iter().filter(|((name, _), _)| *name == pack.name);
+            match origin {
+                PackOrigin::User if is_reserved_pack(&pack.name) => {
+                    return Err(CatalogError::Reserved { pack: pack.name });
+                }
+                PackOrigin::Server if of_it().any(|(_, (it, _))| !is_version_of(it, &pack)) => {
+                    return Err(CatalogError::Taken { pack: pack.name });
+                }
+                PackOrigin::Server | PackOrigin::User => {}
+            }
             let newest = of_it().map(|((_, version), _)| *version).max();
             let same = self.packs.get(&(pack.name.clone(), pack.version)).map(|(_, it)| it);
             match (same, newest) {
@@ -228,6 +268,32 @@ mod tests {
         let mut catalog = Catalog::of(vec![definition]).unwrap();
         let [warning] = catalog.outdated.as_slice() else { panic!("{:?}", catalog.outdated) };
         assert!(warning.contains("`a:b` is not a legal name of a role"), "{warning}");
-        assert_eq!(catalog.take(&[source]).unwrap(), [], "the same texts again are nothing new");
+        assert_eq!(
+            catalog.take(&[source], PackOrigin::User).unwrap(),
+            [],
+            "the same texts again are nothing new"
+        );
+    }
+
+    #[test]
+    fn only_the_server_defines_packs_under_its_own_names() {
+        let pack = |lifecycle: &str, version: u32| {
+            let life = format!(
+                "lifecycle: fleet.{lifecycle}\ncreate: {{ by: human }}\nstates: {{ OPEN: {{ initial: true }}, DONE: {{ final: true }} }}\n\
+                transitions: {{ close: {{ from: OPEN, to: DONE, by: human }} }}\n"
+            );
+            let files =
+                [("pack.yaml", format!("pack: fleet\nversion: {version}\n")), ("lifecycles/it.yaml", life)];
+            PackSource { files: files.map(|(name, text)| (name.to_owned(), text)).to_vec() }
+        };
+        let mut catalog = Catalog::default();
+        let refused = catalog.take(&[pack("truck", 1)], PackOrigin::User).unwrap_err();
+        assert!(matches!(refused, CatalogError::Reserved { .. }), "{refused}");
+        let stored = pack("truck", 1).compile().unwrap().1;
+        let mut taken = Catalog::of(vec![stored]).unwrap();
+        let refused = taken.take(&[pack("run", 2)], PackOrigin::Server).unwrap_err();
+        assert!(matches!(refused, CatalogError::Taken { .. }), "{refused}");
+        assert_eq!(catalog.take(&[pack("run", 1)], PackOrigin::Server).unwrap().len(), 1);
+        assert_eq!(catalog.take(&[pack("run", 2)], PackOrigin::Server).unwrap().len(), 1);
     }
 }

@@ -33,7 +33,7 @@ mod tally;
 mod work;
 
 pub use answer::{AcceptedCommand, BatchAnswer, BatchVerdict, CommandAnswer, Failure, Pending, Seals};
-pub use catalog::{CatalogError, PackSource};
+pub use catalog::{CatalogError, PackOrigin, PackSource, is_version_of};
 pub use clock::ProjectClock;
 pub use feed::{EntryWriter, FeedBatch, Follower};
 pub use figures::Figures;

@@ -16,7 +16,7 @@ use trackside_lifecycle::time::Span;
 use trackside_store::{Chain, Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
-use crate::catalog::{Catalog, CatalogError, PackSource};
+use crate::catalog::{Catalog, CatalogError, PackOrigin, PackSource};
 use crate::clock::ProjectClock;
 use crate::feed::{Feed, Follower};
 use crate::figures::Figures;
@@ -267,14 +267,28 @@ impl Runtime {
         self.install_by(packs, Requester::engine())
     }
 
+    /// Puts packs of the server itself into force.
+    pub fn install_own(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
+        self.install_from(packs, Requester::engine(), PackOrigin::Server)
+    }
+
+    /// [`Self::install_if_space`] for packs of the server itself.
+    pub fn install_own_if_space(&self, packs: &[PackSource]) -> Result<(), StartError> {
+        self.install_from_if_space(packs, PackOrigin::Server)
+    }
+
     /// Puts packs into force at the start. Without space the project runs with the packs it has, which can be read, and
     /// [`Self::warnings`] says so.
     pub fn install_if_space(&self, packs: &[PackSource]) -> Result<(), StartError> {
+        self.install_from_if_space(packs, PackOrigin::User)
+    }
+
+    fn install_from_if_space(&self, packs: &[PackSource], origin: PackOrigin) -> Result<(), StartError> {
         let known = self.catalog.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A stored pack that is given again need not pass the rules for new ones.
         let packs: Vec<PackSource> = packs.iter().filter(|it| !known.knows(it)).cloned().collect();
-        let Err(error) = self.install(&packs) else { return Ok(()) };
-        let new = known.clone().take(&packs)?;
+        let Err(error) = self.install_from(&packs, Requester::engine(), origin) else { return Ok(()) };
+        let new = known.clone().take(&packs, origin)?;
         let has = |pack: &Name| known.law().pack(pack.as_str()).is_some();
         match error {
             StartError::Failure(Failure::NoSpace(_)) if new.iter().all(|it| has(&it.pack)) => {
@@ -287,9 +301,18 @@ impl Runtime {
 
     /// Installs packs, requested by a person with role admin.
     pub fn install_by(&self, packs: &[PackSource], by: Requester) -> Result<Vec<Definition>, StartError> {
+        self.install_from(packs, by, PackOrigin::User)
+    }
+
+    fn install_from(
+        &self,
+        packs: &[PackSource],
+        by: Requester,
+        origin: PackOrigin,
+    ) -> Result<Vec<Definition>, StartError> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         let mut with = catalog.clone();
-        let new = with.take(packs)?;
+        let new = with.take(packs, origin)?;
         let (ticket, pending) = oneshot::channel();
         self.gateway()?
             .enqueue(LaneKey::system(), Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;

@@ -14,7 +14,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
-use crate::catalog::{Catalog, CatalogError, PackSource};
+use crate::catalog::{Catalog, CatalogError, PackOrigin, PackSource};
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
@@ -54,7 +54,7 @@ pub struct Packs(Catalog);
 impl Packs {
     pub fn compile(packs: &[PackSource]) -> Result<Self, CatalogError> {
         let mut catalog = Catalog::default();
-        catalog.take(packs)?;
+        catalog.take(packs, PackOrigin::Server)?;
         Ok(Self(catalog))
     }
 

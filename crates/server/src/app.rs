@@ -22,8 +22,9 @@ use crate::quotas::Quotas;
 use crate::serve::ServeError;
 use crate::server_key::ServerKey;
 use crate::sign_on::{Oidc, OidcOptions, ProxyOptions, ProxySessions};
-use crate::telemetry::{LogOptions, Telemetry, TraceOptions, current, on_thread};
+use crate::telemetry::{LogOptions, RunFigures, Telemetry, TraceOptions, current, on_thread};
 use crate::tls::Tls;
+use crate::transcripts::Transcripts;
 use crate::webhooks::{WebhookOptions, Webhooks};
 
 /// The configuration of a server.
@@ -103,6 +104,8 @@ pub(crate) struct Inner {
     pub oidc: Option<Oidc>,
     pub quotas: Quotas,
     pub webhooks: Webhooks,
+    pub transcripts: Transcripts,
+    pub run_figures: Arc<RunFigures>,
     pub options: ServerOptions,
     pub telemetry: Telemetry,
     pub kept_answers: KeptAnswers,
@@ -131,6 +134,9 @@ impl App {
             error,
         })?;
         let access = Access::new(runtime.clone(), key.issuer());
+        let transcripts = Transcripts::open(&options.data).map_err(ServeError::Transcripts)?;
+        let run_figures = Arc::<RunFigures>::default();
+        runtime.observe(run_figures.clone());
         let oidc = options.oidc.clone().map(Oidc::new).transpose().map_err(ServeError::Oidc)?;
         let telemetry = Telemetry::new(options.log, options.traces.clone()).map_err(ServeError::Ended)?;
         let (streams, stopping) = (Arc::default(), watch::Sender::new(false));
@@ -146,6 +152,8 @@ impl App {
             oidc,
             quotas: Quotas::default(),
             webhooks,
+            transcripts,
+            run_figures,
             options,
             telemetry,
             kept_answers: KeptAnswers::default(),
@@ -165,13 +173,14 @@ impl App {
 
     /// A duration among the settings of the pack `access`.
     pub fn span_setting(&self, name: &str) -> Span {
-        let (law, pack) = (self.runtime.law(), Name::new(PACK));
-        let setting = law.pack(PACK).and_then(|it| it.settings.iter().find(|it| *it.name == *name).cloned());
-        let value = setting.map(|it| effective(&it, &pack, &self.reads.project(), None));
-        match value {
-            Some(Value::Span(span)) => span,
-            _ => Span(0),
-        }
+        self.setting(PACK, name).as_span().unwrap_or(Span(0))
+    }
+
+    /// A setting of a pack; null if it has none of this name.
+    pub fn setting(&self, pack: &str, name: &str) -> Value {
+        let law = self.runtime.law();
+        let setting = law.pack(pack).and_then(|it| it.settings.iter().find(|it| *it.name == *name));
+        setting.map_or(Value::Null, |it| effective(it, &Name::new(pack), &self.reads.project(), None))
     }
 
     /// Reads the store on a blocking thread.

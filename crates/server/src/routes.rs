@@ -23,7 +23,7 @@ use crate::rest::{
     action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock,
     corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
     journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
-    redactions, settings, sign_in, stats, token_rotation, transitions, webhooks,
+    redactions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions, webhooks,
 };
 use crate::{document, events, mcp};
 
@@ -140,6 +140,13 @@ fn route_table() -> RouteTable {
         .unjournalled(routes!(effects::take))
         .routes(routes!(effects::settle))
         .routes(routes!(artifacts::put, artifacts::get))
+        // runs
+        .routes(routes!(runs::list))
+        .routes(routes!(runs::show))
+        .routes(routes!(runs::stop))
+        .routes(routes!(runs::steer))
+        .routes(routes!(runs::verdict))
+        .long_unjournalled(routes!(transcripts::append, transcripts::read))
         // webhooks
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::show, webhooks::remove))

@@ -24,6 +24,7 @@ use crate::pack_log;
 use crate::routes::router;
 use crate::scrub;
 use crate::systemd;
+use crate::transcript_retention;
 use crate::webhooks;
 
 /// The interval between checks of the store.
@@ -46,6 +47,8 @@ pub enum ServeError {
     Oidc(String),
     #[error("cannot deliver webhooks: {0}")]
     Webhooks(String),
+    #[error("cannot read the transcripts in the data folder: {0}")]
+    Transcripts(std::io::Error),
     #[error("the server stopped: {0}")]
     Ended(std::io::Error),
     #[error(transparent)]
@@ -96,10 +99,7 @@ pub struct BoundServer {
 impl Server {
     /// Sets up a server for a running project. Blocks.
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
-        runtime.install_if_space(&[crate::auth::pack()])?;
-        if !matches!(runtime.space(), SpaceStatus::Out(_)) {
-            crate::auth::migrate_records(&runtime)?;
-        }
+        crate::own_packs::install_if_space(&runtime)?;
         Ok(Self { app: App::new(runtime, options)? })
     }
 
@@ -287,6 +287,7 @@ impl BoundServer {
         tokio::spawn(keep_people(self.app.clone()));
         tokio::spawn(scrub::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_derived(self.app.clone()));
+        tokio::spawn(transcript_retention::run(self.app.clone()).with_current_subscriber());
         let recorded = tokio::spawn(keep_failures(self.app.clone()));
         if let Some(schedule) = self.app.options.backups.clone() {
             tokio::spawn(backup_schedule::run(self.app.clone(), schedule).with_current_subscriber());

@@ -6,40 +6,16 @@
 use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use trackside_redact::{KeyRedactor, LONGEST_KEY, REPLACEMENT};
 
 /// Shorter values are not secrets, and removing them would damage the output.
 pub(crate) const SHORTEST: usize = 8;
 /// A line is cut here if it has no end.
 const LONGEST_LINE: usize = 1 << 20;
-/// Bytes after which a key of a known form has ended.
-const LONGEST_KEY: usize = 512;
-/// Shortest rest of a key behind its prefix.
-const SHORTEST_KEY: usize = 16;
-const REPLACEMENT: &[u8] = b"[redacted]";
-
-/// How well-known keys begin.
-const KEY_PREFIXES: [&str; 15] = [
-    "sk-ant-",
-    "sk-proj-",
-    "sk-or-",
-    "sk-",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "AKIA",
-    "AIza",
-    "ts_",
-];
-
 #[derive(Debug)]
 pub(crate) struct Redactor {
     values: Option<AhoCorasick>,
-    prefixes: Option<AhoCorasick>,
+    keys: KeyRedactor,
     /// Bytes that stay in the buffer when a line is cut.
     overlap: usize,
     line: Vec<u8>,
@@ -62,8 +38,8 @@ impl Redactor {
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(needles);
             built.ok()
         };
-        let prefixes = search(KEY_PREFIXES.iter().map(|it| it.as_bytes().to_vec()).collect());
-        Self { values: search(needles.into_iter().collect()), prefixes, overlap, line: Vec::new() }
+        let values = search(needles.into_iter().collect());
+        Self { values, keys: KeyRedactor::default(), overlap, line: Vec::new() }
     }
 
     /// Takes the next bytes of a stream and returns the lines that are complete, without secrets.
@@ -100,30 +76,7 @@ impl Redactor {
             copied = found.end();
         }
         clean.extend_from_slice(text.get(copied..).unwrap_or_default());
-        self.without_keys(clean)
-    }
-
-    fn without_keys(&self, text: Vec<u8>) -> Vec<u8> {
-        let Some(prefixes) = &self.prefixes else { return text };
-        let mut clean = Vec::new();
-        let mut copied = 0;
-        for found in prefixes.find_iter(&text) {
-            let is_key_byte = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
-            let starts_a_word =
-                !found.start().checked_sub(1).and_then(|it| text.get(it)).is_some_and(is_key_byte);
-            let rest = text.get(found.end()..).unwrap_or_default();
-            let length = rest.iter().take(LONGEST_KEY).take_while(|it| is_key_byte(it)).count();
-            if starts_a_word && length >= SHORTEST_KEY && found.start() >= copied {
-                clean.extend_from_slice(text.get(copied..found.end()).unwrap_or_default());
-                clean.extend_from_slice(REPLACEMENT);
-                copied = found.end() + length;
-            }
-        }
-        if copied == 0 {
-            return text;
-        }
-        clean.extend_from_slice(text.get(copied..).unwrap_or_default());
-        clean
+        self.keys.redact(clean)
     }
 }
 

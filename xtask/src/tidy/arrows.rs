@@ -24,13 +24,16 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trackside-engine",
             "trackside-lifecycle",
             "trackside-protocol",
+            "trackside-redact",
             "trackside-runtime",
             "trackside-store",
             "trackside-study",
         ],
     ),
+    // Removes secrets from text, in the shim and in the server.
+    ("trackside-redact", &[]),
     // The shim stays small: every run has one.
-    ("trackside-shim", &[]),
+    ("trackside-shim", &["trackside-redact"]),
     // A client of the HTTP API.
     ("trackside-runner", &["trackside-protocol", "trackside-shim"]),
     (

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::TidyFinding;
+use crate::packs::OWN_PACKS;
 use crate::rust::{sources, texts};
 use crate::tree::Tree;
 
@@ -145,7 +146,8 @@ fn measure(tree: &Tree, area: ProseArea) -> ProseShare {
         }
         ProseArea::Packs => {
             tree.files("packs/", ".md").for_each(|(path, text)| measured.add_page(path, text));
-            for (path, text) in tree.files("packs/", ".yaml") {
+            let own = OWN_PACKS.iter().flat_map(|it| tree.files(it, ".yaml"));
+            for (path, text) in tree.files("packs/", ".yaml").chain(own) {
                 let code = text.lines().filter(|it| !it.trim_start().starts_with('#'));
                 code.for_each(|it| measured.add(path, &yaml_text(it)));
                 comments(path, text).iter().for_each(|it| measured.add(path, it));

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
 use trackside_study::check::{
     CheckBudget, ChecksStopped, Finding, MOST_STEPS, ProblemSeverity, check_within, locate, to_json,
@@ -68,7 +67,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
         reports: Vec::new(),
         seconds: 0.0,
     };
-    match compile(sources, &pack.files) {
+    match packs::compile(sources, &pack.files) {
         Ok((compiled, warnings)) => {
             checked.problems = warnings;
             // The check reports the same with a route.

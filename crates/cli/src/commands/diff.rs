@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use trackside_engine::journal::Journal;
 use trackside_engine::{Law, View, apply};
-use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
@@ -128,7 +127,7 @@ fn packs_at(path: &Path) -> Result<Named, CliError> {
     let found = packs::find(std::slice::from_ref(&path), &mut sources)?;
     let mut all = BTreeMap::new();
     for pack in found {
-        match compile(&sources, &pack.files) {
+        match packs::compile(&sources, &pack.files) {
             Ok((compiled, _)) => all.insert(compiled.name.clone(), Arc::new(compiled)),
             Err(problems) => return Err(CliError::refused(print::rendered(&problems, &sources))),
         };

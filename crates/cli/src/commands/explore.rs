@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{Problems, Sources};
 use trackside_study::explore::report::{ExplorationReport, ExploreOptions, explore};
 use trackside_study::explore::search::{Progress, SearchBound};
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
     let mut all: Vec<Json> = Vec::new();
     for pack in &packs {
         let mut problems = Problems::default();
-        let law = match compile(&sources, &pack.files) {
+        let law = match packs::compile(&sources, &pack.files) {
             Ok((compiled, _)) => Arc::new(Law::new([compiled])),
             Err(found) => {
                 print::problems(&found, &sources);

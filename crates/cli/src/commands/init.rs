@@ -63,7 +63,7 @@ fn name(project: &Path) -> String {
     let folder = whole.file_name().map(|it| it.to_string_lossy().to_lowercase()).unwrap_or_default();
     let kept: String = folder.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '_' }).collect();
     let name = kept.trim_matches('_').trim_start_matches(|it: char| it.is_ascii_digit() || it == '_');
-    let builtin = crate::builtin::pack(name).is_some() || name == "access";
+    let builtin = crate::builtin::is_taken(name);
     match name {
         "" => "work".to_owned(),
         // The names of built-in packs are reserved.
@@ -84,6 +84,8 @@ mod tests {
             ("/a/9-lives", "lives"),
             ("/", "work"),
             ("/a/build", "my_build"),
+            ("/a/access", "my_access"),
+            ("/a/fleet", "my_fleet"),
         ] {
             assert_eq!(name(Path::new(folder)), expected, "{folder}");
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::source::Sources;
 
@@ -59,7 +58,7 @@ pub(super) fn install(server: &ServerConnection, folder: &Path) -> Result<Json, 
         return Err(CliError::usage(why).into());
     };
     // Report compile errors here, where the files are.
-    let name = match compile(&sources, &pack.files) {
+    let name = match packs::compile(&sources, &pack.files) {
         Ok((compiled, _)) => compiled.name.to_string(),
         Err(problems) => {
             let why = print::rendered(&problems, &sources);
@@ -74,7 +73,7 @@ pub(super) fn install(server: &ServerConnection, folder: &Path) -> Result<Json, 
 /// The error for a path that is no pack, with what to name instead.
 fn no_pack(folder: &Path, why: &str) -> CliError {
     let name = folder.to_string_lossy();
-    if builtin::names().any(|it| it == name) {
+    if builtin::is_taken(&name) {
         return CliError::usage(format!(
             "{name} is a built-in pack, and this is no folder of that name. `trackside up` installs the built-in packs, or those \
              that --packs names. Show the installed packs with: trackside pack list"

@@ -10,7 +10,6 @@ use trackside_engine::Law;
 use trackside_engine::coverage::points_of;
 use trackside_engine::journal::Journal;
 use trackside_engine::trace::{Point, Trace};
-use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
 use trackside_study::scenario::{self, ScenarioReport};
 
@@ -95,7 +94,7 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
             None => "its `scenarios` folder is empty, or the named file is not a scenario file".to_owned(),
         },
     };
-    let compiled = match compile(sources, &pack.files) {
+    let compiled = match packs::compile(sources, &pack.files) {
         Ok((compiled, warnings)) => {
             result.problems.extend(warnings);
             compiled

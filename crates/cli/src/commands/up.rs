@@ -10,7 +10,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{Failure, Options, PackSource, ProjectClock, Runtime, SpaceLimits, SpaceStatus};
 use trackside_server::{
     AccessError, BackupSchedule, BoundServer, Level, LogFormat, LogOptions, OidcOptions, PeopleFile,
-    ServeError, Server, ServerOptions, Tls,
+    ServeError, Server, ServerOptions, Tls, own_pack_names,
 };
 use trackside_store::{Sqlite, Store as _, backups};
 
@@ -353,8 +353,11 @@ fn packs(asked: &[String]) -> Result<Vec<PackSource>, CliError> {
     if asked.is_empty() {
         return Ok(builtin::all());
     }
+    // The server's own packs are always in force.
+    let is_own = |name: &String| own_pack_names().any(|it| it == name) && !Path::new(name).exists();
     asked
         .iter()
+        .filter(|it| !is_own(it))
         .map(|name| match builtin::pack(name) {
             Some(pack) => Ok(pack),
             None if Path::new(name).exists() => Ok(PackSource::read(Path::new(name))?),

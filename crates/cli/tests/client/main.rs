@@ -27,6 +27,7 @@ mod program;
 mod project;
 mod reaching;
 mod reads;
+mod runs;
 mod space;
 mod stopping;
 mod stuck;

@@ -62,7 +62,7 @@ pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_field, computed_fields, fields_of, is_repair};
 pub use journal_entry::{log_line, passes_history};
 pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_after};
-pub use protected::{ACCESS, is_protected, protected};
+pub use protected::{ACCESS, FLEET, is_protected, is_reserved_pack, protected};
 pub use rerank::reindex;
 pub(crate) use scope::kind_of;
 

@@ -11,6 +11,13 @@ use crate::refusal::{Code, Refusal, Unmet};
 
 /// The pack with the server's tokens, sign-in links and webhooks.
 pub const ACCESS: &str = "access";
+/// The pack with runners, runs and accounts at model providers.
+pub const FLEET: &str = "fleet";
+
+/// Whether only the server defines packs of this name.
+pub fn is_reserved_pack(name: &str) -> bool {
+    [ENGINE, ACCESS, FLEET].contains(&name)
+}
 
 /// Whether a lifecycle belongs to the pack `access`.
 pub fn is_protected(lifecycle: &Name) -> bool {

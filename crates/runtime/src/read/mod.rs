@@ -25,6 +25,7 @@ mod walk;
 use std::path::Path;
 use std::sync::Arc;
 
+use trackside_engine::Law;
 use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
@@ -87,6 +88,11 @@ impl Reads {
     /// The last entry on disk. Later reads are at least as new.
     pub fn seq(&self) -> u64 {
         self.shared.last_committed()
+    }
+
+    /// The definitions in force.
+    pub fn law(&self) -> Arc<Law> {
+        self.shared.law()
     }
 
     /// The time that reads use.

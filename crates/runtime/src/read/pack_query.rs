@@ -1,5 +1,6 @@
 //! Runs the named queries of the packs on the whole project.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use trackside_engine::Law;
@@ -7,8 +8,11 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::query::{GroupedRows, QueryKind, QueryPlan, QueryReader, find_query, sort, values};
+use trackside_engine::query::{
+    GroupedRows, QueryError, QueryKind, QueryPlan, QueryReader, find_query, sort, values,
+};
 use trackside_engine::ranking::{RankingIndex, RankingKey};
+use trackside_engine::supervise::{Ended, Verdict, after_exit_by};
 use trackside_engine::view::Needs;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -78,28 +82,51 @@ impl Reads {
                 let mut counts = Vec::new();
                 for name in &plan.query.counts {
                     let counted = QueryPlan::for_counting(&law, find_query(pack, name)?, &plan.params)?;
-                    counts.push((name.clone(), self.rows(&mut view, &law, &counted, actor)?.len()));
+                    counts.push((name.clone(), self.rows(&mut view, &law, &counted, Some(actor))?.len()));
                 }
                 Ok(NamedAnswer::Values(values(pack, &self.shared.project(), &plan, &counts)?))
             }
             QueryKind::Ranked { .. } | QueryKind::Rows(_) => {
-                Ok(NamedAnswer::Entities(self.rows(&mut view, &law, &plan, actor)?))
+                Ok(NamedAnswer::Entities(self.rows(&mut view, &law, &plan, Some(actor))?))
             }
         }
     }
 
-    /// The entities that a query gives, in its order.
+    /// Applies the rules of supervision of a pack to a process that ended.
+    pub fn after_exit(&self, pack: &str, ended: &Ended) -> Result<Verdict, ReadError> {
+        let view = RefCell::new(ReadView::new(self));
+        let law = view.borrow().law().clone();
+        let pack = law.pack(pack).ok_or_else(|| ReadError::unknown_pack(&law, pack))?;
+        let failed = RefCell::new(None);
+        let count_rows = |query: &Name, params: &Fields| {
+            let plan = QueryPlan::for_counting(&law, find_query(pack, query)?, params)?;
+            // The pack asks, so all rows count.
+            match self.rows(&mut view.borrow_mut(), &law, &plan, None) {
+                Ok(rows) => Ok(rows.len()),
+                Err(error) => {
+                    let why = error.to_string();
+                    failed.replace(Some(error));
+                    Err(QueryError(vec![why]))
+                }
+            }
+        };
+        let verdict = after_exit_by(pack, &self.shared.project(), ended, &count_rows, None);
+        verdict.map_err(|error| failed.take().unwrap_or_else(|| error.into()))
+    }
+
+    /// The entities that a query gives, in its order. Without an actor, all of them.
     fn rows(
         &self,
         view: &mut ReadView,
         law: &Law,
         plan: &QueryPlan<'_>,
-        actor: &Actor,
+        actor: Option<&Actor>,
     ) -> Result<Vec<Arc<Entity>>, ReadError> {
         match &plan.kind {
             QueryKind::Ranked { ranking, caller } => {
                 let mut found = Vec::new();
-                let ids = self.open_in(ranking.clone(), caller.clone(), actor)?;
+                let own = Actor::engine();
+                let ids = self.open_in(ranking.clone(), caller.clone(), actor.unwrap_or(&own))?;
                 for ids in ids.chunks(CHUNK) {
                     let keys = ids
                         .iter()
@@ -172,11 +199,12 @@ type Row = (Vec<Value>, Arc<Entity>);
 fn matching_rows(
     view: &mut ReadView,
     plan: &QueryPlan<'_>,
-    actor: &Actor,
+    actor: Option<&Actor>,
     entities: Vec<Arc<Entity>>,
 ) -> Result<Vec<Row>, ReadError> {
+    let own = Actor::engine();
     let rows = view.ask(|law, view, now| {
-        let asking = QueryReader { law, view, actor, shown: true, now };
+        let asking = QueryReader { law, view, actor: actor.unwrap_or(&own), shown: actor.is_some(), now };
         Needs::collect(entities.iter().map(|it| asking.row(plan.query, &plan.params, it)))
     })?;
     Ok(rows.into_iter().zip(entities).filter_map(|(keys, it)| Some((keys?, it))).collect())

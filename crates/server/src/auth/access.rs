@@ -16,10 +16,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 use trackside_runtime::read::{ListQuery, MOST};
-use trackside_runtime::{
-    CommandAnswer, Failure, Migration, MigrationRange, PackSource, Pending, Runtime, StartError,
-    SubmitOptions,
-};
+use trackside_runtime::{CommandAnswer, Failure, Pending, Runtime, StartError, SubmitOptions};
 
 use super::people::KnownPeople;
 use super::roles;
@@ -50,36 +47,9 @@ pub(crate) fn is_own(lifecycle: &Name) -> bool {
     trackside_engine::decide::is_protected(lifecycle)
 }
 
-/// The files of the pack.
-pub(crate) fn pack() -> PackSource {
-    let files = [
-        ("pack.yaml", include_str!("../../access/pack.yaml")),
-        ("lifecycles/failure.yaml", include_str!("../../access/lifecycles/failure.yaml")),
-        ("lifecycles/link.yaml", include_str!("../../access/lifecycles/link.yaml")),
-        ("lifecycles/token.yaml", include_str!("../../access/lifecycles/token.yaml")),
-        ("lifecycles/webhook.yaml", include_str!("../../access/lifecycles/webhook.yaml")),
-    ];
-    PackSource { files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec() }
-}
-
-/// Moves records of earlier releases to the present version of the pack, whose rules then apply to them.
-pub(crate) fn migrate_records(runtime: &Runtime) -> Result<(), Failure> {
-    let law = runtime.law();
-    for life in law.pack(PACK).into_iter().flat_map(|it| &it.lifecycles) {
-        if law.versions(&life.name).any(|it| it < life.version) {
-            let (states, fields) = Default::default();
-            let migration = Migration { lifecycle: life.name.clone(), to: life.version, states, fields };
-            // One that does not fit keeps the rules that it had.
-            runtime.apply_migration(Actor::engine(), &migration, &MigrationRange::default(), &mut |_| {})?;
-        }
-    }
-    Ok(())
-}
-
 /// Revokes every token and sign-in link of a project that is a copy from elsewhere, and returns their number.
 pub fn revoke_credentials(runtime: &Runtime) -> Result<u64, StartError> {
-    runtime.install(&[pack()])?;
-    migrate_records(runtime)?;
+    crate::own_packs::install(runtime)?;
     let (law, mut revoked) = (runtime.law(), 0);
     for lifecycle in [TOKEN, LINK] {
         let mut query = ListQuery::of(lifecycle, Actor::engine());

@@ -46,6 +46,15 @@ impl Caller {
         Self { identity, on_behalf_of, actor }
     }
 
+    /// The same sender, acting for another id, or for nobody if that is empty.
+    pub fn acting_for(&self, app: &App, id: &str) -> Result<Self, Refused> {
+        let on_behalf_of = match id {
+            "" => None,
+            id => Some(subject(app, &self.identity, "for", id)?),
+        };
+        Ok(Self::new(self.identity.clone(), on_behalf_of))
+    }
+
     /// The actor of the token, acting for another id if asked to.
     pub fn actor(&self) -> &Actor {
         &self.actor
@@ -97,29 +106,29 @@ impl FromRequestParts<App> for Caller {
         app.quotas.charge_request(&identity.actor, &app.limits(), body_length(&parts.headers))?;
         let on_behalf_of = match parts.headers.get("trackside-for") {
             None => None,
-            Some(id) => {
-                let id = id.to_str().unwrap_or_default();
-                if !is_valid_id(id) || id.contains(':') {
-                    return Err(Refused::parameter(
-                        "Trackside-For",
-                        "Trackside-For must be the id of an actor: 1 to 128 letters, digits and `._@-`",
-                    ));
-                }
-                let id = Name::new(id);
-                if identity.actor.id != id && !app.access.may_act_for(&identity, &id)? {
-                    let detail = match identity.matches(&id) {
-                        true => format!(
-                            "This token may not act for {id}: {id} is a person, and a pattern matches only agents and systems. A token made with --for {id} may"
-                        ),
-                        false => format!("This token may not act for {id}"),
-                    };
-                    return Err(Refused::forbidden(detail, "a token made with --for"));
-                }
-                Some(id)
-            }
+            Some(id) => Some(subject(app, &identity, "Trackside-For", id.to_str().unwrap_or_default())?),
         };
         Ok(Self::new(identity, on_behalf_of))
     }
+}
+
+/// The id that a token wants to act for, if it may.
+fn subject(app: &App, identity: &Identity, place: &str, id: &str) -> Result<Name, Refused> {
+    if !is_valid_id(id) || id.contains(':') {
+        let detail = format!("{place} must be the id of an actor: 1 to 128 letters, digits and `._@-`");
+        return Err(Refused::parameter(place, detail));
+    }
+    let id = Name::new(id);
+    if identity.actor.id != id && !app.access.may_act_for(identity, &id)? {
+        let detail = match identity.matches(&id) {
+            true => format!(
+                "This token may not act for {id}: {id} is a person, and a pattern matches only agents and systems. A token made with --for {id} may"
+            ),
+            false => format!("This token may not act for {id}"),
+        };
+        return Err(Refused::forbidden(detail, "a token made with --for"));
+    }
+    Ok(id)
 }
 
 /// Counts a request with an unknown token or link. Beyond the rate of its address, the answer is 429 and comes late, so

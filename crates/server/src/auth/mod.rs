@@ -15,7 +15,6 @@ mod unknown_tokens;
 
 pub(crate) use access::{
     Access, Identity, LinkGrant, LinkSpec, OIDC, SESSION, TERMINAL, TOKEN, TokenSpec, is_own,
-    migrate_records, pack,
 };
 pub use access::{AccessError, PACK, revoke_credentials};
 pub(crate) use caller::{Caller, limit_unknown_tokens};

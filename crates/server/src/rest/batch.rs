@@ -11,9 +11,10 @@ use trackside_lifecycle::name::Name;
 use trackside_protocol::{
     BatchBody, BatchCommand, BatchRefusal, BatchReply, BatchResult, Problem, ProblemCode,
 };
-use trackside_runtime::{BatchAnswer, BatchVerdict};
+use trackside_runtime::{BatchAnswer, BatchVerdict, CommandAnswer};
 
 use super::body::fields;
+use super::claims::LeaseRenewal;
 use super::commands::{CommandSpan, Done, command, hand_in_all, hand_in_batch, to_outcome, tried_outcome};
 use super::entities::made_up;
 use super::transitions::what;
@@ -45,21 +46,25 @@ pub(crate) async fn batch(
         return Err(Refused::shape(format!("A batch has at most {most} commands")));
     }
     // One key covers the whole body.
-    let commands =
-        body.commands.iter().enumerate().map(|(place, it)| {
-            Ok(under(headers.used.as_ref(), Some(place), one(&caller, &headers, place, it)?))
-        });
+    let mut commands = Vec::new();
+    for (place, it) in body.commands.into_iter().enumerate() {
+        let read = one(&app, &caller, &headers, place, it).await;
+        commands.push(read.map(|it| it.under(&headers, place)));
+    }
     if how.dry_run {
-        return tried(&app, &caller, commands.collect(), body.atomic).await;
+        return tried(&app, commands, body.atomic).await;
     }
     if body.atomic {
-        let commands = commands.collect::<Result<Vec<Command>, _>>()?;
-        return all_or_none(&app, &caller, commands).await;
+        let commands = commands.into_iter().collect::<Result<Vec<BatchItem>, _>>()?;
+        return all_or_none(&app, commands).await;
     }
     // Submitted together, so that they are decided in order: all that are well formed, or none.
     let (mut valid, mut places) = (Vec::new(), Vec::new());
     for command in commands {
-        places.push(command.map(|it| valid.push(it)));
+        places.push(command.map(|BatchItem { command, outcome }| {
+            valid.push(command);
+            outcome
+        }));
     }
     let mut handed_in = hand_in_all(&app, valid)?.into_iter();
     let mut results = Vec::new();
@@ -68,12 +73,12 @@ pub(crate) async fn batch(
         if place % PAUSE == PAUSE - 1 {
             tokio::task::yield_now().await;
         }
-        let done = match command.map(|()| handed_in.next()) {
-            Ok(Some((pending, noting))) => {
+        let done = match command.map(|outcome| handed_in.next().map(|it| (outcome, it))) {
+            Ok(Some((outcome, (pending, noting)))) => {
                 let answer = pending.await;
                 noting.end();
                 match answer {
-                    Ok(answer) => to_outcome(&app, &caller, answer).await,
+                    Ok(answer) => outcome.of(&app, answer).await,
                     Err(failure) => Err(failure.into()),
                 }
             }
@@ -81,7 +86,7 @@ pub(crate) async fn batch(
             Err(refused) => Err(refused),
         };
         results.push(match done {
-            Ok(done) => succeeded(done),
+            Ok(done) => done,
             // The key belongs to another request: no command ran.
             Err(refused) if refused.0.has_code(Code::IdempotencyConflict) => return Err(refused),
             Err(refused) => BatchResult::Refused(refused.0),
@@ -90,18 +95,18 @@ pub(crate) async fn batch(
     Ok(Json(BatchReply { results }).into_response())
 }
 
-async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Result<Response, Refused> {
+async fn all_or_none(app: &App, commands: Vec<BatchItem>) -> Result<Response, Refused> {
+    let (commands, outcomes): (Vec<Command>, Vec<OutcomeOf>) =
+        commands.into_iter().map(|it| (it.command, it.outcome)).unzip();
     let (pending, noting) = hand_in_batch(app, commands)?;
     let outcome = pending.await;
     noting.into_iter().for_each(CommandSpan::end);
     let results: Vec<BatchResult> = match outcome? {
         BatchAnswer::Done(answers) => {
             let mut results = Vec::new();
-            for answer in answers {
-                results.push(match to_outcome(app, caller, answer).await {
-                    Ok(done) => succeeded(done),
-                    Err(refused) => BatchResult::Refused(refused.0),
-                });
+            for (answer, outcome) in answers.into_iter().zip(outcomes) {
+                let done = outcome.of(app, answer).await;
+                results.push(done.unwrap_or_else(|refused| BatchResult::Refused(refused.0)));
             }
             return Ok(Json(BatchReply { results }).into_response());
         }
@@ -131,30 +136,33 @@ fn none_done(results: Vec<BatchResult>) -> Result<Response, Refused> {
 /// Decides the commands in order, each on top of those before it that would be accepted, and changes nothing.
 async fn tried(
     app: &App,
-    caller: &Caller,
-    commands: Vec<Result<Command, Refused>>,
+    commands: Vec<Result<BatchItem, Refused>>,
     atomic: bool,
 ) -> Result<Response, Refused> {
     let mut well_formed = Vec::new();
-    let mut malformed = Vec::new();
+    let mut places = Vec::new();
     for command in commands {
-        match command {
-            Ok(command) => {
+        let tried = command.and_then(|it| match it.outcome {
+            OutcomeOf::Move(caller) => Ok((it.command, caller)),
+            OutcomeOf::Heartbeat(..) => Err(Refused::shape("A heartbeat cannot be tried: leave it out")),
+        });
+        match tried {
+            Ok((command, caller)) => {
                 well_formed.push(command);
-                malformed.push(None);
+                places.push(Ok(caller));
             }
             // A whole batch is not begun with a malformed command.
             Err(refused) if atomic => return Err(refused),
-            Err(refused) => malformed.push(Some(refused)),
+            Err(refused) => places.push(Err(refused)),
         }
     }
     let mut decisions = app.gateway.dry_run_batch(well_formed)?.await?.into_iter();
     let mut results = Vec::new();
-    for malformed in malformed {
-        let outcome = match malformed {
-            Some(refused) => Err(refused),
-            None => match decisions.next() {
-                Some(decision) => tried_outcome(app, caller, decision).await,
+    for place in places {
+        let outcome = match place {
+            Err(refused) => Err(refused),
+            Ok(caller) => match decisions.next() {
+                Some(decision) => tried_outcome(app, &caller, decision).await,
                 None => Err(Refused::broken("a command of a batch was not decided")),
             },
         };
@@ -189,24 +197,71 @@ fn not_done() -> BatchResult {
 /// The same result in a batch that is not done.
 fn as_not_done(result: BatchResult) -> BatchResult {
     match result {
-        BatchResult::Done { .. } => not_done(),
+        BatchResult::Done { .. } | BatchResult::Renewed { .. } => not_done(),
         refused @ BatchResult::Refused(_) => refused,
     }
 }
 
-fn one(
+/// A command of a batch, and how its answer becomes a result.
+struct BatchItem {
+    command: Command,
+    outcome: OutcomeOf,
+}
+
+impl BatchItem {
+    /// The same command under the key of the whole batch.
+    fn under(self, headers: &CommandHeaders, place: usize) -> Self {
+        Self { command: under(headers.used.as_ref(), Some(place), self.command), ..self }
+    }
+}
+
+/// How the answer to a command becomes a result, for this caller.
+enum OutcomeOf {
+    Move(Caller),
+    Heartbeat(Caller, LeaseRenewal),
+}
+
+impl OutcomeOf {
+    async fn of(self, app: &App, answer: CommandAnswer) -> Result<BatchResult, Refused> {
+        match self {
+            Self::Move(caller) => Ok(succeeded(to_outcome(app, &caller, answer).await?)),
+            Self::Heartbeat(caller, beat) => {
+                let reply = Box::new(beat.reply(app, &caller, answer).await?);
+                Ok(BatchResult::Renewed { status: 200, reply })
+            }
+        }
+    }
+}
+
+async fn one(
+    app: &App,
     caller: &Caller,
     headers: &CommandHeaders,
     place: usize,
-    it: &BatchCommand,
-) -> Result<Command, Refused> {
+    it: BatchCommand,
+) -> Result<BatchItem, Refused> {
+    let caller = match it.r#for.as_deref() {
+        Some(id) => caller.acting_for(app, id)?,
+        None => caller.clone(),
+    };
     let moves = it.to.is_some() || it.event.is_some();
     let id = match &it.id {
         Some(id) => Name::new(id),
-        None if moves => return Err(Refused::shape("A command that moves an entity needs its `id`")),
-        None => made_up(caller, headers, &it.lifecycle, Some(place))?,
+        None if moves || it.heartbeat.is_some() => {
+            return Err(Refused::shape("A command for an existing entity needs its `id`"));
+        }
+        None => made_up(&caller, headers, &it.lifecycle, Some(place))?,
     };
     let entity = EntityKey { lifecycle: Name::new(&it.lifecycle), id };
+    if let Some(beat) = it.heartbeat {
+        if moves || !it.fields.is_empty() || it.fence.is_some() || it.reason.is_some() {
+            let detail = "A heartbeat has only `slot` and `fence`, inside `heartbeat`: send the rest as another command";
+            return Err(Refused::shape(detail));
+        }
+        let beat = LeaseRenewal::of(app, &caller, entity, beat).await?;
+        let command = command(&caller, headers, beat.ask(), None);
+        return Ok(BatchItem { command, outcome: OutcomeOf::Heartbeat(caller, beat) });
+    }
     let fields = fields(&it.fields);
     let ask = match moves {
         true => {
@@ -215,5 +270,6 @@ fn one(
         }
         false => Ask::Create { entity, fields },
     };
-    Ok(command(caller, headers, ask, it.reason.as_deref()))
+    let command = command(&caller, headers, ask, it.reason.as_deref());
+    Ok(BatchItem { command, outcome: OutcomeOf::Move(caller) })
 }

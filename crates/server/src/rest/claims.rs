@@ -83,12 +83,55 @@ pub(crate) async fn heartbeat(
     Body(body): Body<HeartbeatBody>,
 ) -> Result<Json<HeartbeatReply>, Refused> {
     let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
-    let slot = match body.slot {
-        Some(slot) => Name::new(&slot),
-        None => own_slot(&app, &caller, &entity).await?,
-    };
-    let ask = Ask::Heartbeat { entity: entity.clone(), slot: slot.clone(), fence: body.fence };
-    let (entry, replayed) = match submit(&app, command(&caller, &headers, ask, None)).await? {
+    let beat = LeaseRenewal::of(&app, &caller, entity, body).await?;
+    let answer = submit(&app, command(&caller, &headers, beat.ask(), None)).await?;
+    Ok(Json(beat.reply(&app, &caller, answer).await?))
+}
+
+/// A heartbeat whose slot is known.
+#[derive(Clone, Debug)]
+pub(super) struct LeaseRenewal {
+    entity: EntityKey,
+    slot: Name,
+    fence: Option<u64>,
+}
+
+impl LeaseRenewal {
+    pub async fn of(
+        app: &App,
+        caller: &Caller,
+        entity: EntityKey,
+        body: HeartbeatBody,
+    ) -> Result<Self, Refused> {
+        let slot = match body.slot {
+            Some(slot) => Name::new(&slot),
+            None => own_slot(app, caller, &entity).await?,
+        };
+        Ok(Self { entity, slot, fence: body.fence })
+    }
+
+    pub fn ask(&self) -> Ask {
+        Ask::Heartbeat { entity: self.entity.clone(), slot: self.slot.clone(), fence: self.fence }
+    }
+
+    /// The response to the answer of the engine.
+    pub async fn reply(
+        self,
+        app: &App,
+        caller: &Caller,
+        answer: CommandAnswer,
+    ) -> Result<HeartbeatReply, Refused> {
+        reply(app, caller, self, answer).await
+    }
+}
+
+async fn reply(
+    app: &App,
+    caller: &Caller,
+    LeaseRenewal { entity, slot, .. }: LeaseRenewal,
+    answer: CommandAnswer,
+) -> Result<HeartbeatReply, Refused> {
+    let (entry, replayed) = match answer {
         CommandAnswer::Accepted(accepted) => (accepted.entry().cloned(), false),
         CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
         CommandAnswer::Replayed { first, .. } => {
@@ -98,7 +141,7 @@ pub(crate) async fn heartbeat(
     let lease = entry.as_ref().and_then(|it| renewed(&it.event));
     let actor = caller.actor().clone();
     let holder = caller.on_behalf_of.clone().unwrap_or_else(|| actor.id.clone());
-    let visibility = Visibility::of(&app, &caller);
+    let visibility = Visibility::of(app, caller);
     let (stops, notices) = app
         .read(move |reads| {
             let stops = match &entry {
@@ -118,13 +161,13 @@ pub(crate) async fn heartbeat(
             Ok((stops, notices))
         })
         .await?;
-    Ok(Json(HeartbeatReply {
+    Ok(HeartbeatReply {
         expires_at: lease.as_ref().map(|(until, _)| until.clone()),
         fence: lease.map(|(_, fence)| fence),
         stop: (!stops.is_empty()).then(|| Stop { why: stops.join("; ") }),
         notices,
         replayed,
-    }))
+    })
 }
 
 /// The entry of the first request.

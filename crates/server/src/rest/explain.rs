@@ -9,14 +9,16 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{
-    ArrivalBody, AttemptBody, AttemptOutcome, BlockingEntityBody, ClaimOption, EntityBody, ExplainBody,
-    OpenEffectBody, PendingTimerBody, Problem, TransitionOptionBody, UnmetBody, WaitingFor,
+    AccountHold, ArrivalBody, AttemptBody, AttemptOutcome, BlockingEntityBody, ClaimOption, EntityBody,
+    ExplainBody, OpenEffectBody, PendingTimerBody, Problem, RunSummary, TransitionOptionBody, UnmetBody,
+    WaitingFor,
 };
 use trackside_runtime::read::{Explanation, Trial};
 
 use super::approvals;
 use super::entity_bodies;
 use super::open_requests::{OpenRequest, arrival_body, open_requests};
+use super::runs::{holds_of, runs_of_entity};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -41,9 +43,36 @@ pub(crate) async fn explain(
         let life = law.definition(&key.lifecycle, explanation.entity.definition);
         let requests = open_requests(reads, &law, &inboxes, &key, &actor)?;
         let arrival = reads.arrival(&key)?.map(|it| arrival_body(&it, entity.as_ref()));
-        Ok(explain_body(&explanation, entity, life.map(|it| &**it), arrival, requests))
+        let mut runs = runs_of_entity(reads, &key)?;
+        let holds = holds_of(reads, &runs)?;
+        runs.retain(|it| !it.ended);
+        let runs = runs.into_iter().map(RunSummary::from).collect();
+        let agents = AgentsAtWork { runs, holds };
+        Ok(explain_body(&explanation, entity, life.map(|it| &**it), arrival, requests, agents))
     });
     Ok(Json(body.await?))
+}
+
+/// Open runs for an entity, and accounts that start no more.
+struct AgentsAtWork {
+    runs: Vec<RunSummary>,
+    holds: Vec<AccountHold>,
+}
+
+impl AgentsAtWork {
+    fn in_words(&self) -> String {
+        let mut text = String::new();
+        for run in &self.runs {
+            let agent = run.agent.as_deref().unwrap_or_default();
+            text.push_str(&format!(" Run {} of {agent} is {} since {}.", run.id, run.state, run.created_at));
+        }
+        for hold in &self.holds {
+            let until = hold.until.as_ref().map(|it| format!(" until {it}"));
+            let until = until.unwrap_or_else(|| " until a person releases it".to_owned());
+            text.push_str(&format!(" Account {} is held{until}, so no run starts with it.", hold.account));
+        }
+        text
+    }
 }
 
 fn explain_body(
@@ -52,13 +81,15 @@ fn explain_body(
     life: Option<&Lifecycle>,
     arrival: Option<ArrivalBody>,
     requests: Vec<OpenRequest>,
+    agents: AgentsAtWork,
 ) -> ExplainBody {
     let is_accepted = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
     let ready = it.trials.iter().filter(|(_, trial)| is_accepted(trial));
     let ready: Vec<Name> = ready.map(|(event, _)| event.clone()).collect();
     let timers = pending_timers(it, life);
     let next = timers.iter().min_by_key(|it| it.at);
-    let summary = summary(it, &ready, &requests, next.map(PendingTimer::in_words));
+    let mut summary = summary(it, &ready, &requests, next.map(PendingTimer::in_words));
+    summary.push_str(&agents.in_words());
     let claim = |(event, who): &(Name, String)| ClaimOption { event: event.clone(), who: who.clone() };
     let effects = it.entity.effects.iter();
     ExplainBody {
@@ -81,6 +112,8 @@ fn explain_body(
         timers: timers.iter().map(PendingTimer::body).collect(),
         open_effects: effects.map(|it| OpenEffectBody { id: it.id, effect: it.effect.clone() }).collect(),
         broken: it.entity.broken.clone(),
+        runs: agents.runs,
+        holds: agents.holds,
     }
 }
 

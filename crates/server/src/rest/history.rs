@@ -7,11 +7,12 @@ use trackside_engine::actor::Actor;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{EntryBody, FieldMap, HistoryBody, HistoryItem, Problem, entry_value};
+use trackside_protocol::{EntryBody, FieldMap, HistoryBody, HistoryItem, Problem, RunSummary, entry_value};
 use trackside_runtime::ReadError;
 use trackside_runtime::read::Reads;
 use utoipa::IntoParams;
 
+use super::runs::runs_of_entity;
 use super::{Cursors, Parameters, stored_body};
 use crate::app::App;
 use crate::auth::Caller;
@@ -31,6 +32,9 @@ pub(crate) struct HistoryQuery {
     /// Include lease renewals.
     #[serde(default)]
     all: bool,
+    /// Include the runs of agents for the entity.
+    #[serde(default)]
+    runs: bool,
     /// `pack`: the log lines that the pack declares, instead of the entries.
     #[param(value_type = Option<String>)]
     form: Option<LineForm>,
@@ -97,6 +101,8 @@ pub(crate) async fn history(
                 entries.push((seen.into_owned(), body));
             }
         }
+        let runs = which.runs.then(|| runs_of_entity(reads, &key)).transpose()?;
+        let runs = runs.map(|it| it.into_iter().map(RunSummary::from).collect());
         let stays = reads.stays(&key)?;
         let seconds = stays.iter().map(|it| (it.state.to_string(), it.spent.0 as f64 / 1_000.0));
         Ok(HistoryBody {
@@ -105,6 +111,7 @@ pub(crate) async fn history(
             time_in_states: seconds.collect(),
             visits: stays.iter().map(|it| (it.state.to_string(), it.visits)).collect(),
             archived_before: history.archived_before,
+            runs,
         })
     });
     Ok(Json(found.await?))

@@ -42,10 +42,12 @@ pub(crate) mod queries;
 mod query_string;
 pub(crate) mod redactions;
 mod run_tokens;
+pub(crate) mod runs;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 pub(crate) mod stats;
 pub(crate) mod token_rotation;
+pub(crate) mod transcripts;
 pub(crate) mod transitions;
 pub(crate) mod webhooks;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Json;
 use axum::extract::{Path, State};
-use trackside_engine::actor::ENGINE;
+use trackside_engine::decide::is_reserved_pack;
 use trackside_lifecycle::compile::{PackFiles as Parts, compile};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
@@ -91,6 +91,9 @@ fn install(
     let new = app.runtime.install_by(&[source], by).map_err(|error| match error {
         StartError::Catalog(CatalogError::Broken(why)) => invalid(why),
         StartError::Catalog(error @ CatalogError::Unrunnable { .. }) => invalid(error.to_string()),
+        StartError::Catalog(error @ (CatalogError::Reserved { .. } | CatalogError::Taken { .. })) => {
+            Refused::new(ProblemCode::ReservedPack, error.to_string())
+        }
         StartError::Catalog(error @ CatalogError::SameVersion { .. }) => {
             Refused::new(ProblemCode::VersionInUse, error.to_string())
         }
@@ -111,8 +114,8 @@ fn invalid(detail: impl Into<String>) -> Refused {
 
 /// Compiles the pack, or returns all of its errors.
 fn checked(named: &str, files: &BTreeMap<String, String>, ended: &AtomicBool) -> Result<Pack, Refused> {
-    if [ENGINE, crate::auth::PACK].contains(&named) {
-        let detail = format!("{named} is a built-in pack: choose another name");
+    if is_reserved_pack(named) {
+        let detail = format!("{named} is the name of a pack of the server itself: choose another name");
         return Err(Refused::new(ProblemCode::ReservedPack, detail));
     }
     let mut sources = Sources::default();

@@ -12,6 +12,7 @@ use super::metrics_page::{Labels, MetricsFormat, MetricsPage, Unit};
 use super::process::{Disk, Process};
 use crate::app::App;
 use crate::auth::{FailedCredential, is_own};
+use crate::rest::runs::RUN;
 use crate::rest::stats::is_guarded;
 use crate::webhooks::{DeliveryState, WEBHOOK};
 
@@ -26,6 +27,7 @@ pub(crate) fn write_metrics(app: &App, form: MetricsFormat, sees_all: bool) -> S
     if let Ok(survey) = app.telemetry.survey(&app.reads) {
         project_metrics(&survey, &mut page, &is_told);
         webhook_metrics(app, &survey, &mut page);
+        run_metrics(app, &survey, &mut page);
     }
     told_outside(app, &mut page);
     upkeep(app, &mut page);
@@ -188,6 +190,28 @@ fn webhook_metrics(app: &App, survey: &ProjectOverview, page: &mut MetricsPage) 
     let states = life.states.iter().filter(|it| !it.last);
     let states = states.map(|it| labelled([("state", it.name.as_str())], count(&it.name)));
     page.gauge("trackside_webhooks", "Webhooks that are not removed, by state.", states);
+}
+
+/// Runs of agents. Labels never name a run, an agent or an entity.
+fn run_metrics(app: &App, survey: &ProjectOverview, page: &mut MetricsPage) {
+    let (law, totals) = (app.runtime.law(), app.run_figures.totals(&app.reads));
+    let life = law.newest(&Name::new(RUN));
+    let is_open = |state: &Name| life.and_then(|it| it.state(state)).is_some_and(|it| !it.last);
+    let states = survey.entities.get(&Name::new(RUN)).into_iter().flatten();
+    let open = states.filter(|(state, _)| is_open(state)).map(|(_, count)| *count).sum();
+    page.gauge("trackside_runs_open", "Runs of agents that have not ended.", unlabelled(open));
+    let ended = totals.ended.iter();
+    let ended =
+        ended.map(|((adapter, class), count)| labelled([("adapter", adapter), ("class", class)], *count));
+    page.counter("trackside_runs", "Runs of agents that have ended, by adapter and class of exit.", ended);
+    let tokens = totals.tokens.iter();
+    let tokens =
+        tokens.map(|((adapter, kind), count)| labelled([("adapter", adapter), ("kind", kind)], *count));
+    page.counter("trackside_run_tokens", "Tokens of ended runs, by adapter and kind.", tokens);
+    let cost = totals.cost.iter().map(|(adapter, cost)| (vec![("adapter", adapter.clone())], *cost));
+    page.counter("trackside_run_cost_dollars", "Cost of ended runs in US dollars, by adapter.", cost);
+    let bytes = unlabelled(app.transcripts.bytes());
+    page.gauge("trackside_transcripts_bytes", "Bytes of all transcripts.", bytes);
 }
 
 fn told_outside(app: &App, page: &mut MetricsPage) {

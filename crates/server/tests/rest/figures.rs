@@ -183,7 +183,7 @@ fn the_servers_own_lifecycles_are_in_no_figures_and_only_in_admin_settings() {
         let settings = client.get("/v1/settings").unwrap().body;
         let packs: Vec<&str> =
             settings["packs"].as_array().unwrap().iter().filter_map(|it| it["pack"].as_str()).collect();
-        assert_eq!(packs, [more, &["coding", "mission"]].concat(), "limits are for admins");
+        assert_eq!(packs, [more, &["coding", "fleet", "mission"]].concat(), "limits are for admins");
     }
     assert_eq!(why(pia.get("/v1/stats?lifecycle=access.token")), (404, "unknown-lifecycle".to_owned()));
     assert_eq!(why(pia.get("/v1/settings/access")), (404, "unknown-pack".to_owned()));

@@ -44,6 +44,7 @@ mod receiver;
 mod requests;
 mod revocation;
 mod rights;
+mod runs;
 mod secrets;
 mod server_identity;
 mod settings;

@@ -52,8 +52,8 @@ fn a_pack_is_installed_beside_the_one_that_runs() {
 
     let ground = ground.restart();
     let listed = ground.owner.get("/v1/packs").unwrap().body;
-    assert_eq!(each(&listed, "pack"), ["access", "coding", "lamps", "mission"]);
-    let lamps = &listed["items"][2];
+    assert_eq!(each(&listed, "pack"), ["access", "coding", "fleet", "lamps", "mission"]);
+    let lamps = &listed["items"][3];
     assert_eq!((&lamps["version"], &lamps["roles"]), (&json!(2), &json!(["janitor"])));
     assert_eq!(lamps["lifecycles"], json!(["lamps.lamp"]));
 }
@@ -94,7 +94,9 @@ fn a_pack_cannot_take_the_name_of_another() {
         *text =
             json!(text.as_str().unwrap().replace("lamps", "access").replace("access.lamp", "access.token"));
     }
-    assert_eq!(why(owner.put("/v1/packs/access", &taken)), (409, "reserved-pack".to_owned()));
+    for own in ["access", "fleet", "trackside"] {
+        assert_eq!(why(owner.put(&format!("/v1/packs/{own}"), &taken)), (409, "reserved-pack".to_owned()));
+    }
     assert_eq!(why(owner.put("/v1/packs/lamps", &taken)), (422, "invalid-pack".to_owned()));
     let pack = "pack: lamps\nversion: 1\nabout: Lamps.\n";
     let strange = json!({ "files": { "pack.yaml": pack, "../evil.yaml": "x" } });

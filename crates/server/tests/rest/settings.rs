@@ -65,7 +65,7 @@ fn the_project_has_one_time_zone() {
     assert_eq!(owner.get("/v1/settings").unwrap().body["zone"], json!(""));
     let told = owner.put("/v1/settings", &json!({ "zone": "Europe/Berlin" })).unwrap().body;
     assert_eq!(told["zone"], json!("Europe/Berlin"));
-    assert_eq!(told["packs"].as_array().unwrap().len(), 3);
+    assert_eq!(told["packs"].as_array().unwrap().len(), 4);
     assert_eq!(
         why(owner.put("/v1/settings", &json!({ "zone": "Berlin" }))),
         (422, "invalid-setting".to_owned())

@@ -82,7 +82,7 @@ fn an_export_contains_only_what_the_caller_may_see() {
     assert_eq!(all[0]["export"]["last"], json!(last));
     let packs: Vec<&Json> =
         all.iter().filter_map(|it| it["definition"]["pack"].as_str().map(|_| it)).collect();
-    assert_eq!(packs.len(), 3);
+    assert_eq!(packs.len(), 4);
     assert!(packs.iter().any(|it| it["definition"]["files"]["pack.yaml"].is_string()));
     let records: Vec<u64> = all.iter().filter_map(|it| it["record"]["seq"].as_u64()).collect();
     assert_eq!(records, (1..=last as u64).collect::<Vec<_>>());

@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
-use trackside_engine::decide::is_protected;
+use trackside_engine::decide::{is_protected, is_reserved_pack};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::{Law, View, apply};
@@ -229,7 +229,7 @@ fn into_project(args: &ImportArgs, looked: &ExportSummary, door: &ProjectAccess)
     for entity in looked.view.entities() {
         let Some(life) = looked.law.definition(&entity.key.lifecycle, entity.definition) else { continue };
         // Every project has its own.
-        if life.one || life.pack == *trackside_server::ACCESS {
+        if life.one || is_reserved_pack(&life.pack) {
             *left_out.entry(life.name.to_string()).or_default() += 1;
             continue;
         }
