@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::ground::{ClientServer, scratch};
 use crate::program::{binary, isolate, run_command};
-use crate::runs::FleetFixture;
+use crate::run_commands::FleetFixture;
 
 /// A title, a link, a colour that we never use, a cleared screen, reordered text, a forged line.
 const HOSTILE: &str = "a\u{1b}]0;OWNED\u{7}\u{1b}[41mb\u{9b}2J\u{202e}c\u{2066}\r\nFORGED\u{0}\u{7f}\u{2028}d\te\u{85}\u{200f}f";

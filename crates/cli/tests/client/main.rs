@@ -27,7 +27,7 @@ mod program;
 mod project;
 mod reaching;
 mod reads;
-mod runs;
+mod run_commands;
 mod space;
 mod stopping;
 mod stuck;
