@@ -174,7 +174,7 @@ impl Client {
 
     /// Opens an event stream, which is read line by line.
     pub fn stream(&self, path: &str) -> Result<impl std::io::BufRead + use<>, ClientError> {
-        let response = self.request(Method::GET, path, None, &[])?;
+        let response = self.request(Method::GET, path, None, &[("accept", "text/event-stream")])?;
         let status = response.status().as_u16();
         if status != 200 {
             return Err(self.refused(response));

@@ -19,14 +19,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Time between two renewals of the run's lease.
 const RENEW: Duration = Duration::from_secs(10);
 
-/// What a sandboxed process could do.
+/// Result of a trial of the sandbox.
 #[derive(Clone, Debug)]
 pub struct SandboxTrial {
     /// What the sandbox enforces, in words.
     pub enforced: String,
     /// It could not read a file that is hidden from it.
     pub is_tight: bool,
-    /// What went wrong.
+    /// Why the trial failed.
     pub problem: Option<String>,
 }
 

@@ -24,7 +24,7 @@ enum SentRequest {
     Steer(String),
 }
 
-/// What is known about the conversation.
+/// State of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct AppServerConversation {
@@ -47,14 +47,14 @@ pub(crate) struct AppServerConversation {
     is_changed: bool,
 }
 
-/// What the program has said about itself.
+/// The session and turn that the program reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SessionView<'a> {
     pub(crate) session: Option<&'a str>,
     pub(crate) turn: Option<&'a str>,
 }
 
-/// What to do next.
+/// Lines to send now.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct NextLines {
     pub(crate) lines: Vec<Value>,

@@ -267,6 +267,12 @@ fn sandbox_of(
             settings.tier
         )));
     }
+    if settings.adapter.own_sandbox && settings.tier != ContainmentTier::Pidns {
+        return Err(LaunchError::Settings(format!(
+            "{} brings a sandbox of its own, and this machine cannot hide your credentials from it (containment tier {}). Use another adapter, or --sandbox off",
+            settings.adapter.about, settings.tier
+        )));
+    }
     let is_safe = |it: &Path| {
         !settings.user_home.starts_with(it) && !hidden.iter().any(|hidden| hidden.starts_with(it))
     };

@@ -199,36 +199,33 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
     }
 
     fn keep_leases(&mut self) -> io::Result<()> {
-        match self.agent.beat() {
-            Some(Ok(report)) => {
-                if let Some((lease, why)) = report.lost
-                    && !matches!(self.ending, Ending::Fenced { .. })
-                {
-                    let is_work =
-                        self.record.lease.as_ref().is_some_and(|it| it.is_of(&lease.lifecycle, &lease.id));
-                    // A lease that ended because the agent finished its work is no loss.
-                    if is_work && self.has_let_go() {
-                        self.agent.forget_lease(&lease.lifecycle, &lease.id);
-                        self.record.is_released = true;
-                        self.let_go = Some(Instant::now());
-                    } else if !is_work && self.agent.is_agent_record(&lease) && self.nobody_holds(&lease) {
-                        // The agent handed off or left: it registers again before the next process.
-                        self.agent.forget_lease(&lease.lifecycle, &lease.id);
-                    } else {
-                        let words = format!("{}/{}: {why}", lease.lifecycle, lease.id);
-                        self.end(Ending::Fenced { is_work, why: words }, "the lease was lost", Some(0))?;
-                    }
-                }
-                if let Some(why) = report.stop
-                    && self.ending == Ending::Itself
-                {
-                    self.end(Ending::Told(why.clone()), &why, None)?;
-                }
-                for notice in report.notices {
-                    self.run.mark(&format!("notice: {notice}"))?;
+        if let Some(Ok(report)) = self.agent.beat() {
+            if let Some((lease, why)) = report.lost
+                && !matches!(self.ending, Ending::Fenced { .. })
+            {
+                let is_work =
+                    self.record.lease.as_ref().is_some_and(|it| it.is_of(&lease.lifecycle, &lease.id));
+                // A lease that ended because the agent finished its work is no loss.
+                if is_work && self.has_let_go() {
+                    self.agent.forget_lease(&lease.lifecycle, &lease.id);
+                    self.record.is_released = true;
+                    self.let_go = Some(Instant::now());
+                } else if !is_work && self.agent.is_agent_record(&lease) && self.nobody_holds(&lease) {
+                    // The agent handed off or left: it registers again before the next process.
+                    self.agent.forget_lease(&lease.lifecycle, &lease.id);
+                } else {
+                    let words = format!("{}/{}: {why}", lease.lifecycle, lease.id);
+                    self.end(Ending::Fenced { is_work, why: words }, "the lease was lost", Some(0))?;
                 }
             }
-            Some(Err(_)) | None => {}
+            if let Some(why) = report.stop
+                && self.ending == Ending::Itself
+            {
+                self.end(Ending::Told(why.clone()), &why, None)?;
+            }
+            for notice in report.notices {
+                self.run.mark(&format!("notice: {notice}"))?;
+            }
         }
         if self.let_go.is_some_and(|it| it.elapsed() > LET_GO) && self.ending == Ending::Itself {
             self.end(Ending::Over, "the work is over", None)?;

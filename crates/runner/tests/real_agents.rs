@@ -422,7 +422,7 @@ fn is_adopted_while_it_waits(agents: &Path, name: &str) {
 
 fn resumes_its_session(agents: &Path, name: &str) {
     let chosen = "0c9f4c3e-3f0e-4b52-9b1e-0d8a2f7c6a11".to_owned();
-    let session = (name == CLAUDE).then(|| (SessionUse::Start, chosen));
+    let session = (name == CLAUDE).then_some((SessionUse::Start, chosen));
     let mut first = start(agents, name, &Choices { session, ..script("write") });
     first.assert_class(ExitClass::Ok);
     let id = first.run.reader().session().unwrap().to_owned();

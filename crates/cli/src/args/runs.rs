@@ -105,7 +105,7 @@ pub(crate) struct AdapterListArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  trackside adapter check command\n  trackside adapter check claude --run\n\nExits with 1 if a check fails. With --run, the agent program asks its model, which may cost a little."
+    after_help = "Example:\n  trackside adapter check command\n\nExits with 1 if a check fails. With --run, the agent program asks its model, which may cost a little."
 )]
 pub(crate) struct AdapterCheckArgs {
     /// Adapter, or the path of an adapter file [default: every adapter whose program is installed]

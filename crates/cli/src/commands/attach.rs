@@ -2,7 +2,7 @@
 
 use std::io::BufRead as _;
 
-use serde_json::json;
+use trackside_protocol::SteerRun;
 
 use super::stop::stop_run;
 use crate::args::AttachArgs;
@@ -14,7 +14,7 @@ use crate::transcript_stream::{self, TranscriptEvent};
 use crate::url::ApiPath;
 use crate::{exit, print};
 
-/// What a person asks for with one line.
+/// One typed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TypedLine {
     Nothing,
@@ -90,9 +90,8 @@ fn attach(args: &AttachArgs) -> Result<u8, RequestError> {
 
 fn pass_on(server: &ServerConnection, run: &str, line: TypedLine) {
     let steer = |text: &str, mode: &str| {
-        server
-            .post(&ApiPath::new(&["runs", run, "steer"]), &json!({ "text": text, "mode": mode }))
-            .map(|_| ())
+        let body = SteerRun { text: text.to_owned(), mode: Some(mode.to_owned()) };
+        server.post(&ApiPath::new(&["runs", run, "steer"]), &body).map(|_| ())
     };
     let done = match line {
         TypedLine::Nothing => return,

@@ -109,6 +109,17 @@ const STEPS: &[Step] = &[
     Help("claim", &[]),
     Help("heartbeat", &[]),
     Do("unset TRACKSIDE_TOKEN"),
+    // A runner and a run of an agent.
+    Do("export TRACKSIDE_TOKEN=$(trackside token create host-1 --kind agent --role fleet:agent_runner)"),
+    Do("trackside new fleet.runner --id host-1 machine=here"),
+    Do("trackside new fleet.run --id R-1 agent=c1 runner=host-1 adapter=claude entity=coding.task/T-1"),
+    Do("trackside fire fleet.run/R-1 started && unset TRACKSIDE_TOKEN"),
+    Help("runs", &[]),
+    Until("logs", 2, CTRL_C, 1.5, 130),
+    Until("attach", 0, CTRL_C, 1.5, 130),
+    Help("stop", &[]),
+    Help("adapter list", &[]),
+    Help("adapter check", &[]),
     Help("clock advance", &[]),
     // A manual clock is not corrected.
     Fails("clock accept", 0, 1),

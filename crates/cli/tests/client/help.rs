@@ -35,6 +35,10 @@ fn help_matches_the_reviewed_snapshots() {
         "explain",
         "watch",
         "mcp",
+        "runs",
+        "logs",
+        "attach",
+        "stop",
         "journal",
         "query",
         "lifecycles",
@@ -69,6 +73,8 @@ fn help_matches_the_reviewed_snapshots() {
         ("clock", "advance"),
         ("pack", "list"),
         ("pack", "add"),
+        ("adapter", "list"),
+        ("adapter", "check"),
     ] {
         let help = run_command(binary(&[group, command, "--help"])).data;
         insta::assert_snapshot!(format!("help-{group}-{command}"), help);

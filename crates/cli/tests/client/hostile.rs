@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::ground::{ClientServer, scratch};
 use crate::program::{binary, isolate, run_command};
+use crate::run_commands::FleetFixture;
 
 /// A title, a link, a colour that we never use, a cleared screen, reordered text, a forged line.
 const HOSTILE: &str = "a\u{1b}]0;OWNED\u{7}\u{1b}[41mb\u{9b}2J\u{202e}c\u{2066}\r\nFORGED\u{0}\u{7f}\u{2028}d\te\u{85}\u{200f}f";
@@ -140,6 +141,20 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
         served("query", &["small", "lines", "note=A"]),
         served("stats", &["small.note"]),
         served("journal", &["--all"]),
+        served("runs", &[]),
+        served("runs", &["R-1"]),
+        served("runs", &["--agent", &word]),
+        served("logs", &["R-1"]),
+        served("logs", &["R-1", "--search", &word]),
+        served("logs", &["R-2", "--follow"]),
+        served("logs", &[&word]),
+        case("attach", &["R-2"], true, &format!("{word}\n/{word}\n")),
+        served("stop", &["R-1", "--reason", &word]),
+        served("stop", &[&word]),
+        alone("adapter", &[]),
+        alone("adapter list", &[]),
+        alone("adapter check", &["command"]),
+        alone("adapter check", &[&word]),
         case("mcp", &[], true, &format!("{hello}\n{call}\n")),
         case("hook", &["--pack", "small"], true, &act),
         served("approvals", &[]),
@@ -322,6 +337,19 @@ fn hostile_project(name: &str) -> ClientServer {
         let reason = HOSTILE.replace('\0', "");
         ground.ask(&["fire", &format!("small.note/{id}"), "say", &comment, "--reason", &reason]).says(0, &[]);
     }
+    let fleet = FleetFixture::new(&ground);
+    let lines = [
+        json!({ "kind": "message", "text": HOSTILE }),
+        json!({ "kind": "toolCall", "id": "1", "name": HOSTILE, "input": { "command": HOSTILE } }),
+        json!({ "kind": HOSTILE, "text": HOSTILE }),
+        json!({ "mark": HOSTILE }),
+        json!({ "kind": "end", "ok": true, "text": HOSTILE, "usage": {} }),
+    ];
+    for run in ["R-1", "R-2"] {
+        fleet.start(run, &lines);
+        fleet.fire(run, "report", json!({ "doing": HOSTILE, "model": HOSTILE }));
+    }
+    fleet.fire("R-2", "ended", json!({ "exitClass": "crash", "exitText": HOSTILE, "lines": lines.len() }));
     let note = HOSTILE.replace('\0', "");
     ground.ask(&["webhook", "add", "https://example.com/x", "--note", &note]).says(0, &[]);
     ground.ask(&["token", "create", "bob", "--kind", "agent", "--note", &note]).says(0, &[]);
@@ -399,6 +427,7 @@ fn a_list_has_a_line_for_each_item() {
         ("tokens", &["token", "list"]),
         ("webhooks", &["webhook", "list"]),
         ("journal", &["journal", "--all"]),
+        ("runs", &["runs"]),
         ("history", &["history", "small.note/A"]),
         ("violations", &["violations"]),
     ]
