@@ -19,6 +19,16 @@ class Page(TypedDict, Generic[T]):
     nextCursor: NotRequired[str | None]
 
 
+class AccountHold(TypedDict):
+    """An account at a model provider that starts no runs for now."""
+
+    account: str
+    # When the hold ends; null if a person has to release it.
+    until: NotRequired[str | None]
+    # The message of the provider.
+    why: NotRequired[str | None]
+
+
 class ActionAnswer(TypedDict):
     """The answer to a call of an action that may need an approval."""
 
@@ -87,6 +97,14 @@ class AlertReply(TypedDict):
     changed: bool
     replayed: bool
     success: bool
+
+
+class AppendLines(TypedDict):
+    """Lines to append to a transcript."""
+
+    # The registration of the runner. An earlier one than the present is refused.
+    generation: NotRequired[int | None]
+    lines: list[RunLine]
 
 
 class ApplyStep(TypedDict):
@@ -291,22 +309,29 @@ class Batch(TypedDict):
     commands: list[BatchCommand]
 
 
-class BatchCommand(TypedDict):
-    """A command of a batch. With `to` or `event` it requests a transition; without them it creates an entity."""
-
-    # The name of the transition.
-    event: NotRequired[str | None]
-    # The fence of the lease that the caller holds.
-    fence: NotRequired[int | None]
-    # The fields of the request, by name.
-    fields: NotRequired[dict[str, Any]]
-    # The id of the entity. Optional for a new entity.
-    id: NotRequired[str | None]
-    lifecycle: str
-    # The reason, for the journal.
-    reason: NotRequired[str | None]
-    # The target state.
-    to: NotRequired[str | None]
+# A command of a batch. With `to` or `event` it requests a transition, with `heartbeat` it extends a lease; without them it creates an entity.
+BatchCommand = TypedDict(
+    "BatchCommand",
+    {
+        # The name of the transition.
+        "event": "NotRequired[str | None]",
+        # The fence of the lease that the caller holds.
+        "fence": "NotRequired[int | None]",
+        # The fields of the request, by name.
+        "fields": "NotRequired[dict[str, Any]]",
+        # The id that the command acts for, instead of that in the header `Trackside-For`. An empty id: the caller
+        # acts for itself.
+        "for": "NotRequired[str | None]",
+        "heartbeat": "NotRequired[Heartbeat | None]",
+        # The id of the entity. Optional for a new entity.
+        "id": "NotRequired[str | None]",
+        "lifecycle": "str",
+        # The reason, for the journal.
+        "reason": "NotRequired[str | None]",
+        # The target state.
+        "to": "NotRequired[str | None]",
+    },
+)
 
 
 class BatchReply(TypedDict):
@@ -332,16 +357,23 @@ class BatchResult(TypedDict):
     entity: NotRequired[Entity | None]
     # All unmet conditions.
     errors: NotRequired[list[Unmet]]
+    # When the renewed lease expires.
+    expiresAt: NotRequired[str | None]
+    # The fence of the lease.
+    fence: NotRequired[int | None]
     # Fields that were sent but ignored, because only the engine writes them. Absent if there are none.
     ignored: NotRequired[list[str]]
     # True if the refused request was recorded in the journal as evidence.
     kept: NotRequired[bool]
+    # Notifications to the holder since its previous heartbeat.
+    notices: NotRequired[list[Notification]]
     # True if the same command was sent before under its idempotency key. The response repeats the first
     # answer.
     replayed: NotRequired[bool]
     # 201 if the command created an entity, else 200.
     status: int
-    success: bool
+    stop: NotRequired[Stop | None]
+    success: NotRequired[bool]
     # The code as a title, such as `Requirement missing`.
     title: NotRequired[str]
     # The journal entry of the command.
@@ -693,6 +725,8 @@ class Explanation(TypedDict):
     entity: NotRequired[Entity | None]
     # The assignees of the entity.
     givenTo: list[str]
+    # Accounts of its runs that start no more runs for now.
+    holds: list[AccountHold]
     # Other entities that close a gate for you, with the transitions that would open it and who may take them.
     keptBackBy: list[BlockingEntity]
     next: NotRequired[PendingTimer | None]
@@ -704,6 +738,8 @@ class Explanation(TypedDict):
     ready: list[str]
     # Open approval requests about the entity.
     requests: list[OpenRequest]
+    # Open runs of agents for the entity.
+    runs: list[RunSummary]
     # When the entity entered its state.
     since: str
     # A summary: the state and since when, the transitions that you can request, and the next timer.
@@ -805,6 +841,8 @@ class History(TypedDict):
     items: list[JournalEntry]
     # The cursor of the next page: send it as `cursor`. Null on the last page.
     nextCursor: NotRequired[str | None]
+    # With `runs=true`: the runs of agents for the entity, the oldest first. Absent without it.
+    runs: NotRequired[list[RunSummary] | None]
     # Seconds spent in each state.
     timeInStates: dict[str, float]
     # How often the entity entered each state.
@@ -988,6 +1026,13 @@ class LifecycleSummary(TypedDict):
     version: int
     # The versions that entities follow or may follow.
     versions: list[int]
+
+
+class LinesAppended(TypedDict):
+    """The answer to appended lines."""
+
+    # The number of the next line.
+    next: int
 
 
 # A message posted on an entity.
@@ -1376,6 +1421,155 @@ class RuleKind(TypedDict):
     pass
 
 
+class Run(TypedDict):
+    """One process of an agent, from its start to its end."""
+
+    # The account at the model provider.
+    account: NotRequired[str | None]
+    # `busy`, `waiting` or `silent`.
+    activity: NotRequired[str | None]
+    adapter: NotRequired[str | None]
+    agent: NotRequired[str | None]
+    # Program and arguments, without the prompt.
+    command: list[str]
+    # The commit with its result.
+    commit: NotRequired[str | None]
+    # Percent of the context window.
+    context: NotRequired[float | None]
+    # US dollars, as metered.
+    cost: NotRequired[float | None]
+    createdAt: str
+    # Its last tool call or message.
+    doing: NotRequired[str | None]
+    # Seconds from the start to the end, or to now.
+    duration: NotRequired[float | None]
+    # True if it has ended.
+    ended: bool
+    endedAt: NotRequired[str | None]
+    # The entity that it works on, as `LIFECYCLE/ID`.
+    entity: NotRequired[str | None]
+    # The version of the entity at the start.
+    entityVersion: NotRequired[int | None]
+    # Why its processes could not be ended.
+    evidence: NotRequired[str | None]
+    # How it ended: `ok`, `quota`, `rate`, `crash`, `killed` and others.
+    exitClass: NotRequired[str | None]
+    exitCode: NotRequired[int | None]
+    # The last message of the program.
+    exitText: NotRequired[str | None]
+    folder: NotRequired[str | None]
+    id: str
+    # Lines of its transcript, as its runner reports them.
+    lines: int
+    # Largest resident memory in bytes.
+    memory: NotRequired[int | None]
+    # Messages to the agent that it has not got yet.
+    messages: list[RunMessage]
+    # The part of the cost that the budgets of the pack know.
+    metered: NotRequired[float | None]
+    model: NotRequired[str | None]
+    # The next step, for the agent that continues.
+    next: NotRequired[str | None]
+    # The run that it continues.
+    previous: NotRequired[str | None]
+    # Processor time in milliseconds.
+    processor: NotRequired[int | None]
+    # Runs before this one for the same work without progress.
+    reruns: int
+    # When the usage limit ends.
+    resetsAt: NotRequired[str | None]
+    # Starts before this one for the same work.
+    restarts: int
+    role: NotRequired[str | None]
+    runner: NotRequired[str | None]
+    # The registration of the runner that started it.
+    runnerGeneration: NotRequired[int | None]
+    # The restrictions of its sandbox.
+    sandbox: NotRequired[str | None]
+    # The agent program's own conversation.
+    session: NotRequired[str | None]
+    # The signal that ended it.
+    signal: NotRequired[int | None]
+    startedAt: NotRequired[str | None]
+    state: str
+    stopReason: NotRequired[str | None]
+    # A summary of the work.
+    summary: NotRequired[str | None]
+    # How its processes are contained: `pidns`, `cgroup` or `tree`.
+    tier: NotRequired[str | None]
+    tokens: RunTokens
+    # The version of its record.
+    version: int
+
+
+class RunAct(TypedDict):
+    """The next step of a supervisor: `stop`; `restart` or `wait` and start again; `hold` until it is over; or
+    `giveUp`.
+    """
+
+
+class RunLine(TypedDict):
+    """A line of a transcript: its number, its time and its content. Lines of an agent have a `kind`, those of
+    Trackside a `mark`.
+    """
+
+    # Milliseconds since 1970.
+    at: int
+    # Numbers begin at 1 and have no gaps.
+    number: int
+
+
+class RunMessage(TypedDict):
+    """A message to a running agent."""
+
+    at: NotRequired[str | None]
+    by: str
+    # `queue` or `interrupt`.
+    mode: str
+    # From 1.
+    number: int
+    text: str
+
+
+class RunSummary(TypedDict):
+    """A run of an entity in short."""
+
+    adapter: NotRequired[str | None]
+    agent: NotRequired[str | None]
+    cost: NotRequired[float | None]
+    createdAt: str
+    # Its last tool call or message.
+    doing: NotRequired[str | None]
+    ended: bool
+    endedAt: NotRequired[str | None]
+    exitClass: NotRequired[str | None]
+    id: str
+    role: NotRequired[str | None]
+    runner: NotRequired[str | None]
+    startedAt: NotRequired[str | None]
+    state: str
+
+
+class RunTokens(TypedDict):
+    """Tokens that a run used."""
+
+    cacheRead: int
+    cacheWrite: int
+    # Input tokens, without cached ones.
+    input: int
+    output: int
+
+
+class RunVerdict(TypedDict):
+    """The decision of the pack after the end of a run."""
+
+    act: RunAct
+    # Seconds to wait before the next start.
+    after: NotRequired[float | None]
+    fire: NotRequired[VerdictEvent | None]
+    why: str
+
+
 class ServerIdentity(TypedDict):
     """The identity of a server, proven by a signature over the caller's nonce and the address that was called."""
 
@@ -1504,6 +1698,14 @@ class StatsReply(TypedDict):
     timeInState: NotRequired[dict[str, Dwell]]
 
 
+class SteerRun(TypedDict):
+    """A message to a running agent."""
+
+    # `queue` (default): after the present step; `interrupt`: at once.
+    mode: NotRequired[str | None]
+    text: str
+
+
 class StepApplied(TypedDict):
     """Whether the event of a step was fired."""
 
@@ -1521,6 +1723,12 @@ class Stop(TypedDict):
 
     # The messages of the failed checks of the slot, separated by `; `.
     why: str
+
+
+class StopRun(TypedDict):
+    """A request to end a run."""
+
+    reason: NotRequired[str | None]
 
 
 class Success(TypedDict):
@@ -1686,6 +1894,15 @@ class Unmet(TypedDict):
     rule: NotRequired[str | None]
     # The values that the expression read.
     saw: NotRequired[dict[str, Any]]
+
+
+class VerdictEvent(TypedDict):
+    """A transition that a verdict asks for."""
+
+    event: str
+    fields: dict[str, Any]
+    # The lifecycle of the entity, which the run works on.
+    lifecycle: str
 
 
 class Violation(TypedDict):
@@ -2226,13 +2443,14 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
         all: bool | None = None,
+        runs: bool | None = None,
         form: str | None = None,
     ) -> History:
         """Lists the journal entries of an entity, the oldest first, and the seconds spent in each state."""
         response: History = self._json(
             "GET",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/history",
-            query=given({"limit": limit, "cursor": cursor, "all": all, "form": form}),
+            query=given({"limit": limit, "cursor": cursor, "all": all, "runs": runs, "form": form}),
         )
         return response
 
@@ -2367,6 +2585,13 @@ class Routes(Transport):
     def revoke_token(self, id: str) -> None:
         """Revokes a token, and everything made with it: run tokens, browser sessions and sign-in links."""
         return self._nothing("DELETE", f"/v1/tokens/{part(id)}")
+
+    def extend_token(self, id: str, *, idempotency_key: str | None = None) -> Token:
+        """Lets a run token end an hour from now, because its process still runs. For the token that it was made
+        with, and for admins.
+        """
+        response: Token = self._json("POST", f"/v1/tokens/{part(id)}/extend", key=self._key(idempotency_key))
+        return response
 
     def replace_token(self, id: str, *, idempotency_key: str | None = None) -> Token:
         """Ends a token that the caller's token replaces, after the overlap of the setting `replacedLifetime`.
@@ -2610,6 +2835,29 @@ class Routes(Transport):
         )
         return response
 
+    def list_runs(
+        self,
+        *,
+        entity: str | None = None,
+        agent: str | None = None,
+        runner: str | None = None,
+        state: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[Run]:
+        """Lists runs of agents, in the order of their ids: those for entities that you may see, and your own."""
+        response: Page[Run] = self._json(
+            "GET",
+            "/v1/runs",
+            query=given({"entity": entity, "agent": agent, "runner": runner, "state": state, "limit": limit, "cursor": cursor}),
+        )
+        return response
+
+    def show_run(self, id: str) -> Run:
+        """Shows a run."""
+        response: Run = self._json("GET", f"/v1/runs/{part(id)}")
+        return response
+
     def apply_step(
         self,
         id: str,
@@ -2627,6 +2875,65 @@ class Routes(Transport):
             f"/v1/runs/{part(id)}/apply",
             json=given({"action": action, "fence": fence, "values": values}),
             key=self._key(idempotency_key),
+        )
+        return response
+
+    def steer_run(self, id: str, *, text: str, mode: str | None = None, idempotency_key: str | None = None) -> Moved:
+        """Sends a message to a running agent."""
+        response: Moved = self._json(
+            "POST",
+            f"/v1/runs/{part(id)}/steer",
+            json=given({"mode": mode, "text": text}),
+            key=self._key(idempotency_key),
+        )
+        return response
+
+    def stop_run(self, id: str, *, reason: str | None = None, idempotency_key: str | None = None) -> Moved:
+        """Asks the runner to end a run."""
+        response: Moved = self._json(
+            "POST",
+            f"/v1/runs/{part(id)}/stop",
+            json=given({"reason": reason}),
+            key=self._key(idempotency_key),
+        )
+        return response
+
+    def read_transcript(
+        self,
+        id: str,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        q: str | None = None,
+    ) -> Page[RunLine]:
+        """Lists the lines of a transcript. `nextCursor` is the number to send as `after`. With `Accept:
+        text/event-stream`, it streams lines as they come: `id` is the number of the line, and the event `end`
+        follows the last one.
+        """
+        response: Page[RunLine] = self._json(
+            "GET",
+            f"/v1/runs/{part(id)}/transcript",
+            query=given({"after": after, "limit": limit, "q": q}),
+        )
+        return response
+
+    def append_transcript(self, id: str, *, lines: Sequence[RunLine], generation: int | None = None) -> LinesAppended:
+        """Appends lines to the transcript of a run. Only its runner may. Numbers continue without a gap; lines that
+        are there already are ignored. Keys of well-known forms are replaced.
+        """
+        response: LinesAppended = self._json(
+            "POST",
+            f"/v1/runs/{part(id)}/transcript",
+            json=given({"generation": generation, "lines": lines}),
+        )
+        return response
+
+    def run_verdict(self, id: str, *, waited: float | None = None, code: int | None = None) -> RunVerdict:
+        """Shows the decision of the pack after the end of a run: stop, restart, wait, hold or give up."""
+        response: RunVerdict = self._json(
+            "GET",
+            f"/v1/runs/{part(id)}/verdict",
+            query=given({"waited": waited, "code": code}),
         )
         return response
 

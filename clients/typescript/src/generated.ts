@@ -9,6 +9,15 @@ export interface Page<T> {
   nextCursor?: string | null;
 }
 
+/** An account at a model provider that starts no runs for now. */
+export interface AccountHold {
+  account: string;
+  /** When the hold ends; null if a person has to release it. */
+  until?: string | null;
+  /** The message of the provider. */
+  why?: string | null;
+}
+
 /** The answer to a call of an action that may need an approval. */
 export interface ActionAnswer {
   approval?: ActionApproval | null;
@@ -71,6 +80,13 @@ export interface AlertReply {
   changed: boolean;
   replayed: boolean;
   success: boolean;
+}
+
+/** Lines to append to a transcript. */
+export interface AppendLines {
+  /** The registration of the runner. An earlier one than the present is refused. */
+  generation?: number | null;
+  lines: RunLine[];
 }
 
 /** A step of a run whose event is to be fired on its entity. */
@@ -258,7 +274,10 @@ export interface Batch {
   commands: BatchCommand[];
 }
 
-/** A command of a batch. With `to` or `event` it requests a transition; without them it creates an entity. */
+/**
+ * A command of a batch. With `to` or `event` it requests a transition, with `heartbeat` it extends a lease;
+ * without them it creates an entity.
+ */
 export interface BatchCommand {
   /** The name of the transition. */
   event?: string | null;
@@ -266,6 +285,12 @@ export interface BatchCommand {
   fence?: number | null;
   /** The fields of the request, by name. */
   fields?: { [name: string]: Json };
+  /**
+   * The id that the command acts for, instead of that in the header `Trackside-For`. An empty id: the caller acts
+   * for itself.
+   */
+  for?: string | null;
+  heartbeat?: Heartbeat | null;
   /** The id of the entity. Optional for a new entity. */
   id?: string | null;
   lifecycle: string;
@@ -298,15 +323,22 @@ export interface BatchResult {
   entity?: Entity | null;
   /** All unmet conditions. */
   errors?: Unmet[];
+  /** When the renewed lease expires. */
+  expiresAt?: string | null;
+  /** The fence of the lease. */
+  fence?: number | null;
   /** Fields that were sent but ignored, because only the engine writes them. Absent if there are none. */
   ignored?: string[];
   /** True if the refused request was recorded in the journal as evidence. */
   kept?: boolean;
+  /** Notifications to the holder since its previous heartbeat. */
+  notices?: Notification[];
   /** True if the same command was sent before under its idempotency key. The response repeats the first answer. */
   replayed?: boolean;
   /** 201 if the command created an entity, else 200. */
   status: number;
-  success: boolean;
+  stop?: Stop | null;
+  success?: boolean;
   /** The code as a title, such as `Requirement missing`. */
   title?: string;
   /** The journal entry of the command. */
@@ -624,6 +656,8 @@ export interface Explanation {
   entity?: Entity | null;
   /** The assignees of the entity. */
   givenTo: string[];
+  /** Accounts of its runs that start no more runs for now. */
+  holds: AccountHold[];
   /** Other entities that close a gate for you, with the transitions that would open it and who may take them. */
   keptBackBy: BlockingEntity[];
   next?: PendingTimer | null;
@@ -635,6 +669,8 @@ export interface Explanation {
   ready: string[];
   /** Open approval requests about the entity. */
   requests: OpenRequest[];
+  /** Open runs of agents for the entity. */
+  runs: RunSummary[];
   /** When the entity entered its state. */
   since: string;
   /** A summary: the state and since when, the transitions that you can request, and the next timer. */
@@ -731,6 +767,8 @@ export interface History {
   items: JournalEntry[];
   /** The cursor of the next page: send it as `cursor`. Null on the last page. */
   nextCursor?: string | null;
+  /** With `runs=true`: the runs of agents for the entity, the oldest first. Absent without it. */
+  runs?: RunSummary[] | null;
   /** Seconds spent in each state. */
   timeInStates: { [name: string]: number };
   /** How often the entity entered each state. */
@@ -899,6 +937,12 @@ export interface LifecycleSummary {
   version: number;
   /** The versions that entities follow or may follow. */
   versions: number[];
+}
+
+/** The answer to appended lines. */
+export interface LinesAppended {
+  /** The number of the next line. */
+  next: number;
 }
 
 /** A message posted on an entity. */
@@ -1260,6 +1304,151 @@ export interface RoleWork {
 export interface RuleKind {
 }
 
+/** One process of an agent, from its start to its end. */
+export interface Run {
+  /** The account at the model provider. */
+  account?: string | null;
+  /** `busy`, `waiting` or `silent`. */
+  activity?: string | null;
+  adapter?: string | null;
+  agent?: string | null;
+  /** Program and arguments, without the prompt. */
+  command: string[];
+  /** The commit with its result. */
+  commit?: string | null;
+  /** Percent of the context window. */
+  context?: number | null;
+  /** US dollars, as metered. */
+  cost?: number | null;
+  createdAt: string;
+  /** Its last tool call or message. */
+  doing?: string | null;
+  /** Seconds from the start to the end, or to now. */
+  duration?: number | null;
+  /** True if it has ended. */
+  ended: boolean;
+  endedAt?: string | null;
+  /** The entity that it works on, as `LIFECYCLE/ID`. */
+  entity?: string | null;
+  /** The version of the entity at the start. */
+  entityVersion?: number | null;
+  /** Why its processes could not be ended. */
+  evidence?: string | null;
+  /** How it ended: `ok`, `quota`, `rate`, `crash`, `killed` and others. */
+  exitClass?: string | null;
+  exitCode?: number | null;
+  /** The last message of the program. */
+  exitText?: string | null;
+  folder?: string | null;
+  id: string;
+  /** Lines of its transcript, as its runner reports them. */
+  lines: number;
+  /** Largest resident memory in bytes. */
+  memory?: number | null;
+  /** Messages to the agent that it has not got yet. */
+  messages: RunMessage[];
+  /** The part of the cost that the budgets of the pack know. */
+  metered?: number | null;
+  model?: string | null;
+  /** The next step, for the agent that continues. */
+  next?: string | null;
+  /** The run that it continues. */
+  previous?: string | null;
+  /** Processor time in milliseconds. */
+  processor?: number | null;
+  /** Runs before this one for the same work without progress. */
+  reruns: number;
+  /** When the usage limit ends. */
+  resetsAt?: string | null;
+  /** Starts before this one for the same work. */
+  restarts: number;
+  role?: string | null;
+  runner?: string | null;
+  /** The registration of the runner that started it. */
+  runnerGeneration?: number | null;
+  /** The restrictions of its sandbox. */
+  sandbox?: string | null;
+  /** The agent program's own conversation. */
+  session?: string | null;
+  /** The signal that ended it. */
+  signal?: number | null;
+  startedAt?: string | null;
+  state: string;
+  stopReason?: string | null;
+  /** A summary of the work. */
+  summary?: string | null;
+  /** How its processes are contained: `pidns`, `cgroup` or `tree`. */
+  tier?: string | null;
+  tokens: RunTokens;
+  /** The version of its record. */
+  version: number;
+}
+
+/**
+ * The next step of a supervisor: `stop`; `restart` or `wait` and start again; `hold` until it is over; or
+ * `giveUp`.
+ */
+export interface RunAct {
+}
+
+/**
+ * A line of a transcript: its number, its time and its content. Lines of an agent have a `kind`, those of
+ * Trackside a `mark`.
+ */
+export interface RunLine {
+  /** Milliseconds since 1970. */
+  at: number;
+  /** Numbers begin at 1 and have no gaps. */
+  number: number;
+}
+
+/** A message to a running agent. */
+export interface RunMessage {
+  at?: string | null;
+  by: string;
+  /** `queue` or `interrupt`. */
+  mode: string;
+  /** From 1. */
+  number: number;
+  text: string;
+}
+
+/** A run of an entity in short. */
+export interface RunSummary {
+  adapter?: string | null;
+  agent?: string | null;
+  cost?: number | null;
+  createdAt: string;
+  /** Its last tool call or message. */
+  doing?: string | null;
+  ended: boolean;
+  endedAt?: string | null;
+  exitClass?: string | null;
+  id: string;
+  role?: string | null;
+  runner?: string | null;
+  startedAt?: string | null;
+  state: string;
+}
+
+/** Tokens that a run used. */
+export interface RunTokens {
+  cacheRead: number;
+  cacheWrite: number;
+  /** Input tokens, without cached ones. */
+  input: number;
+  output: number;
+}
+
+/** The decision of the pack after the end of a run. */
+export interface RunVerdict {
+  act: RunAct;
+  /** Seconds to wait before the next start. */
+  after?: number | null;
+  fire?: VerdictEvent | null;
+  why: string;
+}
+
 /** The identity of a server, proven by a signature over the caller's nonce and the address that was called. */
 export interface ServerIdentity {
   /**
@@ -1380,6 +1569,13 @@ export interface StatsReply {
   timeInState?: { [name: string]: Dwell };
 }
 
+/** A message to a running agent. */
+export interface SteerRun {
+  /** `queue` (default): after the present step; `interrupt`: at once. */
+  mode?: string | null;
+  text: string;
+}
+
 /** Whether the event of a step was fired. */
 export interface StepApplied {
   applied: boolean;
@@ -1395,6 +1591,11 @@ export interface StepApplied {
 export interface Stop {
   /** The messages of the failed checks of the slot, separated by `; `. */
   why: string;
+}
+
+/** A request to end a run. */
+export interface StopRun {
+  reason?: string | null;
 }
 
 /** The request succeeded. */
@@ -1547,6 +1748,14 @@ export interface Unmet {
   rule?: string | null;
   /** The values that the expression read. */
   saw?: { [name: string]: Json };
+}
+
+/** A transition that a verdict asks for. */
+export interface VerdictEvent {
+  event: string;
+  fields: { [name: string]: Json };
+  /** The lifecycle of the entity, which the run works on. */
+  lifecycle: string;
 }
 
 /** A violated invariant. */
@@ -2118,12 +2327,12 @@ export class Routes extends Transport {
   history(
     lifecycle: string,
     id: string,
-    options: { limit?: number; cursor?: string; all?: boolean; form?: string } & CallOptions = {},
+    options: { limit?: number; cursor?: string; all?: boolean; runs?: boolean; form?: string } & CallOptions = {},
   ): Promise<History> {
     return this.forJson<History>({
       method: 'GET',
       path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/history`,
-      query: { limit: options.limit, cursor: options.cursor, all: options.all, form: options.form },
+      query: { limit: options.limit, cursor: options.cursor, all: options.all, runs: options.runs, form: options.form },
       headers: {},
       body: undefined,
       keyed: false,
@@ -2311,6 +2520,22 @@ export class Routes extends Transport {
       headers: {},
       body: undefined,
       keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Lets a run token end an hour from now, because its process still runs. For the token that it was made with,
+   * and for admins.
+   */
+  extendToken(id: string, options: CallOptions = {}): Promise<Token> {
+    return this.forJson<Token>({
+      method: 'POST',
+      path: `/v1/tokens/${encodeURIComponent(id)}/extend`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: true,
       options,
     });
   }
@@ -2614,6 +2839,34 @@ export class Routes extends Transport {
     });
   }
 
+  /** Lists runs of agents, in the order of their ids: those for entities that you may see, and your own. */
+  listRuns(
+    options: { entity?: string; agent?: string; runner?: string; state?: string; limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<Page<Run>> {
+    return this.forJson<Page<Run>>({
+      method: 'GET',
+      path: `/v1/runs`,
+      query: { entity: options.entity, agent: options.agent, runner: options.runner, state: options.state, limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows a run. */
+  showRun(id: string, options: CallOptions = {}): Promise<Run> {
+    return this.forJson<Run>({
+      method: 'GET',
+      path: `/v1/runs/${encodeURIComponent(id)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
   /** Fires the event that the work of a run's role declares for a step, on the entity of the run and for its agent. */
   applyStep(id: string, body: ApplyStep, options: CallOptions = {}): Promise<StepApplied> {
     return this.forJson<StepApplied>({
@@ -2623,6 +2876,81 @@ export class Routes extends Transport {
       headers: {},
       body: { json: body },
       keyed: true,
+      options,
+    });
+  }
+
+  /** Sends a message to a running agent. */
+  steerRun(id: string, body: SteerRun, options: CallOptions = {}): Promise<Moved> {
+    return this.forJson<Moved>({
+      method: 'POST',
+      path: `/v1/runs/${encodeURIComponent(id)}/steer`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Asks the runner to end a run. */
+  stopRun(id: string, body: StopRun = {}, options: CallOptions = {}): Promise<Moved> {
+    return this.forJson<Moved>({
+      method: 'POST',
+      path: `/v1/runs/${encodeURIComponent(id)}/stop`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /**
+   * Lists the lines of a transcript. `nextCursor` is the number to send as `after`. With `Accept:
+   * text/event-stream`, it streams lines as they come: `id` is the number of the line, and the event `end` follows
+   * the last one.
+   */
+  readTranscript(
+    id: string,
+    options: { after?: number; limit?: number; q?: string } & CallOptions = {},
+  ): Promise<Page<RunLine>> {
+    return this.forJson<Page<RunLine>>({
+      method: 'GET',
+      path: `/v1/runs/${encodeURIComponent(id)}/transcript`,
+      query: { after: options.after, limit: options.limit, q: options.q },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Appends lines to the transcript of a run. Only its runner may. Numbers continue without a gap; lines that are
+   * there already are ignored. Keys of well-known forms are replaced.
+   */
+  appendTranscript(id: string, body: AppendLines, options: CallOptions = {}): Promise<LinesAppended> {
+    return this.forJson<LinesAppended>({
+      method: 'POST',
+      path: `/v1/runs/${encodeURIComponent(id)}/transcript`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows the decision of the pack after the end of a run: stop, restart, wait, hold or give up. */
+  runVerdict(id: string, options: { waited?: number; code?: number } & CallOptions = {}): Promise<RunVerdict> {
+    return this.forJson<RunVerdict>({
+      method: 'GET',
+      path: `/v1/runs/${encodeURIComponent(id)}/verdict`,
+      query: { waited: options.waited, code: options.code },
+      headers: {},
+      body: undefined,
+      keyed: false,
       options,
     });
   }

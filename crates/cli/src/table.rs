@@ -50,7 +50,7 @@ fn fit(widths: &[usize], most: usize) -> Vec<usize> {
     let room = most.saturating_sub(2 * others.len());
     let least = LAST.min(room / widths.len());
     let kept = (*last).min(least.max(room.saturating_sub(others.iter().sum())));
-    // The widest others share what is left. Short ones stay whole.
+    // The widest others share the rest. Short ones stay whole.
     let room = room.saturating_sub(kept);
     let widest = (1..=room).rev().find(|cap| others.iter().map(|it| it.min(cap)).sum::<usize>() <= room);
     others.iter().map(|it| *it.min(&widest.unwrap_or(1))).chain([kept]).collect()

@@ -106,7 +106,7 @@ fn read(stream: impl BufRead, after: &mut u64, each: &mut dyn FnMut(TranscriptEv
     true
 }
 
-/// Prints a line: its time, what it is, and its text, further lines of it indented.
+/// Prints a line: its time, its kind, and its text, further lines of it indented.
 pub(crate) fn print_line(line: &Json) {
     let (kind, colour, words) = described(line);
     let at = line.get("at").and_then(Json::as_i64).unwrap_or(0).rem_euclid(86_400_000) / 1_000;

@@ -39,7 +39,7 @@ pub enum LoopMode {
     Supervise,
 }
 
-/// Everything that the loop is told at its start.
+/// The settings of the loop.
 #[derive(Clone, Debug)]
 pub struct LoopSettings {
     pub mode: LoopMode,
@@ -76,7 +76,7 @@ pub enum LoopEnd {
     Stopped,
     /// Another runner has this identity.
     Collision(String),
-    /// The loop cannot go on.
+    /// The loop cannot continue.
     Failed(String),
 }
 

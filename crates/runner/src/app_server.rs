@@ -138,7 +138,7 @@ impl AppServerConversation {
             }
         }
         let is_idle = self.sent.is_empty() && self.waiting.is_empty() && view.turn.is_none();
-        // A session that could not be opened is closed with whatever waits for it.
+        // A session that could not be opened is closed, and all waiting messages with it.
         next.close = self.wants_close && (is_idle || !self.is_open && self.sent.is_empty());
         self.is_changed |= !next.lines.is_empty();
         next

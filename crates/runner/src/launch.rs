@@ -61,7 +61,7 @@ pub struct LaunchSettings {
     pub limit: Option<u64>,
 }
 
-/// Who the run is and for whom it works.
+/// The identity of a run and its entity.
 #[derive(Clone, Debug)]
 pub struct RunIdentity<'a> {
     pub run: &'a str,
@@ -96,7 +96,7 @@ pub enum LaunchError {
 pub struct PreparedRun {
     pub plan: LaunchPlan,
     pub environment: RunEnvironment,
-    /// The session that the run was told to use, if the runner chooses it.
+    /// The session that the run must use, if the runner chooses it.
     pub session: Option<String>,
 }
 

@@ -142,7 +142,7 @@ impl LocalRun {
         Ok(run)
     }
 
-    /// Opens the run of an earlier runner. Reads its output again, and adds to the transcript what is missing there.
+    /// Opens the run of an earlier runner. Reads its output again, and adds the missing lines to the transcript.
     pub fn adopt(folder: &Path) -> io::Result<Self> {
         let folder = RunFolder::new(folder);
         let plan = folder.read("plan")?.ok_or_else(|| io::Error::other("the folder contains no run"))?;

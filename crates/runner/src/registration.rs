@@ -10,7 +10,7 @@ use crate::runner_folder::RegistrationRecord;
 use crate::server_api::{ApiError, RequestActor};
 
 impl AgentLoop<'_> {
-    /// Registers the runner and its agent, or goes on with the registrations of the process before.
+    /// Registers the runner and its agent, or continues with the registrations of the process before.
     pub(crate) fn register(&mut self) -> Result<(), LoopError> {
         let known = self.folder.registration()?;
         for lease in &known.leases {
@@ -79,7 +79,7 @@ impl AgentLoop<'_> {
         Ok(())
     }
 
-    /// Ends the registrations in order. After a collision they belong to somebody else.
+    /// Ends the registrations in order. After a collision they belong to another process.
     pub(crate) fn leave(&mut self, end: &LoopEnd) {
         if matches!(end, LoopEnd::Collision(_)) {
             let _ = self.folder.clear_registration();
@@ -102,7 +102,7 @@ impl AgentLoop<'_> {
     }
 }
 
-/// A refusal to register is a collision if somebody else has the name.
+/// A refusal to register is a collision if another process has the name.
 fn collision(error: ApiError, id: &str) -> LoopError {
     match &error {
         ApiError::Refused(problem) if problem.status == 409 || problem.code.contains("lease") => {

@@ -1,4 +1,4 @@
-//! What follows the end of a run, by the rules of the pack.
+//! The steps after the end of a run, by the rules of the pack.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const PLAIN_RESTARTS: u32 = 3;
 const PLAIN_PAUSE: Duration = Duration::from_secs(5);
 
 impl AgentLoop<'_> {
-    /// What follows the end of a run.
+    /// The steps after the end of a run.
     pub(crate) fn conclude(
         &mut self,
         mut record: AssignmentRecord,
@@ -207,7 +207,7 @@ impl AgentLoop<'_> {
         Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) })
     }
 
-    /// A usage limit is no attempt: everything waits for its end, and then the same conversation goes on.
+    /// A usage limit is no attempt: everything waits for its end, and then the same conversation continues.
     pub(crate) fn hold(
         &mut self,
         mut record: AssignmentRecord,

@@ -479,7 +479,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             }
             match self.agent.api().append_transcript(&run.id, lines) {
                 Ok(expected) if expected > next => run.next_line = expected,
-                // The server has an older state, as after a restore: go on where it is.
+                // The server has an older state, as after a restore: continue there.
                 Ok(expected) => {
                     let stuck = expected == next;
                     run.next_line = expected;
@@ -535,7 +535,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         }
         self.record.session = self.run.reader().session().map(str::to_owned).or(self.record.session.take());
         self.record.total = self.run.reader().session_total();
-        // The lines come first: whoever sees the end of the run sees all it wrote.
+        // The lines come first: a reader who sees the end of the run sees all its lines.
         let limit = Instant::now() + Duration::from_secs(30);
         while !self.upload(true) && Instant::now() < limit && !self.agent.is_stopping() {
             let _ = self.agent.beat();

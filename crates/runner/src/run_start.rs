@@ -182,7 +182,7 @@ impl AgentLoop<'_> {
         Ok(Started::Dropped)
     }
 
-    /// Claims the same entity again before a restart: the pack learns that a new process goes on.
+    /// Claims the same entity again before a restart: the pack learns that a new process continues.
     pub(crate) fn take_again(&mut self, record: &mut AssignmentRecord) -> Result<bool, LoopError> {
         let (Some((lifecycle, id)), Some(event)) = (record.entity.clone(), self.settings.rule.claim.clone())
         else {
@@ -210,7 +210,7 @@ impl AgentLoop<'_> {
                 self.folder.save_assignment(record)?;
                 Ok(true)
             }
-            // Not possible here, as for an entity that the agent holds already: go on if it still does.
+            // Not possible here, as for an entity that the agent holds already: continue if it still does.
             Err(error) if error.is_refusal() => {
                 let entity = self.api.entity(RequestActor::Agent, &lifecycle, &id)?;
                 let holds = record.lease.is_none() || entity.lease_of(&self.settings.agent).is_some();

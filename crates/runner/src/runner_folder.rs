@@ -1,4 +1,4 @@
-//! What a runner keeps on disk, so that the next process with its name goes on where it ended.
+//! The records of a runner on disk. The next process with its name continues from them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

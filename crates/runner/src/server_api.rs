@@ -243,7 +243,7 @@ impl ServerApi {
             .ok_or_else(|| ApiError::Unreachable("the answer to a transcript has no `next`".to_owned()))
     }
 
-    pub fn verdict(&self, run: &str, code: i64, waited: u64) -> Result<Verdict, ApiError> {
+    pub fn verdict(&self, run: &str, code: i64, waited: u64) -> Result<ExitVerdict, ApiError> {
         let path = format!("/v1/runs/{run}/verdict?code={code}&waited={waited}");
         Ok(self.runner.get(&path)?.into()?)
     }
@@ -283,7 +283,7 @@ fn moved(answer: MovedReply) -> Result<EntityView, ApiError> {
 /// What the pack's rules say after the end of a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verdict {
+pub struct ExitVerdict {
     pub act: VerdictAct,
     /// Seconds.
     pub after: Option<f64>,

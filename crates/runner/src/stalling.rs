@@ -3,7 +3,7 @@
 //! Output is no progress: a program can redraw a spinner for hours. Whole lines of the transcript are, and so is a
 //! change of the agent's entity. A run that waits for a tool call, or computes, is not stalled.
 
-/// What is known about a run at one moment. Times are in milliseconds of any one clock.
+/// Signs of life of a run at one moment. Times are in milliseconds of any one clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StallSigns {
     pub now: u64,

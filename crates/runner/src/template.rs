@@ -25,7 +25,7 @@ fn fill_text(text: &str, values: &BTreeMap<&str, Value>) -> Value {
     Value::String(fill_string(text, values))
 }
 
-/// Fills the placeholders of an argument. What was inserted is not looked at again.
+/// Fills the placeholders of an argument. Inserted text is not looked at again.
 pub fn fill_string(text: &str, values: &BTreeMap<&str, Value>) -> String {
     let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once('{') {

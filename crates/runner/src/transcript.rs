@@ -45,7 +45,7 @@ pub struct TranscriptWriter {
 }
 
 impl TranscriptWriter {
-    /// Opens a transcript and goes on after its last whole line. A line that a crash cut is removed.
+    /// Opens a transcript and continues after its last whole line. A line that a crash cut is removed.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let mut writer = Self { folder: folder.to_owned(), next: 1, file: None, segment: SEGMENT };

@@ -15,7 +15,7 @@ pub struct WorkRule {
     pub has_meter: bool,
     /// The agent's own record.
     pub agent: Option<AgentRecordRule>,
-    /// The exit code that counts when the runner ended the process because it was told to.
+    /// The exit code that counts when the runner ended the process on an order of the server.
     pub stopped_code: i64,
 }
 
@@ -28,7 +28,7 @@ pub struct AgentRecordRule {
     pub leave: Option<String>,
 }
 
-/// The key of a block for every agent, whatever its roles.
+/// The key of a block for every agent, with any role or none.
 const ANY_AGENT: &str = "agent";
 
 impl WorkRule {

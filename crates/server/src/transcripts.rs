@@ -196,7 +196,7 @@ impl Transcripts {
         })?
     }
 
-    /// Works on a transcript while nobody else does.
+    /// Works on a transcript while no other thread does.
     fn with<T>(&self, run: &str, mut work: impl FnMut(&mut RunTranscript) -> T) -> io::Result<T> {
         if matches!(run, "" | "." | "..") || run.contains(['/', '\\']) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the id of a run"));

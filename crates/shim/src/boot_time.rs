@@ -1,4 +1,4 @@
-//! The boot clock. It counts while the machine is suspended, and nobody can set it.
+//! The boot clock. It counts while the machine is suspended, and cannot be set.
 
 use rustix::time::{ClockId, clock_gettime};
 

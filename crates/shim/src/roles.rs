@@ -31,7 +31,7 @@ use crate::{HIDDEN_COMMAND, sandbox, shim};
 /// Exit codes of our own, for a run that did not begin.
 pub(crate) const NOT_STARTED: u8 = 125;
 
-/// What the processes between shim and agent are told, as one argument. Contains no secret.
+/// The instructions for the processes between shim and agent, as one argument. Contains no secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct StartPlan {
     pub(crate) tier: ContainmentTier,

@@ -11,14 +11,14 @@ use crate::boot_time;
 use crate::folder::{OutputStream, RunFolder};
 use crate::redaction::Redactor;
 
-/// What was read so far, for the liveness sample.
+/// The amount read so far, for the liveness sample.
 #[derive(Debug, Default)]
 pub(crate) struct OutputCounters {
     pub(crate) bytes: AtomicU64,
     pub(crate) last: AtomicU64,
 }
 
-/// What was written of a stream.
+/// The written part of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WrittenOutput {
     pub(crate) end: u64,
@@ -44,7 +44,7 @@ impl SegmentWriter {
             self.begin = self.written.end;
             self.file = OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok();
         }
-        // On a full disk the agent goes on: its output is read and counted as lost.
+        // On a full disk the agent continues: its output is read and counted as lost.
         let done = self.file.as_mut().is_some_and(|it| it.write_all(bytes).is_ok());
         if done {
             self.written.end += bytes.len() as u64;

@@ -168,7 +168,7 @@ impl Running {
         })
     }
 
-    /// Watches the run until it has ended, and ends what is left of it.
+    /// Watches the run until it has ended, and ends its remaining processes.
     fn watch(mut self, signalled: &AtomicBool) -> ExitRecord {
         let mut clock = SuspensionClock::new();
         let mut beat = 0;

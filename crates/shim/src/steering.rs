@@ -44,7 +44,7 @@ impl StdinFeeder {
             }
         }
         if self.folder.has("in/close") {
-            // The thread writes what it has and drops standard input.
+            // The thread writes the rest and drops standard input.
             self.messages = None;
         }
     }

@@ -109,7 +109,7 @@ fn pass_on(server: &ServerConnection, run: &str, line: TypedLine) {
         TypedLine::Interrupt(text) => steer(&text, "interrupt"),
         TypedLine::Stop(reason) => stop_run(server, run, reason.as_deref()).map(|_| ()),
     };
-    // The person reads it and goes on.
+    // The person reads it and continues.
     if done.is_err() {
         refused::finish(done.map(|()| exit::DONE), CommandSubject::entity("fleet.run", run), false);
     }

@@ -120,7 +120,7 @@ fn no_work_rule(lifecycle: &str, role: &str, roles: &[String]) -> CliError {
     CliError::usage(format!("{lifecycle} has no work for the role {role}, only for {}", roles.join(", ")))
 }
 
-/// What is asked for on the command line.
+/// The job that the command line describes.
 struct AgentJob<'a> {
     mode: LoopMode,
     lifecycle: String,
@@ -150,7 +150,7 @@ fn start(server: &ServerConnection, reach: &ReachArgs, job: AgentJob<'_>) -> Res
     let stop = stop_signal()?;
     let end = agent_loop::run(settings, api, &stop, &|text| print::message(text));
     if let Some(id) = made {
-        // Ends the tokens of its runs, too. Runs that go on have been reported by then.
+        // Ends the tokens of its runs, too. All runs have been reported by then.
         let _ = server.delete(&ApiPath::new(&["tokens", &id]));
     }
     Ok(match end {

@@ -142,7 +142,7 @@ fn a_run_is_followed_to_its_end_and_an_attached_person_steers_it() {
         assert!(output.status.success(), "{said}");
         assert!(said.contains("Hello.") && said.contains("I heard you."), "{said}");
     }
-    // Nobody reaches a run that has ended.
+    // A run that has ended takes no messages.
     run_command(ground.command(&["stop", "R-1"])).says(1, &["STOPPED"]);
 }
 

@@ -150,7 +150,7 @@ fn a_command_gets_its_task_and_its_result_is_submitted() {
     for name in ["URL", "TOKEN", "RUN", "ENTITY=coding.task/T-1", "TASK_FILE", "AGENT=coder-1", "FOLDER"] {
         assert!(environment.contains(&format!("TRACKSIDE_{name}")), "{name}: {environment}");
     }
-    // Neither the fence nor a token is in what the agent is told.
+    // Neither the fence nor a token is in the instructions.
     assert!(!task.to_string().contains(&ground.server.owner()), "{task:#}");
     assert!(!environment.contains(&ground.server.owner()), "the owner's token is not passed on");
     let transcript = ground.server.ask(&["logs", run["id"].as_str().unwrap()]);

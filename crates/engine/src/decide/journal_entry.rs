@@ -18,7 +18,7 @@ use crate::observe::EntryAccess;
 use crate::view::{Lookup, Needs, View};
 
 /// The log line of an entry in the form that the newest version of its lifecycle declares: the members that are not
-/// null. None if there is no line for this entry. `entity` is the entity as it is now.
+/// null. None if there is no line for this entry. `entity` is the present entity.
 ///
 /// Fields that the reader may not see are null; without a reader, all fields that are not for everybody.
 pub fn log_line(
@@ -42,7 +42,7 @@ pub fn log_line(
 }
 
 /// An entry as a row of a history query that declares its `line`: the members that are not null. `entity` is the
-/// entity as it is now; fields that the reader may not see are null.
+/// present entity; fields that the reader may not see are null.
 #[expect(clippy::too_many_arguments, reason = "a query, its parameters, and an entry")]
 pub fn history_line(
     law: &Law,

@@ -54,7 +54,7 @@ pub(crate) async fn apply(
     let next = app.read(move |reads| reads.next_event(&asked, &role, &actor, step, values)).await?;
     let (event, fields, reason) = match (next, replays) {
         (Ok((_, NextEvent::Fire { event, fields, reason })), _) => (event, fields, reason),
-        // The engine answers with the first outcome, whatever is asked for now.
+        // The engine answers with the first outcome.
         (_, true) => (Name::new(step.as_str()), Fields::default(), None),
         (Ok((found, NextEvent::Nothing(why))), false) => {
             let actor = caller.actor().clone();
