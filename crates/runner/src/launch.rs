@@ -339,6 +339,12 @@ pub(crate) fn new_uuid() -> String {
 }
 
 impl LaunchSettings {
+    /// Checks that the program can be found, before any work is taken for it.
+    pub fn check_program(&self) -> Result<(), LaunchError> {
+        let path = path_with(&self.caller, self.trackside.parent());
+        program_of(self, &path).map(|_| ())
+    }
+
     /// Whether messages can be sent to a running agent.
     pub fn is_steerable(&self) -> bool {
         self.adapter.steer.is_some()

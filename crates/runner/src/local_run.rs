@@ -100,6 +100,17 @@ impl LocalRun {
         plan: LaunchPlan,
         environment: &RunEnvironment,
     ) -> io::Result<Self> {
+        Self::start_with_lease(shim, folder, plan, environment, LEASE)
+    }
+
+    /// Starts a run that ends after this many nanoseconds unless it is renewed.
+    pub fn start_with_lease(
+        shim: &ShimProgram,
+        folder: &Path,
+        plan: LaunchPlan,
+        environment: &RunEnvironment,
+        lease: u64,
+    ) -> io::Result<Self> {
         let run_folder = RunFolder::new(folder);
         run_folder.create()?;
         let mut run = Self::open(run_folder, plan)?;
@@ -113,7 +124,7 @@ impl LocalRun {
             folder: run.plan.folder.clone(),
             tier: run.plan.tier,
             sandbox: run.plan.sandbox.clone(),
-            lease: boot_time::now() + LEASE,
+            lease: boot_time::now() + lease.min(LEASE),
             grace: run.plan.grace * 1_000,
             limit: run.plan.limit.map(|it| it * 1_000),
             steered,

@@ -77,10 +77,10 @@ impl AgentLoop<'_> {
         let started =
             launch::prepare(&self.settings.launch, &who, &space, &login, &task, &resume).and_then(|ready| {
                 let folder = self.folder.run_folder(&run.id);
-                Ok((
-                    LocalRun::start(&self.settings.shim, &folder, ready.plan, &ready.environment)?,
-                    ready.session,
-                ))
+                let lease = u64::try_from(self.time_left().as_nanos()).unwrap_or(u64::MAX);
+                let (shim, environment) = (&self.settings.shim, &ready.environment);
+                let local = LocalRun::start_with_lease(shim, &folder, ready.plan, environment, lease)?;
+                Ok((local, ready.session))
             });
         let (local, session) = match started {
             Ok(started) => started,

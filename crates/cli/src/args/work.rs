@@ -8,7 +8,7 @@ use super::ReachArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  trackside work coding.task --agent claude\n  trackside work build.task --agent codex --as developer-2 --once\n  trackside work coding.task --once -- ./fix-it.sh\n\nThe agent gets its task on the way its adapter says, and in the file that TRACKSIDE_TASK_FILE names.\nWithout a terminal, set TRACKSIDE_TOKEN to a token with the role fleet:agent_runner that may act for the agent."
+    after_help = "Examples:\n  trackside work coding.task --agent claude --once\n  trackside work coding.task --agent claude --role code_reviewer --as code-reviewer-2 --once\n  trackside work coding.task --once -- ./fix-it.sh\n\nThe agent gets its task on the way its adapter says, and in the file that TRACKSIDE_TASK_FILE names.\nWithout a terminal, set TRACKSIDE_TOKEN to a token with the role fleet:agent_runner that may act for the agent."
 )]
 pub(crate) struct WorkArgs {
     /// Lifecycle to take work from, such as coding.task

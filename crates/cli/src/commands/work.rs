@@ -137,7 +137,13 @@ fn start(server: &ServerConnection, reach: &ReachArgs, job: AgentJob<'_>) -> Res
     let data = server.folder().map(Path::to_owned).or_else(|| reach.data.clone());
     let adapter = find_adapter(&job, data.as_deref())?;
     let (client, runner, made) = runner_identity(server, &job)?;
-    let settings = settings(&job, adapter, runner, data.as_deref(), &server.file_name())?;
+    let settings = match settings(&job, adapter, runner, data.as_deref(), &server.file_name()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            revoke(server, made.as_deref());
+            return Err(error.into());
+        }
+    };
     let api = ServerApi::new(&client, &job.agent);
     print::message(styled!(
         "{} runs as {} in {} (containment: {}, sandbox: {})",
@@ -149,10 +155,8 @@ fn start(server: &ServerConnection, reach: &ReachArgs, job: AgentJob<'_>) -> Res
     ));
     let stop = stop_signal()?;
     let end = agent_loop::run(settings, api, &stop, &|text| print::message(text));
-    if let Some(id) = made {
-        // Ends the tokens of its runs, too. All runs have been reported by then.
-        let _ = server.delete(&ApiPath::new(&["tokens", &id]));
-    }
+    // Ends the tokens of its runs, too. All runs have been reported by then.
+    revoke(server, made.as_deref());
     Ok(match end {
         LoopEnd::Complete(why) => {
             print::message(styled!("{}: {why}", job.role));
@@ -178,6 +182,12 @@ fn start(server: &ServerConnection, reach: &ReachArgs, job: AgentJob<'_>) -> Res
             exit::REFUSED
         }
     })
+}
+
+fn revoke(server: &ServerConnection, token: Option<&str>) {
+    if let Some(id) = token {
+        let _ = server.delete(&ApiPath::new(&["tokens", id]));
+    }
 }
 
 fn find_adapter(job: &AgentJob<'_>, data: Option<&Path>) -> Result<FoundAdapter, CliError> {
@@ -317,6 +327,7 @@ fn settings(
         trackside: own,
         limit: job.launch.limit.map(|it| it.as_secs().max(1)),
     };
+    launch.check_program().map_err(|it| CliError::usage(it.to_string()))?;
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Ok(LoopSettings {
         mode: job.mode,

@@ -16,9 +16,11 @@ enum Step {
     Until(&'static str, usize, &'static str, f32, i32),
     /// Commands of which the nth exits with this code.
     Fails(&'static str, usize, i32),
+    /// Commands that all exit with this code.
+    EveryFails(&'static str, i32),
 }
 
-use Step::{Do, Fails, Help, Until};
+use Step::{Do, EveryFails, Fails, Help, Until};
 
 const CTRL_C: &str = "\\x03";
 
@@ -114,6 +116,10 @@ const STEPS: &[Step] = &[
     Do("trackside new fleet.runner --id host-1 machine=here"),
     Do("trackside new fleet.run --id R-1 agent=c1 runner=host-1 adapter=claude entity=coding.task/T-1"),
     Do("trackside fire fleet.run/R-1 started && unset TRACKSIDE_TOKEN"),
+    // There is nothing to claim.
+    Do("printf '#!/bin/sh\\nexit 0\\n' >agent.sh && chmod +x agent.sh && cp agent.sh fix-it.sh"),
+    EveryFails("work", 1),
+    Help("supervise", &[]),
     Help("runs", &[]),
     Until("logs", 2, CTRL_C, 1.5, 130),
     Until("attach", 0, CTRL_C, 1.5, 130),
@@ -198,11 +204,12 @@ fn every_example_of_every_help_page_runs() {
                 (*name, &[][..], Some((*nth, Some((*keys, *after)), *code)))
             }
             Fails(name, nth, code) => (*name, &[][..], Some((*nth, None, *code))),
+            EveryFails(name, code) => (*name, &[][..], Some((usize::MAX, None, *code))),
         };
         let lines = left.remove(name).unwrap_or_else(|| panic!("there is no command {name}"));
         for (nth, line) in lines.iter().enumerate().filter(|(_, it)| ran.insert(it.as_str())) {
             let text = replaced.iter().fold(line.clone(), |it, (from, to)| it.replace(from, to));
-            match keys.filter(|(which, ..)| *which == nth) {
+            match keys.filter(|(which, ..)| [nth, usize::MAX].contains(which)) {
                 Some((_, keys, code)) => typed.push((TypedCommands { text, keys }, code)),
                 None => typed.push((TypedCommands::new(text), 0)),
             }

@@ -161,6 +161,7 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md", "cp -r REPOSITORY/examples .";
+    adapters: "docs/guides/adapters.md", "";
     agents_over_mcp: "docs/guides/agents-over-mcp.md", "";
     check_before_you_merge: "docs/guides/check-before-you-merge.md",
         "git init --quiet --bare origin.git && git clone --quiet origin.git work 2>/dev/null && cd work && git checkout --quiet -b main

@@ -14,7 +14,7 @@ fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {
     run(&["init", "shop"]).says(0, &["shop/packs/shop", "trackside test"]);
     let readme = std::fs::read_to_string(root.join("shop/README.md")).unwrap();
     assert_eq!(readme.lines().count(), 5, "{readme}");
-    run(&["test", "shop/packs"]).says(0, &["2 passed, 0 failed"]);
+    run(&["test", "shop/packs"]).says(0, &["4 passed, 0 failed"]);
     run(&["check", "shop/packs", "--strict"]).says(0, &[]);
     run(&["fmt", "--check", "shop/packs"]).says(0, &[]);
     let lifecycle = std::fs::read_to_string(root.join("shop/packs/shop/lifecycles/task.yaml")).unwrap();

@@ -16,7 +16,7 @@ fn reads_match_the_reviewed_snapshot() {
     for args in [
         &["show", "small.light/A"][..],
         &["show", "small.light/B"],
-        &["show", "small.light/A", "--at", "9"],
+        &["show", "small.light/A", "--at", "10"],
         &["list", "small.light"],
         &["list", "small.light", "--state", "BROKEN"],
         &["history", "small.light/A"],
