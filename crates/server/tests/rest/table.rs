@@ -241,6 +241,20 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     row("POST", "/v1/policy/request", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     // There is no such run.
+    row("GET", "/v1/runs", None, ANYONE, ""),
+    // There is no such run.
+    row("GET", "/v1/runs/{id}", Hidden, "1111 44 43 444", ""),
+    row("GET", "/v1/runs/{id}/transcript", Hidden, "1111 44 43 444", ""),
+    row("GET", "/v1/runs/{id}/verdict", Hidden, "1111 44 43 444", ""),
+    row("POST", "/v1/runs/{id}/steer", Hidden, "1111 44 43 444", r#"{"text":"x"}"#),
+    row("POST", "/v1/runs/{id}/stop", Hidden, "1111 44 43 444", "{}"),
+    row(
+        "POST",
+        "/v1/runs/{id}/transcript",
+        Hidden,
+        "1111 44 43 444",
+        r#"{"lines":[{"number":1,"at":1,"kind":"message","text":"x"}]}"#,
+    ),
     row("POST", "/v1/runs/{id}/apply", Hidden, "1111 44 43 444", r#"{"action":"done"}"#),
     row("GET", "/v1/effects", Hidden, ANYONE, ""),
     row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
