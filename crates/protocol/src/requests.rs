@@ -132,7 +132,7 @@ pub struct BatchCommand {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_whole_number")]
     pub fence: Option<u64>,
     /// Extends a lease instead of a transition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_object")]
     pub heartbeat: Option<HeartbeatBody>,
     /// The id that the command acts for, instead of that in the header `Trackside-For`. An empty id: the caller acts for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -256,6 +256,14 @@ pub struct EffectResult {
     pub fence: u64,
 }
 
+/// Reads an object or null. A struct alone would also accept a list of its members.
+fn optional_object<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    let Some(members) = Option::<Map<String, Json>>::deserialize(from)? else { return Ok(None) };
+    serde_json::from_value(Json::Object(members)).map(Some).map_err(serde::de::Error::custom)
+}
+
 /// Reads an object, or a text as its member `detail`.
 fn members_or_text<'de, D: Deserializer<'de>>(from: D) -> Result<Map<String, Json>, D::Error> {
     match Json::deserialize(from)? {
@@ -268,4 +276,20 @@ fn members_or_text<'de, D: Deserializer<'de>>(from: D) -> Result<Map<String, Jso
 fn members_or_text_schema() -> Schema {
     let kind = |it: Type| ObjectBuilder::new().schema_type(it);
     OneOfBuilder::new().item(kind(Type::Object)).item(kind(Type::String)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heartbeat_of_a_batch_is_an_object() {
+        let read = |heartbeat: &str| {
+            let text = format!(r#"{{"lifecycle":"a.b","id":"x","heartbeat":{heartbeat}}}"#);
+            serde_json::from_str::<BatchCommand>(&text)
+        };
+        assert_eq!(read(r#"{"fence":3}"#).unwrap().heartbeat.unwrap().fence, Some(3));
+        assert!(read("null").unwrap().heartbeat.is_none());
+        assert!(read("[null,null]").is_err());
+    }
 }
