@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind, CredentialKind};
-use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{CatalogError, Failure, Options, PackSource, ProjectClock, Runtime, StartError};
+use trackside_server::OWNER;
 use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
 
 use crate::args::DataArgs;
@@ -238,23 +238,26 @@ pub(crate) fn share(done: u64, all: u64) -> f64 {
     if all == 0 { 1.0 } else { done as f64 / all as f64 }
 }
 
-/// Fails if a coding agent started this command, because it would change the project as its owner.
+/// Fails unless a person typed this command at a terminal, because it would act as the owner without a server.
 pub(crate) fn check_owner(what: &str) -> Result<(), CliError> {
-    match person::agent_variable() {
-        None => Ok(()),
-        Some(name) => Err(CliError::forbidden(format!(
-            "{what} acts as the owner, and {name} is set, so a coding agent started it. \
-             Ask a person to run it, or to start the server: then set TRACKSIDE_TOKEN to a token of your own"
-        ))),
-    }
+    person::check_without_server().map_err(|it| {
+        CliError::forbidden(styled!(
+            "{what} acts as the owner, which only a person at a terminal may do, and {}.{BREAK}\
+             Ask the owner to run it, or to start the server: then set TRACKSIDE_TOKEN to a token of your own",
+            it.reason()
+        ))
+    })
 }
 
-/// The actor for commands on a folder without a server: a person with the role admin.
-pub(crate) fn owner() -> Actor {
-    let known = ["USER", "LOGNAME", "USERNAME"].iter().filter_map(|it| std::env::var(it).ok());
-    let name = known.into_iter().find(|it| is_valid_id(it)).unwrap_or_else(|| "owner".to_owned());
-    let via = person::check().is_ok().then_some(CredentialKind::Terminal);
-    Actor::new(name, ActorKind::Human).with_roles(["admin"]).authenticated_by(via)
+/// The owner, for a command that works on a folder without a server. Every such command gets its actor here.
+pub(crate) fn owner(what: &str) -> Result<Actor, CliError> {
+    check_owner(&format!("{what} without a server"))?;
+    Ok(creator().authenticated_by(Some(CredentialKind::Terminal)))
+}
+
+/// The actor that creates a project, of which it is the owner.
+pub(crate) fn creator() -> Actor {
+    Actor::new(OWNER, ActorKind::Human).with_roles(["admin"])
 }
 
 /// A number with its noun: `1 entry`, `2 entries`.

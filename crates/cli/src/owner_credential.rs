@@ -10,14 +10,27 @@ use trackside_runtime::ProjectClock;
 use trackside_server::{BoundServer, OwnerTokenUse, ServeError, TerminalToken};
 
 use crate::folder::{self, CliError};
+use crate::person::NoPerson;
 use crate::pinned_servers::{self, PinnedServer};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
-use crate::{files, print};
+use crate::{files, person, print};
 
-/// Pins the server for this user, with a valid credential of the owner. None if the state directory cannot be written.
-pub(crate) async fn pin(bound: &BoundServer, folder: &Path) -> Result<Option<PinnedServer>, ServeError> {
+/// Pins the server for this user, with a valid credential of the owner. None if this process may not have one, or if the
+/// state directory cannot be written.
+pub(crate) async fn pin(
+    bound: &BoundServer,
+    folder: &Path,
+    token_file: Option<&Path>,
+) -> Result<Option<PinnedServer>, ServeError> {
     let known = PinnedServer::load(bound.fingerprint()).map(|it| it.token);
+    if !may_be_owner(bound, folder, known.as_deref(), token_file)? {
+        let reason = person::check_without_server().err().map(NoPerson::reason).unwrap_or_default();
+        print::message(styled!(
+            "warning: commands of this user cannot act as the owner. The project has people, so only a person at a terminal gets a credential of its owner, and {reason}. A person can start the server once at a terminal"
+        ));
+        return Ok(None);
+    }
     let TerminalToken { token, rotate_in, replaces } = bound.terminal_token(known.as_deref()).await?;
     let pinned = PinnedServer {
         fingerprint: bound.fingerprint().to_owned(),
@@ -48,6 +61,28 @@ pub(crate) async fn pin(bound: &BoundServer, folder: &Path) -> Result<Option<Pin
             Ok(None)
         }
     }
+}
+
+/// Whether the process that starts this server may have a credential of the owner: the project is new, a person typed the
+/// command, or the process has a token of the owner already.
+fn may_be_owner(
+    bound: &BoundServer,
+    folder: &Path,
+    known: Option<&str>,
+    token_file: Option<&Path>,
+) -> Result<bool, ServeError> {
+    if !bound.has_people() || person::check_without_server().is_ok() {
+        return Ok(true);
+    }
+    let in_folder = folder.join("token");
+    let in_files = [Some(in_folder.as_path()), token_file].into_iter().flatten();
+    let in_files = in_files.filter_map(|it| std::fs::read_to_string(it).ok());
+    for token in known.map(str::to_owned).into_iter().chain(in_files) {
+        if bound.is_any_owner_token(token.trim())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Replaces the credential if it has passed half of its lifetime, and returns the connection to use from now on. A
@@ -131,13 +166,15 @@ pub(crate) async fn retire_old_token(
     Ok(())
 }
 
-/// Writes an owner's token for scripts, unless the file has a valid one. A coding agent gets one only for a new project.
+/// Writes an owner's token for scripts, unless the file has a valid one. For a project that has people, only a person at a
+/// terminal gets one.
 pub(crate) async fn write_token_file(bound: &BoundServer, path: &Path, is_new: bool) -> Result<(), CliError> {
     let known = std::fs::read_to_string(path).unwrap_or_default();
     if bound.is_owner_token(OwnerTokenUse::Script, known.trim())? {
         return Ok(());
     }
-    if !is_new {
+    // A valid token in the file may be in an old form, or name an earlier key of the server.
+    if !is_new && !bound.is_any_owner_token(known.trim())? {
         folder::check_owner("up --token-file")?;
     }
     let token = bound.owner_token(OwnerTokenUse::Script, None).await?;

@@ -42,14 +42,19 @@ pub(crate) enum NoPerson {
     AgentCommand,
     /// Standard input or standard error is no terminal.
     NoTerminal(&'static str),
+    /// The command has a token, which may be an agent's, and no server checks it.
+    Token,
 }
 
 impl NoPerson {
-    fn reason(self) -> String {
+    pub(crate) fn reason(self) -> String {
         match self {
             Self::AgentCommand => "this command is for agents".to_owned(),
             Self::Agent(name) => format!("{name} is set, so a coding agent started this command"),
             Self::NoTerminal(stream) => format!("{stream} of this command is no terminal"),
+            Self::Token => {
+                "TRACKSIDE_TOKEN is set, which only a server checks: unset it to act as the owner".to_owned()
+            }
         }
     }
 
@@ -84,10 +89,23 @@ pub(crate) fn check() -> Result<(), NoPerson> {
     Ok(())
 }
 
+/// Checks that a person typed this command to act as the owner without a server.
+pub(crate) fn check_without_server() -> Result<(), NoPerson> {
+    check()?;
+    match has_token() {
+        true => Err(NoPerson::Token),
+        false => Ok(()),
+    }
+}
+
+fn has_token() -> bool {
+    std::env::var_os("TRACKSIDE_TOKEN").is_some_and(|it| !it.is_empty())
+}
+
 /// Whether a message may name a command that starts a server: only to a person who acts as the owner. A token in the
 /// environment may be an agent's, at a terminal too.
 pub(crate) fn may_start_server() -> bool {
-    check().is_ok() && std::env::var_os("TRACKSIDE_TOKEN").is_none_or(|it| it.is_empty())
+    check_without_server().is_ok()
 }
 
 /// The next step where no server runs.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use trackside_engine::actor::Actor;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::guard::did_you_mean_or_all;
 use trackside_lifecycle::name::Name;
@@ -22,7 +23,11 @@ use crate::url::ApiPath;
 pub(crate) enum ProjectAccess {
     Server(ServerConnection),
     /// A runtime for the duration of the command.
-    Folder(DataArgs, Box<Runtime>),
+    Folder {
+        data: DataArgs,
+        runtime: Box<Runtime>,
+        owner: Actor,
+    },
 }
 
 impl ProjectAccess {
@@ -32,22 +37,20 @@ impl ProjectAccess {
             ProjectLocation::Server(server) => return Ok(Self::Server(server)),
             ProjectLocation::Folder(data) => data,
         };
-        if !standing {
-            folder::check_owner("import without a server")?;
-        }
+        let owner = folder::owner("import")?;
         let store = Arc::new(folder::open(&data, "import")?);
         let runtime = match standing {
             true => folder::start_standing(&store, &[])?,
             false => folder::start(&data, &store, &[])?,
         };
-        Ok(Self::Folder(data, Box::new(runtime)))
+        Ok(Self::Folder { data, runtime: Box::new(runtime), owner })
     }
 
     /// A lifecycle: its states, their other names, and its fields.
     pub(crate) fn lifecycle(&self, name: &str) -> Result<Json, RequestError> {
         let runtime = match self {
             Self::Server(server) => return server.get(&ApiPath::new(&["lifecycles", name])),
-            Self::Folder(_, runtime) => runtime,
+            Self::Folder { runtime, .. } => runtime,
         };
         let law = runtime.law();
         let Some(life) = law.newest(&Name::new(name)) else {
@@ -67,10 +70,9 @@ impl ProjectAccess {
                 let answer = server.post(&ApiPath::new(&["import"]).with("dryRun", dry_run), body)?;
                 serde_json::from_value(answer).map_err(|it| CliError::usage(it.to_string()).into())
             }
-            Self::Folder(_, runtime) => {
-                let done = runtime
-                    .import(&folder::owner(), None, imported_entities(body), dry_run)
-                    .map_err(CliError::from)?;
+            Self::Folder { runtime, owner, .. } => {
+                let done =
+                    runtime.import(owner, None, imported_entities(body), dry_run).map_err(CliError::from)?;
                 match done {
                     Outcome::Refused(refusal) => Err(RequestError::Refused(Box::new((&*refusal).into()))),
                     Outcome::Done { brought, already } => Ok(ImportReply {
@@ -88,7 +90,7 @@ impl ProjectAccess {
     pub(crate) fn put_artifact(&self, id: &str, content: &[u8]) -> Result<(), RequestError> {
         match self {
             Self::Server(server) => server.put_bytes(&ApiPath::new(&["artifacts", id]), content),
-            Self::Folder(data, _) => {
+            Self::Folder { data, .. } => {
                 let kept = Artifacts::of(&data.data).put(id, content).map(|_| ());
                 Ok(kept.map_err(|it| StoreError::io(format!("artifact {id}"), it)).map_err(CliError::from)?)
             }
@@ -97,7 +99,7 @@ impl ProjectAccess {
 
     /// Closes it after everything is written.
     pub(crate) fn close(self) -> Result<(), CliError> {
-        if let Self::Folder(_, runtime) = self {
+        if let Self::Folder { runtime, .. } = self {
             runtime.wait_until_written()?;
             runtime.stop();
         }

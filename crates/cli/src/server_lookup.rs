@@ -321,7 +321,7 @@ impl ServerConnection {
     /// The way back for an owner whose credential has expired or was revoked.
     fn ended_credential(&self) -> String {
         format!(
-            "The owner's credential has expired or was revoked. Stop the server and start it again as the same user, which creates a new one: trackside up --data {}",
+            "The owner's credential has expired or was revoked. Stop the server and start it again at a terminal as the same user, which creates a new one: trackside up --data {}",
             self.place()
         )
     }

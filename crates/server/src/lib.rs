@@ -41,7 +41,7 @@ pub use own_packs::{own_pack_files, own_pack_names, reserved_name};
 pub use rest::audit::audit_body;
 pub use rest::imports::imported_entities;
 pub use routes::openapi;
-pub use serve::{BoundServer, OwnerTokenUse, ServeError, Server, TerminalToken};
+pub use serve::{BoundServer, OWNER, OwnerTokenUse, ServeError, Server, TerminalToken};
 pub use sign_on::{OidcOptions, PeopleFile, ProxyOptions};
 pub use telemetry::{LogFormat, LogOptions, TraceOptions};
 pub use tls::Tls;

@@ -103,7 +103,7 @@ impl Workload {
             value: Value::from_json(value),
         });
         let change = ProjectChange { settings: settings.collect(), ..ProjectChange::default() };
-        let configure = Command::new(folder::owner(), Ask::Configure(change));
+        let configure = Command::new(folder::creator(), Ask::Configure(change));
         let agents = (0..self.declared.agents.count).map(|n| {
             let Agents { lifecycle, state, fields, .. } = &self.declared.agents;
             seed(EntityKey::new(lifecycle.as_str(), agent_id(n)), state, to_fields(fields, ""))

@@ -59,6 +59,7 @@ fn served(args: &ArchiveArgs, server: &ServerConnection) -> Result<Vec<Moved>, R
 
 fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, CliError> {
     let span = span(args)?;
+    folder::check_owner("archive without a server")?;
     let store = Arc::new(folder::open(data, "archive")?);
     // Entries that are not in the projections yet cannot be archived.
     folder::start_standing(&store, &[])?.stop();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
+use trackside_engine::actor::Actor;
 use trackside_lifecycle::guard::{did_you_mean, did_you_mean_or_all};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
@@ -78,9 +79,10 @@ impl From<&MigratedEntity> for One {
 
 fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
     let (migration, packs) = read_migration(args)?;
+    let owner = folder::owner("migrate plan")?;
     let store = Arc::new(folder::open(data, "migrate plan")?);
     let all = match packs.is_empty() {
-        true => planned(&store, &migration, &[])?,
+        true => planned(&owner, &store, &migration, &[])?,
         false => {
             // A pack that is only tried must not be installed: it is, in a copy.
             let copy = Scratch::make(data.data.join("plan"))?;
@@ -91,17 +93,22 @@ fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
             bar.done();
             copied?;
             let copied = Arc::new(Sqlite::open(&copy.0, folder::owned_by("migrate plan"))?);
-            planned(&copied, &migration, &packs)?
+            planned(&owner, &copied, &migration, &packs)?
         }
     };
     Ok(Moves { lifecycle: migration.lifecycle, verb: "would move", code: "planned", all })
 }
 
-fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, CliError> {
+fn planned(
+    owner: &Actor,
+    store: &Arc<Sqlite>,
+    migration: &Migration,
+    packs: &[PackSource],
+) -> Result<Vec<One>, CliError> {
     let runtime = folder::start_standing(store, packs)?;
     known(&runtime.law(), &migration.lifecycle, migration.to)?;
     let all = followed("plan", store, migration.lifecycle.clone(), &mut |answer| {
-        runtime.plan_migration(folder::owner(), migration, &MigrationRange::default(), answer).map(|_| ())
+        runtime.plan_migration(owner.clone(), migration, &MigrationRange::default(), answer).map(|_| ())
     })?;
     runtime.stop();
     Ok(all)
@@ -109,11 +116,11 @@ fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> 
 
 fn apply(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
     let (migration, packs) = read_migration(args)?;
-    folder::check_owner("migrate apply without a server")?;
+    let owner = folder::owner("migrate apply")?;
     let store = Arc::new(folder::open(data, "migrate apply")?);
     let runtime = started(data, &store, &packs, &migration.lifecycle, migration.to)?;
     let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |answer| {
-        runtime.apply_migration(folder::owner(), &migration, &MigrationRange::default(), answer).map(|_| ())
+        runtime.apply_migration(owner.clone(), &migration, &MigrationRange::default(), answer).map(|_| ())
     })?;
     runtime.stop();
     Ok(Moves { lifecycle: migration.lifecycle, verb: "moved", code: "moved", all })
@@ -139,13 +146,13 @@ fn started(
 }
 
 fn undo(args: &MigrateUndoArgs, data: &DataArgs) -> Result<Moves, CliError> {
-    folder::check_owner("migrate undo without a server")?;
+    let owner = folder::owner("migrate undo")?;
     let store = Arc::new(folder::open(data, "migrate undo")?);
     let lifecycle = Name::new(&args.lifecycle);
     let runtime = started(data, &store, &[], &lifecycle, args.version)?;
     let all = followed("undo", &store, lifecycle.clone(), &mut |answer| {
         runtime
-            .undo_migration(folder::owner(), &lifecycle, args.version, &MigrationRange::default(), answer)
+            .undo_migration(owner.clone(), &lifecycle, args.version, &MigrationRange::default(), answer)
             .map(|_| ())
     })?;
     runtime.stop();

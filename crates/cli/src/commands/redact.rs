@@ -87,7 +87,7 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
         return Err(CliError::usage(format!("{}: name an entity as LIFECYCLE/ID", args.entity)));
     };
     let becomes = values::fields(&args.set)?;
-    folder::check_owner("redact without a server")?;
+    let owner = folder::owner("redact")?;
     let store = Arc::new(folder::open(data, "redact")?);
     let runtime = folder::start(data, &store, &[])?;
     let archive = Archive::of(&data.data)?;
@@ -106,12 +106,12 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
     let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once: None };
     let done_before = |first: u64| Err(CliError::refused(format!("already done by entry {first}")));
     let entry = match args.dry_run {
-        true => match runtime.try_redaction(folder::owner(), redaction, &records)? {
+        true => match runtime.try_redaction(owner, redaction, &records)? {
             Decision::Accepted(accepted) => accepted.entries.get(accepted.root).cloned(),
             Decision::Refused(refusal) => return Ok(Err(refusal)),
             Decision::Replayed { first, .. } => return done_before(first),
         },
-        false => match runtime.redact_knowing(folder::owner(), redaction, &records)? {
+        false => match runtime.redact_knowing(owner, redaction, &records)? {
             CommandAnswer::Accepted(accepted) => accepted.entry().cloned(),
             CommandAnswer::Refused(refusal) => return Ok(Err(refusal)),
             CommandAnswer::Replayed { first, .. } => return done_before(first),

@@ -163,7 +163,7 @@ fn sign_on(args: &UpArgs, options: &mut ServerOptions) -> Result<(), String> {
 async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {
     let bound = server.bind(&args.listen).await?;
     let is_new = !bound.has_people();
-    let pinned = match owner_credential::pin(&bound, &args.data.data).await {
+    let pinned = match owner_credential::pin(&bound, &args.data.data, args.token_file.as_deref()).await {
         Err(ServeError::Access(AccessError::Failure(Failure::NoSpace(_)))) => {
             say(args, "warning: the owner's credential was not made: there is no space");
             None

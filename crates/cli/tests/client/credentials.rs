@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use crate::ground::{ClientServer, scratch};
-use crate::program::{CliOutput, binary, run_command};
+use crate::program::{CliOutput, binary, isolate, run_at_terminal, run_command};
 use crate::terminal::{Terminal, TerminalOutput, TypedCommands};
 
 /// Every command that asks a server, while one uses the project's folder.
@@ -131,35 +131,144 @@ fn without_a_token_no_command_acts_as_the_owner() {
     }
 }
 
+/// Commands that act as the owner on a folder without a server.
+const AS_OWNER: &[&[&str]] = &[
+    &["redact", "mission.task/T-1", "--set", "title=x", "--reason", "x"],
+    &["redact", "mission.task/T-1", "--set", "title=x", "--reason", "x", "--dry-run"],
+    &["migrate", "plan", "mission.task", "--to", "1"],
+    &["migrate", "apply", "mission.task", "--to", "1"],
+    &["migrate", "undo", "mission.task", "--version", "1"],
+    &["archive", "--older-than", "30d"],
+    &["import", "all.jsonl"],
+    &["import", "all.jsonl", "--dry-run"],
+    &["import", "PLAN.md", "--from", "plan", "--into", "mission.task"],
+    &["import", "PLAN.md", "--from", "plan", "--into", "mission.task", "--dry-run"],
+];
+
+/// Commands that read a folder without a server, or check and repair it as the engine. They act as no person.
+const AS_NO_PERSON: &[&[&str]] = &[
+    &["audit", "verify"],
+    &["validate"],
+    &["export"],
+    &["backup", "copy"],
+    &["doctor"],
+    &["doctor", "--rebuild"],
+];
+
+/// The actors of all entries in the journal of a folder without a server, each with how it was authenticated.
+fn actors_of(root: &Path) -> Vec<String> {
+    let journal = run_in(root, &["export"], &[]).data;
+    let read = |it: &str| serde_json::from_str::<serde_json::Value>(it).unwrap();
+    let headers = journal.lines().filter_map(|it| Some(read(read(it)["record"]["header"].as_str()?)));
+    headers.map(|it| format!("{} {} {}", it["actor"], it["actor_kind"], it["via"]).replace('"', "")).collect()
+}
+
 #[test]
-fn a_folder_without_a_server_is_not_changed_for_an_agent() {
+fn only_a_person_at_a_terminal_is_the_owner_of_a_folder_without_a_server() {
     let mut ground = ClientServer::start_in(scratch("tokenless-offline"), ".trackside", "mission");
     ground.ask(&["new", "mission.task", "--id", "T-1", "title=x"]).says(0, &[]);
+    ground.ask(&["export", "--to", "all.jsonl"]).says(0, &[]);
+    let owners = ground.owner();
     ground.stop();
-    let before = ground.ask(&["audit", "verify", "--json"]).json()["to"].clone();
-    for args in [
-        &["redact", "mission.task/T-1", "--set", "title=x", "--reason", "x"][..],
-        &["migrate", "apply", "mission.task", "--to", "1"],
-        &["migrate", "undo", "mission.task", "--version", "1"],
-    ] {
-        run_in(&ground.root, args, &[("CLAUDECODE", "1")]).says(4, &["CLAUDECODE is set", "Ask a person"]);
-    }
-    // An agent gets no owner's token of a project that has an owner.
-    let up = [
-        "up",
-        "--listen",
-        "127.0.0.1:0",
-        "--clock",
-        "manual",
-        "--packs",
-        "mission",
-        "--token-file",
-        "stolen",
+    std::fs::write(ground.root.join("PLAN.md"), "- [ ] One\n").unwrap();
+    let before = actors_of(&ground.root);
+    assert!(before.iter().any(|it| it == "owner human token"), "{before:?}");
+    // The owner's token in the folder and in the environment, an agent's variables, another home: nothing helps.
+    let home = scratch("tokenless-home");
+    let home = home.to_str().unwrap();
+    let environments: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("CLAUDECODE", "1")],
+        &[("TRACKSIDE_TOKEN", &owners)],
+        &[("HOME", home), ("XDG_STATE_HOME", home)],
+        &[("USER", "owner"), ("LOGNAME", "owner"), ("SSH_TTY", "/dev/pts/0"), ("TERM", "xterm")],
     ];
-    run_in(&ground.root, &up, &[("CLAUDECODE", "1")]).says(4, &["up --token-file acts as the owner"]);
-    assert!(!ground.root.join("stolen").exists());
-    let after = ground.ask(&["audit", "verify", "--json"]).json()["to"]["seq"].as_u64().unwrap();
-    assert!(after < before["seq"].as_u64().unwrap() + 5, "only the start of the server is journalled");
+    for args in AS_OWNER {
+        let more = if args[0] == "redact" { &["--data", ".trackside"][..] } else { &[] };
+        for environment in environments {
+            let told = run_in(&ground.root, &[args, more].concat(), environment);
+            told.says(4, &["acts as the owner, which only a person at a terminal may do", "Ask the owner"]);
+            assert!(!told.messages.contains("trackside up") && told.data.is_empty(), "{told:?}");
+        }
+        // A terminal alone is no person.
+        for (name, value) in [("CODEX_THREAD_ID", "1"), ("TRACKSIDE_TOKEN", &owners)] {
+            let mut command = binary(args);
+            command.current_dir(&ground.root).env(name, value);
+            run_at_terminal(&command).says(4, &[&format!("{name} is set")]);
+        }
+    }
+    // Every other command needs a server, or acts as no person.
+    for args in ASKING {
+        let told = run_in(&ground.root, args, &[]);
+        let is_free = AS_NO_PERSON.iter().any(|it| it[0] == args[0]);
+        assert!(is_free || matches!(told.code, 3 | 4), "{args:?}: {told:?}");
+    }
+    for args in AS_NO_PERSON {
+        let _ = std::fs::remove_dir_all(ground.root.join("copy"));
+        run_in(&ground.root, args, &[("CLAUDECODE", "1")]).says(0, &[]);
+    }
+    let people = |all: &[String]| all.iter().filter(|it| it.contains(" human ")).cloned().collect::<Vec<_>>();
+    assert_eq!(people(&actors_of(&ground.root)), people(&before));
+    // At a terminal, the owner has one name, whatever the environment says.
+    let mut redact = binary(AS_OWNER[0]);
+    redact.current_dir(&ground.root).env("USER", "mallory").env("LOGNAME", "mallory");
+    run_at_terminal(&redact).says(0, &["recorded as entry"]);
+    assert_eq!(people(&actors_of(&ground.root)).last().unwrap(), "owner human terminal");
+}
+
+/// Starts a server that ends by itself, and returns what it says.
+fn started(root: &Path, more: &[&str], environment: &[(&str, &str)]) -> String {
+    let mut up = Command::new("timeout");
+    up.args(["--signal", "TERM", "10", env!("CARGO_BIN_EXE_trackside"), "up", "--listen", "127.0.0.1:0"]);
+    up.args(["--clock", "manual", "--packs", "mission"]).args(more).stdin(Stdio::null()).current_dir(root);
+    isolate(&mut up);
+    up.envs(environment.iter().copied());
+    let log = root.join("started.log");
+    let mut up = up.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+    loop {
+        let text = std::fs::read_to_string(&log).unwrap();
+        match up.try_wait().unwrap() {
+            Some(_) => return text,
+            None if text.contains("stop       Ctrl-C") => {
+                let ended = Command::new("kill").arg(up.id().to_string()).status().unwrap();
+                assert!(ended.success() && up.wait().is_ok());
+                return text;
+            }
+            None => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    }
+}
+
+#[test]
+fn who_starts_a_server_of_an_existing_project_is_not_its_owner_by_that() {
+    let mut ground = ClientServer::start_in(scratch("not-the-owner"), ".trackside", "mission");
+    ground.stop();
+    let token = ground.root.join(".trackside/token");
+    let kept = std::fs::read_to_string(&token).unwrap();
+    std::fs::remove_file(&token).unwrap();
+    let home = scratch("not-the-owner-home");
+    let elsewhere = [("HOME", home.to_str().unwrap()), ("XDG_STATE_HOME", home.to_str().unwrap())];
+    let files = || std::fs::read_dir(home.join("trackside/servers")).map_or(0, Iterator::count);
+    // Another home, and a token file: no new credential of the owner.
+    let log = started(&ground.root, &[], &elsewhere);
+    assert!(
+        log.contains("commands of this user cannot act as the owner") && !log.contains("owner   "),
+        "{log}"
+    );
+    for environment in [&[][..], &[("CLAUDECODE", "1")], &elsewhere] {
+        let log = started(&ground.root, &["--token-file", "stolen"], environment);
+        assert!(log.contains("up --token-file acts as the owner"), "{log}");
+    }
+    assert!(!ground.root.join("stolen").exists() && files() == 0);
+    // A copy of the folder is another project: its credential is worth nothing for this one.
+    let copied = Command::new("cp").args(["-r", ".trackside", "copy"]).current_dir(&ground.root).status();
+    assert!(copied.unwrap().success());
+    assert!(!started(&ground.root, &["--data", "copy"], &elsewhere).contains("owner   "));
+    // The usual state directory has the credential, and a token file of the owner is one.
+    assert!(started(&ground.root, &[], &[]).contains("owner   "));
+    std::fs::write(&token, kept).unwrap();
+    let log = started(&ground.root, &["--token-file", ".trackside/token"], &elsewhere);
+    assert!(log.contains("owner   ") && files() == 1, "{log}");
 }
 
 /// Runs commands in a shell on a pseudo-terminal.
@@ -447,12 +556,12 @@ fn the_owners_credential_is_replaced_before_it_expires() {
         "sed -i 's/\"address\"/\"replaces\": \"000000000000\", \"address\"/' $F; grep -c replaces $F",
         "trackside whoami",
         "grep -c replaces $F",
-        // It expires, and the next start creates a new one.
+        // It expires, and the next start at a terminal creates a new one.
         "trackside settings access ownerLifetime=1s && trackside token rotate",
         &late,
         "while trackside whoami >/dev/null; do sleep 0.2; done; trackside whoami",
-        "kill %1; wait; rm .trackside/address",
-        UP,
+        "kill %1; wait",
+        "trackside up & until [ -s .trackside/address ]; do sleep 0.1; done",
         "trackside settings access ownerLifetime=90d",
     ]
     .map(str::to_owned)

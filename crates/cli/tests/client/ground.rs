@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::program::{CliOutput, binary, isolate, run_command};
+use crate::program::{AT_TERMINAL, CliOutput, binary, isolate, run_at_terminal, run_command};
 
 /// A small lifecycle with a deadline, a lease and an invariant.
 pub(crate) const LIGHT: &str = "\
@@ -79,21 +79,34 @@ impl ClientServer {
 
     /// A server whose project folder has this name.
     pub fn start_in(root: PathBuf, folder: &str, packs: &str) -> Self {
-        Self::start_as(root, folder, packs, "manual", &[])
+        Self::start_as(root, folder, packs, "manual", &[], &[])
+    }
+
+    /// A server that a person starts at a terminal, as an imported or restored project needs it once.
+    pub fn start_by_person(root: PathBuf, packs: &str) -> Self {
+        Self::start_as(root, "data", packs, "manual", &[], &["python3", AT_TERMINAL])
     }
 
     /// Starts a server with this clock.
     pub fn start_by(root: PathBuf, packs: &str, clock: &str, more: &[&str]) -> Self {
-        Self::start_as(root, "data", packs, clock, more)
+        Self::start_as(root, "data", packs, clock, more, &[])
     }
 
-    fn start_as(root: PathBuf, folder: &str, packs: &str, clock: &str, more: &[&str]) -> Self {
+    fn start_as(
+        root: PathBuf,
+        folder: &str,
+        packs: &str,
+        clock: &str,
+        more: &[&str],
+        driver: &[&str],
+    ) -> Self {
         let data = root.join(folder);
         // The address of an earlier run may be wrong.
         let _ = std::fs::remove_file(data.join("address"));
-        let script = "\"$0\" \"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
+        let script = "\"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
         let mut shell = Command::new("sh");
-        shell.args(["-c", script, env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
+        shell.args(["-c", script, "sh"]).args(driver);
+        shell.args([env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
         shell.args(["--listen", "127.0.0.1:0", "--clock", clock, "--packs", packs]).args(more);
         shell.arg("--token-file").arg(data.join("token"));
         isolate(&mut shell);
@@ -140,6 +153,11 @@ impl ClientServer {
         let mut command = self.command(args);
         command.env("TRACKSIDE_TOKEN", token);
         run_command(command)
+    }
+
+    /// Runs a command as a person at a terminal.
+    pub fn ask_typed(&self, args: &[&str]) -> CliOutput {
+        run_at_terminal(&self.command(args))
     }
 
     pub fn command(&self, args: &[&str]) -> Command {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::ground::{ClientServer, LIGHT, scratch, small};
-use crate::program::{CliOutput, binary, run_command};
+use crate::program::{CliOutput, binary, run_at_terminal, run_command};
 
 #[test]
 fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
@@ -158,10 +158,11 @@ fn a_whole_project_is_found_from_a_folder_below() {
     let home = scratch("reaching-below");
     std::fs::create_dir_all(home.join("a/b")).unwrap();
     let (journal, pack) = journal(&home);
+    // Some of them act as the owner, so a person types them.
     let below = |args: &[&str]| {
         let mut command = binary(args);
         command.current_dir(home.join("a/b"));
-        run_command(command)
+        run_at_terminal(&command)
     };
     std::fs::create_dir(home.join(".trackside")).unwrap();
     below(&["import", &journal, "--packs", &pack]).says(0, &["in ", ".trackside"]);

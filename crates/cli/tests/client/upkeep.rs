@@ -202,7 +202,7 @@ fn a_manual_clock_stands_still_while_no_server_runs() {
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
     let first = ground.ask(&["journal", "--all", "--json"]).data.lines().count();
     ground.stop();
-    ground.ask(&["archive", "--older-than", "30d"]).says(0, &["nothing to archive"]);
+    ground.ask_typed(&["archive", "--older-than", "30d"]).says(0, &["nothing to archive"]);
     ground.ask(&["validate"]).says(0, &["0 open"]);
     let _ = std::fs::remove_file(ground.root.join("data/address"));
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
@@ -211,7 +211,7 @@ fn a_manual_clock_stands_still_while_no_server_runs() {
     ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
     ground.stop();
     // By its own clock it is old now.
-    let moved = ground.ask(&["archive", "--older-than", "30d", "--json"]).json();
+    let moved = ground.ask_typed(&["archive", "--older-than", "30d", "--json"]).json();
     let last = moved["files"][0]["last"].as_u64().unwrap();
     assert!(last >= first as u64, "{moved:#}, and {first} entries were of the first day");
     ground.ask(&["audit", "verify"]).says(0, &["intact", "of the archive among them"]);

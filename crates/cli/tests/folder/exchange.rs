@@ -177,7 +177,7 @@ fn import_entities(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::nam
             continue;
         }
         assert!(entry.reason.as_deref().unwrap().starts_with("imported from trackside "), "{entry:?}");
-        assert_eq!(entry.actor, "olga");
+        assert_eq!(entry.actor, "owner");
         if let Event::Corrected { to, changes, .. } = &entry.event {
             let fields = changes.fields.iter().cloned().collect();
             all.insert(entry.entity.clone(), (to.clone(), fields));

@@ -13,7 +13,7 @@ fn a_dropped_payload_is_gone_from_every_file_and_the_chain_records_it() {
     assert!(!holds(&ground.data(), "secret place"));
     ground.ask(&["audit", "verify"]).says(
         0,
-        &["intact", "REDACTED small.light/A by olga at", "it was said in confidence", "1 payload dropped"],
+        &["intact", "REDACTED small.light/A by owner at", "it was said in confidence", "1 payload dropped"],
     );
     ground.ask(&["validate", "--deep"]).says(0, &[", 0 differed"]);
 }

@@ -50,6 +50,24 @@ pub(crate) fn isolate(command: &mut Command) {
     command.env("USER", "olga").env("XDG_STATE_HOME", state_home());
 }
 
+/// The program that gives a command a terminal.
+pub(crate) const AT_TERMINAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/at_terminal.py");
+
+/// Runs a command as a person would at a terminal: its standard input and standard error are one.
+pub(crate) fn run_at_terminal(command: &Command) -> CliOutput {
+    let mut person = Command::new("python3");
+    person.arg(AT_TERMINAL).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    command.get_current_dir().map(|it| person.current_dir(it));
+    isolate(&mut person);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => person.env(name, value),
+            None => person.env_remove(name),
+        };
+    }
+    run_command(person)
+}
+
 /// The state directory of the tests.
 pub(crate) fn state_home() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("state")

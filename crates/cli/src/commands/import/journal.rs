@@ -138,7 +138,7 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
         Command::new(ours.clone(), Ask::Install(install))
     });
     let change = changed(journal.about.project());
-    let configures = (!change.is_empty()).then(|| Command::new(folder::owner(), Ask::Configure(change)));
+    let configures = (!change.is_empty()).then(|| Command::new(folder::creator(), Ask::Configure(change)));
     // Lifecycles with one entity have it from the beginning.
     let single = law.lifecycle_names().iter().filter_map(|it| law.newest(it).filter(|it| it.one));
     let single = single.map(|it| EntityKey { lifecycle: it.name.clone(), id: it.kind.clone() });
