@@ -98,7 +98,8 @@ pub(crate) fn check_without_server() -> Result<(), NoPerson> {
     }
 }
 
-fn has_token() -> bool {
+/// Whether the environment has a token, also one that cannot be used.
+pub(crate) fn has_token() -> bool {
     std::env::var_os("TRACKSIDE_TOKEN").is_some_and(|it| !it.is_empty())
 }
 

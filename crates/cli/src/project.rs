@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::args::{DataArgs, ProjectArgs};
 use crate::folder::{self, CliError};
-use crate::print;
 use crate::server_lookup::{self, ServerConnection};
+use crate::{pinned_servers, print};
 
 /// A project, and how to reach it.
 #[derive(Debug)]
@@ -72,8 +72,10 @@ fn nearest(args: &ProjectArgs) -> Option<DataArgs> {
         return Some(DataArgs { data: data.clone(), is_found: false });
     }
     let data = server_lookup::nearest(&std::env::current_dir().unwrap_or_default())?;
-    if data.is_absolute() {
-        print::message(styled!("Using the project in {}.", data.display()));
+    // A link in a repository may lead to another project.
+    let shown = if data.is_symlink() { pinned_servers::absolute(&data) } else { data.clone() };
+    if shown.is_absolute() {
+        print::message(styled!("Using the project in {}.", shown.display()));
     }
     Some(DataArgs { data, is_found: true })
 }

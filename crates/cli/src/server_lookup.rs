@@ -11,7 +11,7 @@ use trackside_protocol::{
 use crate::args::ReachArgs;
 use crate::folder::CliError;
 use crate::person::{self, NoPerson};
-use crate::pinned_servers::PinnedServer;
+use crate::pinned_servers::{self, PinnedServer};
 use crate::styled::BREAK;
 use crate::url::ApiPath;
 use crate::{files, git_worktree, owner_credential, print};
@@ -72,7 +72,13 @@ impl ServerConnection {
             }
             None => match &args.data {
                 Some(folder) => Self::of(folder.clone(), true, credentials),
-                None => Self::of(found_folder()?, false, credentials),
+                None => {
+                    let found = Self::of(found_folder()?, false, credentials)?;
+                    if let Some(elsewhere) = found.owner().filter(|it| is_elsewhere(&it.folder)) {
+                        print::message(styled!("Using the project in {}.", elsewhere.folder.display()));
+                    }
+                    Ok(found)
+                }
             },
         }
     }
@@ -105,6 +111,11 @@ impl ServerConnection {
             None => (None, String::new()),
         };
         if token.is_none() {
+            if person::has_token() {
+                return Err(CliError::forbidden(
+                    "TRACKSIDE_TOKEN is set, but it is not text or has only spaces. Set it to your token, or unset it",
+                ));
+            }
             let by_person = match credentials {
                 Credentials::Any => person::check(),
                 Credentials::Token => Err(NoPerson::AgentCommand),
@@ -385,6 +396,12 @@ pub(crate) fn nearest(here: &Path) -> Option<PathBuf> {
     let found = folders.iter().find(|it| has_project(it)).or(folders.first())?;
     // Use the relative path if the folder is here.
     Some(if found.parent() == Some(here) { PathBuf::from(USUAL) } else { found.clone() })
+}
+
+/// Whether a folder is neither here nor in a parent folder: a link or a git worktree leads to it.
+fn is_elsewhere(folder: &Path) -> bool {
+    let here = pinned_servers::absolute(Path::new("."));
+    !folder.parent().is_some_and(|it| here.starts_with(it))
 }
 
 /// Whether a folder has a project, or the address of a server.

@@ -1,11 +1,12 @@
 //! An HTTP client for the server.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use ureq::http::{Method, Request};
+use ureq::http::{Method, Request, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::prove::PATIENCE;
@@ -85,6 +86,7 @@ impl Client {
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(5)))
             .max_redirects(0)
+            .proxy(proxy_for(url))
             .tls_config(tls);
         let url = url.trim_end_matches('/').to_owned();
         Self { agent: config.build().into(), url, token: token.to_owned(), on_behalf: None, timeout: None }
@@ -259,5 +261,18 @@ impl Client {
             Ok(problem) => ClientError::Refused(Box::new(problem)),
             Err(_) => ClientError::Strange { url: self.url.clone(), status },
         }
+    }
+}
+
+/// The proxy that the environment names, for HTTPS only: a proxy reads all of HTTP, also the token. A loopback address is
+/// always called directly.
+fn proxy_for(url: &str) -> Option<ureq::Proxy> {
+    let url: Uri = url.parse().ok()?;
+    let host = url.host()?.trim_matches(['[', ']']);
+    let address: Option<IpAddr> = host.parse().ok();
+    let is_loopback = host == "localhost" || address.is_some_and(|it| it.to_canonical().is_loopback());
+    match url.scheme_str() == Some("https") && !is_loopback {
+        true => ureq::Proxy::try_from_env(),
+        false => None,
     }
 }

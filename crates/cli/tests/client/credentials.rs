@@ -176,7 +176,8 @@ fn only_a_person_at_a_terminal_is_the_owner_of_a_folder_without_a_server() {
     // The owner's token in the folder and in the environment, an agent's variables, another home: nothing helps.
     let home = scratch("tokenless-home");
     let home = home.to_str().unwrap();
-    let environments: [&[(&str, &str)]; 5] = [
+    let environments: [&[(&str, &str)]; 6] = [
+        &[("TRACKSIDE_TOKEN", " ")],
         &[],
         &[("CLAUDECODE", "1")],
         &[("TRACKSIDE_TOKEN", &owners)],
@@ -384,9 +385,29 @@ fn a_folder_of_a_cloned_repository_gets_no_token() {
 fn a_folder_that_names_another_project_is_not_followed() {
     let terminal = Terminal::new(&scratch("other-project"));
     let other = "mkdir -p clone/.trackside && cp .trackside/address clone/.trackside/ && cd clone";
-    let seen = typed(&terminal, &[UP, other, "trackside whoami", "trackside whoami --data ../.trackside"]);
+    let link = "cd ../.. && mkdir linked && ln -s ../project/.trackside linked/ && cd linked";
+    let seen = typed(
+        &terminal,
+        &[
+            UP,
+            other,
+            "trackside whoami",
+            "trackside whoami --data ../.trackside",
+            link,
+            "trackside whoami",
+            "trackside audit verify",
+        ],
+    );
     assert_eq!((seen[2].code, seen[3].code), (4, 0), "{seen:?}");
     assert!(seen[2].output.contains("the server of another project"), "{}", seen[2].output);
+    // A link leads to a project of the same person, and the command says which.
+    assert_eq!((seen[5].code, seen[6].code), (0, 0), "{seen:?}");
+    for it in &seen[5..] {
+        assert!(
+            it.output.contains("Using the project in /") && it.output.contains("project/.trackside."),
+            "{it:?}"
+        );
+    }
 }
 
 /// Forwards connections to a server, with all that they contain.
@@ -425,6 +446,22 @@ fn a_relay_gets_no_token() {
     // A proxy that the user names is the user's choice.
     let url = format!("http://{address}");
     run_in(&root, &["whoami"], &[("TRACKSIDE_TOKEN", &token), ("TRACKSIDE_URL", &url)]).says(0, &["ada"]);
+}
+
+#[test]
+fn a_proxy_of_the_environment_gets_no_token() {
+    let ground = ClientServer::start_in(scratch("proxied"), ".trackside", "mission");
+    let token = ground.token("ada", "agent", &[]);
+    let (proxy, heard) = relay_to(ground.url().trim_start_matches("http://").to_owned());
+    let proxy = format!("http://{proxy}");
+    let names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    let proxies = names.map(|it| (it, proxy.as_str()));
+    let url = ground.url();
+    for more in [&[][..], &[("TRACKSIDE_URL", url.as_str())]] {
+        let environment = [&proxies[..], &[("TRACKSIDE_TOKEN", &token)], more].concat();
+        run_in(&ground.root, &["whoami"], &environment).says(0, &["ada"]);
+    }
+    assert!(heard.lock().unwrap().is_empty(), "the server is called directly");
 }
 
 #[test]
