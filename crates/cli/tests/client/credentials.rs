@@ -298,6 +298,9 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
             "find .trackside ~/.local/state/trackside -name 'token' -o -name '*.json' -path '*servers*' -printf '%m %p\\n' -o -name servers -printf '%m %p\\n'",
             "git init --quiet && git add -A && git ls-files",
             "cat up.log",
+            "for home in HOME XDG_STATE_HOME; do env $home=$PWD/elsewhere trackside whoami; echo \"code $?\"; done",
+            "TRACKSIDE_TOKEN=' ' trackside whoami",
+            "TRACKSIDE_TOKEN=$(printf '\\377') trackside whoami",
         ],
     );
     assert_eq!(seen[1].code, 0, "{seen:?}");
@@ -323,6 +326,14 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
     assert!(!staged.contains("key") && !staged.contains("token") && !staged.contains(".db"), "{staged}");
     assert!(seen[11].output.contains("owner      ~/.local/state/trackside/servers/"), "{}", seen[11].output);
     assert!(!seen[11].output.contains("link="), "the log is no terminal: {}", seen[11].output);
+    let elsewhere = &seen[12].output;
+    assert_eq!(elsewhere.matches("a server that you have not started").count(), 2, "{elsewhere}");
+    assert_eq!(elsewhere.matches("code 4").count(), 2, "{elsewhere}");
+    // A token that cannot be used is not replaced by the owner's credential.
+    for unusable in &seen[13..] {
+        assert_eq!(unusable.code, 4, "{unusable:?}");
+        assert!(unusable.output.contains("TRACKSIDE_TOKEN is set, but"), "{unusable:?}");
+    }
 }
 
 #[test]
