@@ -13,20 +13,22 @@ use crate::folder::{self, CliError};
 use crate::person::NoPerson;
 use crate::pinned_servers::{self, PinnedServer};
 use crate::server_lookup::{RequestError, ServerConnection};
+use crate::styled::Styled;
 use crate::url::ApiPath;
-use crate::{files, person, print};
+use crate::{files, person};
 
-/// Pins the server for this user, with a valid credential of the owner. None if this process may not have one, or if the
+/// Pins the server for this user, with a valid credential of the owner. `say` prints or logs warnings. None if this process may not have one, or if the
 /// state directory cannot be written.
 pub(crate) async fn pin(
     bound: &BoundServer,
     folder: &Path,
     token_file: Option<&Path>,
+    say: impl Fn(Styled),
 ) -> Result<Option<PinnedServer>, ServeError> {
     let known = PinnedServer::load(bound.fingerprint()).map(|it| it.token);
     if !may_be_owner(bound, folder, known.as_deref(), token_file)? {
         let reason = person::check_without_server().err().map(NoPerson::reason).unwrap_or_default();
-        print::message(styled!(
+        say(styled!(
             "warning: commands of this user cannot act as the owner. The project has people, so only a person at a terminal gets a credential of its owner, and {reason}. A person can start the server once at a terminal"
         ));
         return Ok(None);
@@ -54,7 +56,7 @@ pub(crate) async fn pin(
         }
         Err(error) => {
             let place = pinned_servers::directory().unwrap_or_else(|| PathBuf::from("~/.local/state"));
-            print::message(styled!(
+            say(styled!(
                 "warning: the owner's credential was not stored: {}. Commands cannot act as the owner; set XDG_STATE_HOME to a folder that can be written, or use --token-file",
                 files::unwritten(&place, &error)
             ));
@@ -148,6 +150,7 @@ pub(crate) async fn retire_old_token(
     bound: &BoundServer,
     folder: &Path,
     now: &PinnedServer,
+    say: impl Fn(Styled),
 ) -> Result<(), CliError> {
     let path = folder.join("token");
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };
@@ -158,7 +161,7 @@ pub(crate) async fn retire_old_token(
     }
     bound.revoke_token(text).await?;
     std::fs::remove_file(&path).map_err(|error| CliError::unwritten(&path, &error))?;
-    print::message(styled!(
+    say(styled!(
         "The owner's credential moved out of the project: {} is removed and its token revoked; {} has a new one.",
         path.display(),
         now.path().unwrap_or_default().display()

@@ -143,7 +143,7 @@ impl Running {
         let bound = threads.block_on(server.bind(listen))?;
         let token = threads.block_on(bound.owner_token(OwnerTokenUse::Script, None))?;
         // Commands in other terminals act as the owner, too.
-        let pinned = threads.block_on(owner_credential::pin(&bound, folder, None))?;
+        let pinned = threads.block_on(owner_credential::pin(&bound, folder, None, print::message))?;
         let (url, enough, pace) = (bound.url.clone(), Arc::new(Notify::new()), pace.clone());
         let answer = enough.clone();
         let enough_or_stop = async move {

@@ -163,7 +163,8 @@ fn sign_on(args: &UpArgs, options: &mut ServerOptions) -> Result<(), String> {
 async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {
     let bound = server.bind(&args.listen).await?;
     let is_new = !bound.has_people();
-    let pinned = match owner_credential::pin(&bound, &args.data.data, args.token_file.as_deref()).await {
+    let (data, tell) = (&args.data.data, |it: Styled| say(args, it));
+    let pinned = match owner_credential::pin(&bound, data, args.token_file.as_deref(), tell).await {
         Err(ServeError::Access(AccessError::Failure(Failure::NoSpace(_)))) => {
             say(args, "warning: the owner's credential was not made: there is no space");
             None
@@ -171,7 +172,7 @@ async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {
         pinned => pinned?,
     };
     if let Some(pinned) = &pinned {
-        owner_credential::retire_old_token(&bound, &args.data.data, pinned).await?;
+        owner_credential::retire_old_token(&bound, data, pinned, tell).await?;
     }
     if let Some(path) = &args.token_file {
         owner_credential::write_token_file(&bound, path, is_new).await?;

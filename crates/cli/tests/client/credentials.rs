@@ -230,7 +230,7 @@ fn started(root: &Path, more: &[&str], environment: &[(&str, &str)]) -> String {
         let text = std::fs::read_to_string(&log).unwrap();
         match up.try_wait().unwrap() {
             Some(_) => return text,
-            None if text.contains("stop       Ctrl-C") => {
+            None if text.contains("stop       Ctrl-C") || text.contains("\"url\"") => {
                 let ended = Command::new("kill").arg(up.id().to_string()).status().unwrap();
                 assert!(ended.success() && up.wait().is_ok());
                 return text;
@@ -256,6 +256,11 @@ fn who_starts_a_server_of_an_existing_project_is_not_its_owner_by_that() {
         log.contains("commands of this user cannot act as the owner") && !log.contains("owner   "),
         "{log}"
     );
+    let log = started(&ground.root, &["--log", "json"], &elsewhere);
+    for line in log.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
+    }
+    assert!(log.contains("commands of this user cannot act as the owner"), "{log}");
     for environment in [&[][..], &[("CLAUDECODE", "1")], &elsewhere] {
         let log = started(&ground.root, &["--token-file", "stolen"], environment);
         assert!(log.contains("up --token-file acts as the owner"), "{log}");
