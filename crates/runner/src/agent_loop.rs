@@ -167,6 +167,7 @@ impl<'a> AgentLoop<'a> {
             seen: BTreeMap::new(),
         };
         agent.query_takes = agent.parameters_of_queries()?;
+        agent.clean_up()?;
         agent.register()?;
         Ok(Ok(agent))
     }
@@ -395,6 +396,9 @@ impl<'a> AgentLoop<'a> {
 
     /// Brings an assignment forward by one run.
     pub(crate) fn attend(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
+        if record.ended.is_some() {
+            return self.follow_up(record);
+        }
         if !record.is_claimed && record.run.is_none() {
             // A crash interrupted the claim: the same key gives the same answer.
             let claimed = match record.entity.is_some() {
@@ -497,6 +501,17 @@ impl<'a> AgentLoop<'a> {
     /// Where the user's login is kept as it was at the start of a run.
     pub(crate) fn login_folder(&self, run: &str) -> PathBuf {
         self.folder.path().join("logins").join(run)
+    }
+
+    /// Removes what earlier runs left on this machine when a crash interrupted it.
+    fn clean_up(&self) -> io::Result<()> {
+        let current = self.folder.assignment()?.and_then(|it| it.run).map(|it| it.id);
+        for run in self.folder.runs()? {
+            if Some(&run) != current.as_ref() {
+                self.clean(&run);
+            }
+        }
+        Ok(())
     }
 
     /// Removes what a run left on this machine once everything is reported. A refreshed login is copied back first.

@@ -359,8 +359,12 @@ impl LocalRun {
     /// Reads what the agent has written since the last call.
     pub fn poll(&mut self) -> io::Result<RunProgress> {
         // Looked at before the output: what the agent wrote before its end is then read below.
-        let exit: Option<ExitRecord> = self.folder.read("exit")?;
-        let alive = exit.is_none() && (self.folder.is_alive() || self.is_starting()?);
+        let mut exit: Option<ExitRecord> = self.folder.read("exit")?;
+        let alive = exit.is_none() && (self.is_starting()? || self.folder.is_alive());
+        if exit.is_none() && !alive {
+            // The shim may have ended between the two looks.
+            exit = self.folder.read("exit")?;
+        }
         let mut progress = RunProgress::default();
         loop {
             let bytes = self.folder.read_stream(OutputStream::Out, self.read, PORTION)?;

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trackside_protocol::{RequestAction, TransitionBody};
+use trackside_shim::ExitCause;
 use trackside_shim::liveness::RunActivity;
 
 use crate::adapter::{ExitClass, PendingApproval, TranscriptContent};
@@ -40,7 +42,7 @@ const EXTEND: Duration = Duration::from_secs(15 * 60);
 const STALL: u64 = 15 * 60 * 1_000;
 
 /// Why the runner ended the process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// The process ended by itself.
     Itself,
@@ -59,7 +61,7 @@ pub enum Ending {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunResult {
     pub class: ExitClass,
     pub code: Option<i32>,
@@ -67,6 +69,8 @@ pub struct RunResult {
     pub text: String,
     pub resets_at: Option<i64>,
     pub ending: Ending,
+    /// The process ended well and by itself, whatever was asked of it.
+    pub ended_well: bool,
     /// Processes that no signal ended.
     pub unkillable: Vec<String>,
 }
@@ -507,12 +511,18 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             text: "Its shim was killed".to_owned(),
             resets_at: None,
             ending: self.ending.clone(),
+            ended_well: false,
             unkillable: Vec::new(),
         };
         if let RunEnd::Reported { exit, outcome } = end {
+            result.ended_well = exit.cause == ExitCause::Exit && outcome.class == ExitClass::Ok;
             (result.code, result.signal) = (exit.code, exit.signal);
             (result.class, result.text, result.resets_at) = (outcome.class, outcome.text, outcome.resets_at);
             result.unkillable = exit.unkillable;
+        }
+        // A stop that came too late stopped nothing: the result counts.
+        if result.ended_well && matches!(self.ending, Ending::Person(_) | Ending::Told(_) | Ending::Runner) {
+            result.ending = Ending::Itself;
         }
         if self.handoff_since.is_some() && matches!(self.ending, Ending::Itself | Ending::Handoff) {
             (result.class, result.ending) = (ExitClass::Context, Ending::Handoff);

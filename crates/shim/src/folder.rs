@@ -106,6 +106,10 @@ impl RunFolder {
 
     /// Whether a shim of this run lives. The kernel releases the lock at any death of the shim.
     pub fn is_alive(&self) -> bool {
+        // Looking takes the lock for a moment. A shim that starts must not find it taken.
+        if !self.has("running") {
+            return false;
+        }
         let Ok(file) = File::open(self.file("lock")) else { return false };
         flock(&file, FlockOperation::NonBlockingLockShared).is_err()
     }

@@ -39,6 +39,9 @@ pub(crate) fn run(folder: &RunFolder) -> io::Result<u8> {
     let Some(_lock) = folder.lock()? else {
         return Err(io::Error::other("another shim holds this run"));
     };
+    if folder.has("running") {
+        return Err(io::Error::other("this run was started before"));
+    }
     set_child_subreaper(Some(getpid()))?;
     // Other processes of this user cannot read the memory or the environment of the shim.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
