@@ -94,6 +94,8 @@ pub struct AgentLoop<'a> {
     pub(crate) waited: Duration,
     /// Parameters of the pack's queries: query and name.
     pub(crate) query_takes: Vec<(String, String)>,
+    /// The last reason for which a run could not start.
+    pub(crate) said: String,
     /// Entities without a claim that were worked on, with their version then.
     pub(crate) seen: BTreeMap<String, u64>,
 }
@@ -164,6 +166,7 @@ impl<'a> AgentLoop<'a> {
             is_manual,
             waited: Duration::ZERO,
             query_takes: Vec::new(),
+            said: String::new(),
             seen: BTreeMap::new(),
         };
         agent.query_takes = agent.parameters_of_queries()?;
@@ -432,6 +435,7 @@ impl<'a> AgentLoop<'a> {
             },
         };
         let Some(run) = run else { return Ok(Step::Continue) };
+        self.settings.stall = self.api.setting("fleet", "stallTime").or(self.settings.stall);
         let result = RunMonitor::new(self, &mut record, run).watch()?;
         self.conclude(record, result)
     }

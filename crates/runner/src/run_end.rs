@@ -53,7 +53,7 @@ impl AgentLoop<'_> {
             record.total = RunUsage::default();
         }
         (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
-        record.ended = Some(EndedRun { id: run.id.clone(), result, code, moved });
+        record.ended = Some(EndedRun { id: run.id.clone(), result, code, moved, version: run.version });
         self.folder.save_assignment(&record)?;
         // Only now: until here the next process has to find the run's folder.
         self.clean(&run.id);
@@ -63,7 +63,7 @@ impl AgentLoop<'_> {
     /// Does what follows from the end of a run. A crash or an outage of the server in between repeats it; every event
     /// has a key, so it counts once.
     pub(crate) fn follow_up(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
-        let Some(EndedRun { id, result, code, moved }) = record.ended.clone() else {
+        let Some(EndedRun { id, result, code, moved, version }) = record.ended.clone() else {
             return Ok(Step::Continue);
         };
         match &result.ending {
@@ -72,10 +72,7 @@ impl AgentLoop<'_> {
                 return Ok(Step::End(LoopEnd::Stopped));
             }
             Ending::Fenced { is_work, why } => {
-                // The server keeps a result that comes too late as evidence.
-                if result.ended_well && !moved {
-                    self.finish(&record, &id, "done", &json!({}))?;
-                }
+                self.offer_late_result(&record, &id, &result, version)?;
                 self.drop_work(&record)?;
                 if *is_work {
                     (self.say)(&format!("the work was lost: {why}"));
@@ -95,6 +92,7 @@ impl AgentLoop<'_> {
             return self.hold(record, &result);
         }
         if self.settings.mode != LoopMode::Supervise && moved && self.is_over(&record)? {
+            self.offer_late_result(&record, &id, &result, version)?;
             self.drop_work(&record)?;
             return Ok(self.after_task());
         }
@@ -113,6 +111,29 @@ impl AgentLoop<'_> {
             record.entity = None;
         }
         self.judge(record, &id, code, &result)
+    }
+
+    /// Submits the result of a run whose work went to somebody else. The server refuses it and keeps it as evidence.
+    fn offer_late_result(
+        &mut self,
+        record: &AssignmentRecord,
+        run: &str,
+        result: &RunResult,
+        version: u64,
+    ) -> Result<(), LoopError> {
+        if self.settings.mode == LoopMode::Supervise
+            || !result.ended_well
+            || self.has_agent_moved(record, version)?
+        {
+            return Ok(());
+        }
+        match self.apply_of(record, run, "done", &json!({})) {
+            Err(LoopError::Api(error)) if error.is_refusal() => {
+                (self.say)(&format!("the result came too late: {}", error.words()));
+                Ok(())
+            }
+            other => other.map(|_| ()),
+        }
     }
 
     /// Everything that follows from the last run is done, and the work continues.

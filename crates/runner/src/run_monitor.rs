@@ -38,7 +38,7 @@ const PORTION: usize = 200;
 const PORTION_BYTES: usize = 512 * 1024;
 /// The pause between two extensions of the run's token, which lasts an hour.
 const EXTEND: Duration = Duration::from_secs(15 * 60);
-/// The time after which a run without progress is reported.
+/// The time after which a run without progress is reported, if the server has no setting for it.
 const STALL: u64 = 15 * 60 * 1_000;
 
 /// Why the runner ended the process.
@@ -88,6 +88,8 @@ pub(crate) struct RunMonitor<'a, 'b> {
     reported: Value,
     last_progress: Instant,
     stall: StallDetector,
+    /// The version of the entity and the commit at the last look.
+    result: Option<(Option<u64>, Option<String>)>,
     begun: Instant,
     handoff_since: Option<Instant>,
     /// The work was moved on, so the process should end.
@@ -135,6 +137,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             reported: Value::Null,
             last_progress: now,
             stall: StallDetector::default(),
+            result: None,
             begun: now,
             handoff_since: None,
             let_go: None,
@@ -418,11 +421,33 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         fields
     }
 
+    /// The version of the entity and the commit of the folder.
+    fn present_result(&self) -> (Option<u64>, Option<String>) {
+        let entity = self.record.entity.as_ref();
+        let entity =
+            entity.and_then(|(lifecycle, id)| self.agent.api().entity(RequestActor::Agent, lifecycle, id).ok());
+        (entity.map(|it| it.version), self.agent.commit_of_folder())
+    }
+
+    /// Whether the entity moved or a commit was made since the last look. That is progress, too.
+    fn has_new_result(&mut self) -> bool {
+        let present = Some(self.present_result());
+        let is_new = self.result != present;
+        self.result = present;
+        if is_new {
+            self.last_progress = Instant::now();
+        }
+        is_new
+    }
+
     fn report_figures(&mut self) {
         if Instant::now() < self.next.report {
             return;
         }
         self.next.report = Instant::now() + REPORT;
+        if self.result.is_none() {
+            self.result = Some(self.present_result());
+        }
         let Some(run) = self.record.run.clone() else { return };
         let mut fields = self.figures();
         let sample = self.run.sample().ok().flatten();
@@ -434,18 +459,25 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             };
             fields.insert("activity".to_owned(), json!(activity));
         }
-        if !self.doing.is_empty() {
-            fields.insert("doing".to_owned(), json!(self.doing));
+        let doing = match self.doing.is_empty() {
+            true => self.run.unfinished_line(),
+            false => self.doing.clone(),
+        };
+        if !doing.is_empty() {
+            fields.insert("doing".to_owned(), json!(doing));
         }
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let silent = u64::try_from(self.last_progress.elapsed().as_millis()).unwrap_or(0);
         let signs = StallSigns {
             now,
             last_progress: now.saturating_sub(silent),
-            processor: sample.map_or(0, |it| it.cpu),
+            processor: sample.as_ref().map_or(0, |it| it.cpu),
+            started: sample.as_ref().map_or(0, |it| it.started),
+            output: sample.as_ref().map_or(0, |it| it.output),
             open_calls: self.open_calls.len() + self.approvals.len(),
         };
-        let stalled = self.stall.look(signs, self.agent.stall_limit().unwrap_or(STALL));
+        let limit = self.agent.stall_limit().unwrap_or(STALL);
+        let stalled = self.stall.look(signs, limit) && !self.has_new_result();
         let event = if stalled { "stall" } else { "report" };
         // Processor time changes always; a report needs another reason.
         let mut telling = fields.clone();

@@ -185,7 +185,11 @@ impl AgentLoop<'_> {
         // The run does not exist: the next attempt has another id.
         record.run = None;
         self.folder.save_assignment(record)?;
-        (self.say)(&words);
+        // It is asked again every two seconds, and a hold can last for hours.
+        if self.said != words {
+            (self.say)(&words);
+            self.said.clone_from(&words);
+        }
         if about("account") {
             let due = self.pause(HOLD_POLL, false);
             return Ok(if due { Started::Waiting } else { Started::Ended });

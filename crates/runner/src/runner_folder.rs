@@ -65,8 +65,10 @@ pub struct EndedRun {
     pub result: RunResult,
     /// The exit code by which the pack's rules judge it.
     pub code: i64,
-    /// The agent moved its entity.
+    /// Its entity moved.
     pub moved: bool,
+    /// The version of the entity at the start.
+    pub version: u64,
 }
 
 /// The run under way.

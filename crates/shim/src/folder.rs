@@ -76,6 +76,14 @@ impl RunFolder {
         File::open(parent)?.sync_all()
     }
 
+    /// Writes a file whole, but not durably: a crash of the machine may lose it.
+    pub(crate) fn write_lightly<T: Serialize>(&self, name: &str, value: &T) -> io::Result<()> {
+        let new = self.file(&format!("{name}.new"));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec(value)?)?;
+        fs::rename(&new, self.file(name))
+    }
+
     /// Reads a file. `None` if it does not exist.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> io::Result<Option<T>> {
         match fs::read(self.file(name)) {

@@ -26,7 +26,7 @@ use crate::{PROTOCOL, boot_time, sandbox};
 const TICK: Duration = Duration::from_millis(200);
 const SECOND: u64 = 1_000_000_000;
 /// Time between two samples.
-const BEAT: u64 = 10 * SECOND;
+const BEAT: u64 = 2 * SECOND;
 /// Time that a runner has to renew the lease after the machine was suspended.
 const AFTER_SUSPENSION: u64 = 10 * SECOND;
 /// Time to wait for the end of the streams after the last process ended.
@@ -214,7 +214,7 @@ impl Running {
         let output = self.counters.bytes.load(Ordering::Relaxed);
         let last = self.counters.last.load(Ordering::Relaxed).max(self.began);
         let sample = self.sampler.take(self.own, output, last);
-        let _ = self.folder.write("beat", &sample);
+        let _ = self.folder.write_lightly("beat", &sample);
     }
 
     fn finish(mut self, cause: ExitCause, reason: String, grace: Duration) -> ExitRecord {
