@@ -424,8 +424,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
     /// The version of the entity and the commit of the folder.
     fn present_result(&self) -> (Option<u64>, Option<String>) {
         let entity = self.record.entity.as_ref();
-        let entity =
-            entity.and_then(|(lifecycle, id)| self.agent.api().entity(RequestActor::Agent, lifecycle, id).ok());
+        let entity = entity
+            .and_then(|(lifecycle, id)| self.agent.api().entity(RequestActor::Agent, lifecycle, id).ok());
         (entity.map(|it| it.version), self.agent.commit_of_folder())
     }
 

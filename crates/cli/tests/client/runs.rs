@@ -17,7 +17,7 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(Instant::now() < limit, "it did not happen: {what}");
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -118,7 +118,9 @@ fn processes(text: &str) -> Vec<i32> {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let state = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         let is_dead = state.rsplit(')').next().is_some_and(|it| it.trim_start().starts_with('Z'));
-        if !is_dead && String::from_utf8_lossy(&line).contains(text) {
+        let line = String::from_utf8_lossy(&line);
+        // The runner has the script in its arguments, too.
+        if !is_dead && line.contains(text) && !line.contains("\0--repo\0") {
             found.push(pid);
         }
     }
@@ -385,7 +387,9 @@ fn s3_alive_is_not_killed_and_frozen_is_found() {
     let alive_runs: Vec<Json> =
         ["coder-1", "coder-2", "coder-3"].map(|it| ground.run_of(it)["id"].clone()).to_vec();
     // A program that only redraws a line. The second one starts after the first was found.
-    let draws = |word: &str| format!(": {mark}; mkfifo f; exec 3<>f; while :; do printf '\\r{word} '; read -t 0.2 <&3; done");
+    let draws = |word: &str| {
+        format!(": {mark}; mkfifo f; exec 3<>f; while :; do printf '\\r{word} '; read -t 0.2 <&3; done")
+    };
     for (agent, word) in [("coder-4", "polishing"), ("coder-5", "pondering")] {
         let _runner = ground.spawn_for(agent, &draws(word));
         let run = ground.run_of(agent)["id"].as_str().unwrap().to_owned();
@@ -441,7 +445,10 @@ fn s4_a_result_before_the_start_is_confirmed_and_after_a_stop_counts() {
     ground.server.ask_as(&host, &[&run[..], &["entity=coding.task/T-1"]].concat()).says(0, &[]);
     ground.server.ask_as(&coder, &["claim", "coding.task"]).says(0, &["T-1"]);
     assert_eq!(ground.state("fleet.run/R-1"), "STARTING");
-    ground.server.ask_as(&coder, &["fire", "coding.task/T-1", "submit", "review_commit=abc1234"]).says(0, &[]);
+    ground
+        .server
+        .ask_as(&coder, &["fire", "coding.task/T-1", "submit", "review_commit=abc1234"])
+        .says(0, &[]);
     let ended = ["fire", "fleet.run/R-1", "ended", "exitClass=ok", "exitCode:=0", "commit=abc1234"];
     ground.server.ask_as(&host, &ended).says(0, &[]);
     assert_eq!(ground.state("fleet.run/R-1"), "SUCCEEDED");
@@ -489,14 +496,22 @@ fn s4_a_late_result_is_kept_as_evidence_with_its_commit() {
     });
     let (_, messages) = ground.once("exit 9");
     let task = ground.entity("coding.task/T-1");
-    assert_eq!((&task["state"], &task["fields"]["assigned_to"]), (&"CLAIMED".into(), &"coder-2".into()), "{messages}");
+    assert_eq!(
+        (&task["state"], &task["fields"]["assigned_to"]),
+        (&"CLAIMED".into(), &"coder-2".into()),
+        "{messages}"
+    );
     let run = ground.runs().into_iter().find(|it| it["fields"]["commit"] == commit).expect(&messages);
     assert_eq!(run["state"], "SUCCEEDED", "the run's own record has the commit: {run:#}");
-    let history = ground.server.ask(&["history", "coding.task/T-1", "--json"]).data;
-    let evidence = history.lines().find(|it| it.contains("EVIDENCE") && it.contains(commit));
-    assert!(evidence.is_some(), "{history}{messages}");
+    let history = ground.server.ask(&["history", "coding.task/T-1", "--json"]).json();
+    let entries = history["items"].as_array().unwrap().iter().filter(|it| it["event"] == "EVIDENCE");
+    let evidence: Vec<String> = entries.map(Json::to_string).collect();
+    assert!(evidence.len() == 1 && evidence[0].contains(commit), "{history:#}{messages}");
     // The task is not stuck: the other coder can finish it, or a person settles it with the commit that was kept.
-    ground.server.ask(&["fire", "coding.task/T-1", "release", "--reason", "coder-1 has done it"]).says(0, &[]);
+    ground
+        .server
+        .ask(&["fire", "coding.task/T-1", "release", "--reason", "coder-1 has done it"])
+        .says(0, &[]);
     let fields = ["correct", "coding.task/T-1", "--to", "READY_FOR_REVIEW", "--reason", "coder-1 was late"];
     let field = format!("review_commit={commit}");
     ground.server.ask(&[&fields[..], &[&field]].concat()).says(0, &[]);
@@ -530,7 +545,7 @@ fn s5_a_usage_limit_is_a_hold() {
     let mut second = ground.spawn_claude("coder-2", &["--once"]);
     wait_for("the second task is claimed", || (ground.state("coding.task/T-2") == "CLAIMED").then_some(()));
     let explained = ground.server.ask(&["explain", "coding.task/T-1"]).says(0, &[]).data.clone();
-    assert!(explained.contains("5-hour limit") && explained.contains("held until"), "{explained}");
+    assert!(explained.contains("5-hour limit") && explained.contains("it is held until"), "{explained}");
     let [held] = &ground.runs()[..] else { panic!("a run was started while the account is held") };
     assert_eq!(held["fields"]["exitClass"], "quota", "{held:#}");
     assert_eq!(ground.state("coding.task/T-1"), "CLAIMED");
@@ -564,7 +579,11 @@ fn s5_an_end_at_the_maximum_of_iterations_is_not_done() {
     assert_eq!(code, 0, "{messages}");
     assert_eq!(ground.state("coding.task/T-1"), "BLOCKED", "{messages}");
     for run in ground.runs() {
-        assert_eq!((&run["state"], &run["fields"]["exitClass"]), (&"FAILED".into(), &"limit".into()), "{run:#}");
+        assert_eq!(
+            (&run["state"], &run["fields"]["exitClass"]),
+            (&"FAILED".into(), &"limit".into()),
+            "{run:#}"
+        );
     }
 }
 
@@ -588,9 +607,8 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     let records = Command::new("find").arg(&state).args(["-name", "assignment"]).output().unwrap();
     let record = String::from_utf8(records.stdout).unwrap().trim().to_owned();
     let text = std::fs::read_to_string(&record).unwrap();
-    let earlier = text
-        .replace("\"is_started\":true", "\"is_started\":false")
-        .replace("\"starts\":1", "\"starts\":0");
+    let earlier =
+        text.replace("\"is_started\":true", "\"is_started\":false").replace("\"starts\":1", "\"starts\":0");
     assert_ne!(text, earlier);
     std::fs::write(&record, earlier).unwrap();
     std::fs::write(ground.repo().join("go.txt"), "").unwrap();
@@ -602,4 +620,78 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     let [run] = &ground.runs()[..] else { panic!("{messages}") };
     let transcript = ground.server.ask(&["logs", run["id"].as_str().unwrap()]).data;
     assert_eq!(transcript.matches("one line").count(), 1, "{transcript}");
+}
+
+/// Sends a signal to a process.
+fn signal(pid: i32, name: &str) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn reports_wait_for_the_server_and_arrive_in_order_and_once() {
+    let ground = RunGround::new("runs-outage", &[]);
+    ground.task("T-1");
+    let script = "touch started.txt; while [ ! -e go.txt ]; do sleep 0.1; done; echo said in the outage; \
+        git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work; git rev-parse HEAD > head.txt";
+    let state = ground.server.root.join("own");
+    let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+    let runner = Runner(Some(command.env("XDG_STATE_HOME", &state).stdout(Stdio::null()).spawn().unwrap()));
+    let run = ground.run_of("coder-1")["id"].as_str().unwrap().to_owned();
+    wait_for("it works", || ground.repo().join("started.txt").exists().then_some(()));
+    // The server answers nobody while the agent ends.
+    let is_server =
+        |pid: &i32| read(Path::new(&format!("/proc/{pid}/comm"))).is_some_and(|it| it.trim() == "trackside");
+    let servers = processes(&format!("\0up\0--data\0{}\0", ground.server.data()));
+    let server = servers.into_iter().find(is_server).unwrap();
+    signal(server, "STOP");
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let stored = || {
+        let found =
+            Command::new("find").arg(&state).args(["-path", "*/spool/*", "-type", "f"]).output().unwrap();
+        String::from_utf8(found.stdout).unwrap()
+    };
+    wait_for("the end is stored", || (!stored().is_empty()).then_some(()));
+    assert_eq!(processes("said in the outage").len(), 0, "the agent did not wait for the server");
+    signal(server, "CONT");
+    let (code, messages) = runner.end();
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert_eq!(ground.runs().len(), 1, "{messages}");
+    assert_eq!(stored(), "");
+    let history = ground.server.ask(&["history", &format!("fleet.run/{run}"), "--json"]).json();
+    let all = history["items"].as_array().unwrap().iter();
+    let steps: Vec<&str> =
+        all.filter(|it| !it["to"].is_null()).map(|it| it["trigger"].as_str().unwrap()).collect();
+    assert_eq!(steps.iter().filter(|it| ["started", "ended"].contains(it)).count(), 2, "{steps:?}");
+    assert_eq!(steps.last(), Some(&"ended"), "{steps:?}");
+    let transcript = ground.server.ask(&["logs", &run]).data;
+    assert_eq!(transcript.matches("said in the outage").count(), 1, "{transcript}");
+}
+
+#[test]
+fn s4_a_result_survives_a_runner_that_dies_before_it_is_submitted() {
+    let ground = RunGround::new("runs-s4-crash", &[]);
+    ground.task("T-1");
+    let script = "echo start >> starts.txt; while [ ! -e go.txt ]; do sleep 0.1; done; git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work";
+    let state = ground.server.root.join("own");
+    let command = || {
+        let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+        command.env("XDG_STATE_HOME", &state).stdout(Stdio::null());
+        command
+    };
+    let mut runner = Runner(Some(command().spawn().unwrap()));
+    ground.run_of("coder-1");
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let found = Command::new("find").arg(&state).args(["-name", "assignment"]).output().unwrap();
+    let assignment = String::from_utf8(found.stdout).unwrap().trim().to_owned();
+    // The run has ended, and its consequences have not begun or are under way.
+    wait_for("the run has ended", || match std::fs::read_to_string(&assignment) {
+        Ok(text) => text.contains("\"ended\":{").then_some(()),
+        Err(_) => Some(()),
+    });
+    runner.kill();
+    let (_, messages) = Runner(Some(command().spawn().unwrap())).end();
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert_eq!(read(&ground.repo().join("starts.txt")).unwrap().lines().count(), 1, "{messages}");
+    assert_eq!(ground.runs().len(), 1, "{messages}");
 }
