@@ -92,6 +92,8 @@ pub(crate) struct RunMonitor<'a, 'b> {
     result: Option<(Option<u64>, Option<String>)>,
     begun: Instant,
     handoff_since: Option<Instant>,
+    /// The last upload did not reach the server.
+    is_server_away: bool,
     /// The work was moved on, so the process should end.
     let_go: Option<Instant>,
     next: NextLooks,
@@ -140,6 +142,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             result: None,
             begun: now,
             handoff_since: None,
+            is_server_away: false,
             let_go: None,
             next,
         }
@@ -156,11 +159,14 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 return self.finish(end);
             }
             self.keep_leases()?;
-            self.obey_server()?;
-            self.answer_approvals()?;
             self.look_at_context()?;
-            self.report_figures();
-            self.upload(false);
+            // A server that does not answer costs seconds for each request. Its return shows in the heartbeats.
+            if !self.agent.leases.is_server_away() {
+                self.obey_server()?;
+                self.answer_approvals()?;
+                self.report_figures();
+                self.upload(false);
+            }
             if self.agent.is_stopping() && self.ending == Ending::Itself {
                 self.end(Ending::Runner, "the runner ends", None)?;
             }
@@ -528,6 +534,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                     return true;
                 }
                 Err(_) => {
+                    self.is_server_away = true;
                     self.next.upload = Instant::now() + Duration::from_secs(2);
                     return false;
                 }
@@ -579,7 +586,19 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         self.record.total = self.run.reader().session_total();
         // The lines come first: a reader who sees the end of the run sees all its lines.
         let limit = Instant::now() + Duration::from_secs(30);
-        while !self.upload(true) && Instant::now() < limit && !self.agent.is_stopping() {
+        self.is_server_away = false;
+        let mut is_told = false;
+        while !self.upload(true) && !self.agent.is_stopping() {
+            if self.is_server_away && !is_told {
+                let run = self.record.run.as_ref().map(|it| it.id.clone()).unwrap_or_default();
+                (self.agent.say)(&format!(
+                    "{run} has ended. Its report waits until the server can be reached"
+                ));
+                is_told = true;
+            }
+            if !self.is_server_away && Instant::now() >= limit {
+                break;
+            }
             let _ = self.agent.beat();
             std::thread::sleep(Duration::from_millis(300));
         }

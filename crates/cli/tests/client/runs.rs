@@ -11,7 +11,7 @@ use crate::ground::{ClientServer, scratch};
 
 /// Waits for a condition.
 fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + Duration::from_secs(120);
     loop {
         if let Some(found) = look() {
             return found;
@@ -627,6 +627,22 @@ fn signal(pid: i32, name: &str) {
     assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
 }
 
+/// A process that is stopped until this ends.
+struct Paused(i32);
+
+impl Paused {
+    fn new(pid: i32) -> Self {
+        signal(pid, "STOP");
+        Self(pid)
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
+}
+
 #[test]
 fn reports_wait_for_the_server_and_arrive_in_order_and_once() {
     let ground = RunGround::new("runs-outage", &[]);
@@ -635,7 +651,9 @@ fn reports_wait_for_the_server_and_arrive_in_order_and_once() {
         git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work; git rev-parse HEAD > head.txt";
     let state = ground.server.root.join("own");
     let mut command = ground.runner(&["work", "coding.task", "--once"], script);
-    let runner = Runner(Some(command.env("XDG_STATE_HOME", &state).stdout(Stdio::null()).spawn().unwrap()));
+    let said = ground.server.root.join("runner.log");
+    command.env("XDG_STATE_HOME", &state).stdout(Stdio::null()).stderr(std::fs::File::create(&said).unwrap());
+    let runner = Runner(Some(command.spawn().unwrap()));
     let run = ground.run_of("coder-1")["id"].as_str().unwrap().to_owned();
     wait_for("it works", || ground.repo().join("started.txt").exists().then_some(()));
     // The server answers nobody while the agent ends.
@@ -643,17 +661,20 @@ fn reports_wait_for_the_server_and_arrive_in_order_and_once() {
         |pid: &i32| read(Path::new(&format!("/proc/{pid}/comm"))).is_some_and(|it| it.trim() == "trackside");
     let servers = processes(&format!("\0up\0--data\0{}\0", ground.server.data()));
     let server = servers.into_iter().find(is_server).unwrap();
-    signal(server, "STOP");
+    let paused = Paused::new(server);
     std::fs::write(ground.repo().join("go.txt"), "").unwrap();
     let stored = || {
         let found =
             Command::new("find").arg(&state).args(["-path", "*/spool/*", "-type", "f"]).output().unwrap();
         String::from_utf8(found.stdout).unwrap()
     };
-    wait_for("the end is stored", || (!stored().is_empty()).then_some(()));
-    assert_eq!(processes("said in the outage").len(), 0, "the agent did not wait for the server");
-    signal(server, "CONT");
-    let (code, messages) = runner.end();
+    wait_for("the runner misses the server", || {
+        read(&said).filter(|it| it.contains("waits until the server"))
+    });
+    assert!(ground.repo().join("head.txt").exists(), "the agent did not wait for the server");
+    drop(paused);
+    let (code, _) = runner.end();
+    let messages = read(&said).unwrap();
     assert_eq!(code, 0, "{messages}");
     assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
     assert_eq!(ground.runs().len(), 1, "{messages}");
