@@ -1,10 +1,14 @@
-"""Kills processes at random while three agents work on tasks, and checks what is left."""
+"""Kills processes at random while three agents work on tasks, and checks what is left.
+
+The script itself plans and reviews: a coder takes its next task only after the last one was reviewed.
+"""
 
 import collections
 import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
@@ -48,7 +52,9 @@ class Chaos:
         self.server = None
         self.runners = {}
         self.killed = collections.Counter()
+        self.killed_runs = set()
         self.tasks = 0
+        self.progress = time.time()
 
     def environment(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TRACKSIDE_")}
@@ -120,6 +126,15 @@ class Chaos:
         self.ask("POST", "/v1/entities/coding.task", {"id": name, "fields": {"description": "chaos"}}, self.planner)
         self.ask("POST", f"/v1/entities/coding.task/{name}/transitions", {"event": "finalize"}, self.planner)
 
+    def review(self):
+        """Approves what was submitted."""
+        for task in self.every("/v1/entities/coding.task"):
+            if task["state"] == "READY_FOR_REVIEW":
+                path = f"/v1/entities/coding.task/{task['id']}/transitions"
+                self.ask("POST", path, {"event": "claim_review"}, self.reviewer)
+                self.ask("POST", path, {"event": "approve"}, self.reviewer)
+                self.progress = time.time()
+
     def processes(self, text):
         found = []
         for entry in pathlib.Path("/proc").iterdir():
@@ -158,11 +173,31 @@ class Chaos:
             victims = self.shims() if kind == "shim" else self.agents()
             if not victims:
                 return
+            victim = self.random.choice(sorted(victims))
             try:
-                os.kill(self.random.choice(sorted(victims)), signal.SIGKILL)
-            except ProcessLookupError:
+                self.killed_runs |= self.runs_of(victim)
+                os.kill(victim, signal.SIGKILL)
+            except (FileNotFoundError, ProcessLookupError):
                 return
         self.killed[kind] += 1
+        self.progress = time.time()
+
+    def runs_of(self, pid):
+        """The run that a process belongs to, from its arguments or its environment."""
+        found = set()
+        for name in ("cmdline", "environ"):
+            text = pathlib.Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="replace")
+            found |= set(re.findall(r"run-[0-9]{8}-[0-9]{6}-[0-9a-f]+", text))
+        return found
+
+    def require_progress(self):
+        """Ends the script with the reason if nothing happens any more."""
+        if time.time() < self.progress + 60:
+            return
+        lines = ["nothing happened for 60 s"]
+        for kind in ("coding.task", "coding.agent", "fleet.runner", "fleet.run"):
+            lines += [f"{kind}/{it['id']} is {it['state']}" for it in self.every(f"/v1/entities/{kind}") if not it["final"]]
+        sys.exit("\n".join(lines + [f"seed {SEED}, the logs are in {self.root}"]))
 
     def revive(self):
         """A runner that ended by itself has a reason, which is an error."""
@@ -172,6 +207,7 @@ class Chaos:
                 sys.exit(f"{agent} ended with {runner.returncode}: {text}")
 
     def run(self):
+        self.began = time.time()
         print(f"seed {SEED}, {KILLS} kills, {self.root}", flush=True)
         self.start_server()
         self.ask("PUT", "/v1/settings/coding", {
@@ -181,34 +217,70 @@ class Chaos:
         self.ask("PUT", "/v1/settings/fleet", {"maxRuns": 1000})
         planner = {"actor": "planner-1", "kind": "agent", "roles": ["coding:planner"]}
         self.planner = self.ask("POST", "/v1/tokens", planner)["token"]
+        reviewer = {"actor": "reviewer-1", "kind": "agent", "roles": ["coding:code_reviewer"]}
+        self.reviewer = self.ask("POST", "/v1/tokens", reviewer)["token"]
         for agent in AGENTS:
             self.start_runner(agent)
         while sum(self.killed.values()) < KILLS:
             waiting = [it for it in self.every("/v1/entities/coding.task") if it["state"] == "UNCLAIMED"]
             if len(waiting) < 3:
                 self.task()
+            self.review()
             time.sleep(self.random.uniform(0.1, 0.8))
             self.revive()
             self.kill()
+            self.require_progress()
         self.settle()
         self.check()
 
     def settle(self):
         """Waits until every task is over."""
-        limit = time.time() + 300
+        ended = 0
         while True:
             self.revive()
+            self.review()
             tasks = self.every("/v1/entities/coding.task")
-            open_tasks = [it["id"] for it in tasks if it["state"] in ("UNCLAIMED", "CLAIMED")]
+            open_tasks = [it["id"] for it in tasks if it["state"] in ("UNCLAIMED", "CLAIMED", "READY_FOR_REVIEW")]
             if not open_tasks:
                 break
-            if time.time() > limit:
-                sys.exit(f"tasks do not end: {open_tasks}")
-            time.sleep(0.5)
+            if len(tasks) - len(open_tasks) > ended:
+                ended = len(tasks) - len(open_tasks)
+                self.progress = time.time()
+            self.require_progress()
+            time.sleep(0.3)
         for runner in self.runners.values():
             runner.terminate()
         for runner in self.runners.values():
             runner.wait(timeout=60)
+
+    def check_reports(self, run, wrong):
+        """Start and end of a run are reported once, and its lines are complete."""
+        name = run["id"]
+        history = self.ask("GET", f"/v1/entities/fleet.run/{name}/history?limit=200")["items"]
+        events = collections.Counter(it["trigger"] for it in history)
+        wrong += [f"{name}: {event} was reported {events[event]} times" for event in ("started", "ended") if events[event] != 1]
+        if run["state"] == "SUCCEEDED":
+            lines = self.ask("GET", f"/v1/runs/{name}/transcript?limit=200")["items"]
+            said = [it.get("text") for it in lines if it.get("kind") == "output"]
+            if said != [f"line {it}" for it in range(1, 9)]:
+                wrong.append(f"the transcript of {name} is not complete: {said}")
+
+    def check_tasks(self, runs, wrong):
+        """Every approved task has the commit of the run that succeeded for it."""
+        for task in self.every("/v1/entities/coding.task"):
+            name, commit = task["id"], task["fields"].get("review_commit")
+            good = [it for it in runs.values() if it["fields"].get("entity") == f"coding.task/{name}" and it["state"] == "SUCCEEDED"]
+            if task["state"] != "APPROVED":
+                wrong.append(f"{name} is {task['state']}: {task['fields'].get('blocked_reason')}")
+            elif len(good) != 1:
+                wrong.append(f"{name} was approved after {len(good)} runs that succeeded")
+            elif good[0]["fields"].get("commit") != commit:
+                wrong.append(f"{name} was submitted with {commit}, and its run reported {good[0]['fields'].get('commit')}")
+            else:
+                repo = self.root / "repos" / good[0]["fields"]["agent"]
+                said = subprocess.run(["git", "log", "-1", "--format=%s", commit], cwd=repo, capture_output=True, text=True)
+                if said.stdout.strip() != good[0]["id"]:
+                    wrong.append(f"the commit of {name} is of {said.stdout.strip()}, not of {good[0]['id']}")
 
     def check(self):
         wrong = []
@@ -218,28 +290,29 @@ class Chaos:
         events = [it.split() for it in self.log.read_text().splitlines()]
         wrong += [" ".join(it) for it in events if it[0] == "double"]
         starts = collections.Counter(it[1] for it in events if it[0] == "start")
+        ended = collections.Counter(it[1] for it in events if it[0] == "end")
         wrong += [f"{run} was started {count} times" for run, count in starts.items() if count > 1]
+        wrong += [f"{run} ended {count} times" for run, count in ended.items() if count > 1]
         runs = {it["id"]: it for it in self.every("/v1/entities/fleet.run")}
-        for run in starts:
-            if run not in runs:
-                wrong.append(f"{run} ran without a record")
+        wrong += [f"{run} ran without a record" for run in starts if run not in runs]
         for name, run in runs.items():
             if not run["final"]:
                 wrong.append(f"{name} is {run['state']}")
-        ended = [it[1] for it in events if it[0] == "end"]
-        for name in ended:
-            run = runs.get(name)
-            if not run:
-                continue
-            # A run whose process was killed in its last moment may have written its end.
-            if run["state"] != "SUCCEEDED" and run["fields"].get("exitClass") not in ("killed", "crash"):
+            if run["state"] == "SUCCEEDED" and name not in ended:
+                wrong.append(f"{name} succeeded and never ended by itself")
+            # A process that was killed in its last moment has written its end, too.
+            if name in ended and run["state"] != "SUCCEEDED" and name not in self.killed_runs:
                 wrong.append(f"{name} ended well and is {run['state']}: {run['fields'].get('exitText')}")
-            lines = self.ask("GET", f"/v1/runs/{name}/transcript?limit=200")["items"]
-            said = [it.get("text") for it in lines if it.get("kind") == "output"]
-            if run["state"] == "SUCCEEDED" and said != [f"line {it}" for it in range(1, 9)]:
-                wrong.append(f"the transcript of {name} is not whole: {said}")
+            self.check_reports(run, wrong)
+        self.check_tasks(runs, wrong)
+        for spool in self.root.glob("state/trackside/runners/*/*/spool"):
+            left = [str(it) for it in spool.rglob("*") if it.is_file()]
+            wrong += [f"a report was not delivered: {it}" for it in left]
         done = collections.Counter(it["state"] for it in self.every("/v1/entities/coding.task"))
-        print(f"killed: {dict(self.killed)}; tasks: {dict(done)}; runs: {len(runs)}, started: {len(starts)}, ended by themselves: {len(ended)}")
+        print(
+            f"killed: {dict(self.killed)}; tasks: {dict(done)}; runs: {len(runs)}, "
+            f"started: {len(starts)}, ended by themselves: {len(ended)}; {time.time() - self.began:.0f} s"
+        )
         if wrong:
             print("\n".join(wrong))
             print(f"seed {SEED}, the logs are in {self.root}")

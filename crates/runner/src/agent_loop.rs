@@ -94,6 +94,8 @@ pub struct AgentLoop<'a> {
     pub(crate) waited: Duration,
     /// Parameters of the pack's queries: query and name.
     pub(crate) query_takes: Vec<(String, String)>,
+    /// The last reason for which a run could not start.
+    pub(crate) said: String,
     /// Entities without a claim that were worked on, with their version then.
     pub(crate) seen: BTreeMap<String, u64>,
 }
@@ -164,9 +166,11 @@ impl<'a> AgentLoop<'a> {
             is_manual,
             waited: Duration::ZERO,
             query_takes: Vec::new(),
+            said: String::new(),
             seen: BTreeMap::new(),
         };
         agent.query_takes = agent.parameters_of_queries()?;
+        agent.clean_up()?;
         agent.register()?;
         Ok(Ok(agent))
     }
@@ -395,6 +399,9 @@ impl<'a> AgentLoop<'a> {
 
     /// Brings an assignment forward by one run.
     pub(crate) fn attend(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
+        if record.ended.is_some() {
+            return self.follow_up(record);
+        }
         if !record.is_claimed && record.run.is_none() {
             // A crash interrupted the claim: the same key gives the same answer.
             let claimed = match record.entity.is_some() {
@@ -428,6 +435,7 @@ impl<'a> AgentLoop<'a> {
             },
         };
         let Some(run) = run else { return Ok(Step::Continue) };
+        self.settings.stall = self.api.setting("fleet", "stallTime").or(self.settings.stall);
         let result = RunMonitor::new(self, &mut record, run).watch()?;
         self.conclude(record, result)
     }
@@ -497,6 +505,17 @@ impl<'a> AgentLoop<'a> {
     /// Where the user's login is kept as it was at the start of a run.
     pub(crate) fn login_folder(&self, run: &str) -> PathBuf {
         self.folder.path().join("logins").join(run)
+    }
+
+    /// Removes what earlier runs left on this machine when a crash interrupted it.
+    fn clean_up(&self) -> io::Result<()> {
+        let current = self.folder.assignment()?.and_then(|it| it.run).map(|it| it.id);
+        for run in self.folder.runs()? {
+            if Some(&run) != current.as_ref() {
+                self.clean(&run);
+            }
+        }
+        Ok(())
     }
 
     /// Removes what a run left on this machine once everything is reported. A refreshed login is copied back first.

@@ -86,6 +86,11 @@ impl HeldLeases {
         }
     }
 
+    /// Whether the last heartbeats did not reach the server.
+    pub fn is_server_away(&self) -> bool {
+        self.failures > 0
+    }
+
     /// How long a process may still run by what the server last confirmed.
     pub fn time_left(&self) -> Duration {
         let left = |(lease, renewed): &(HeldLease, Instant)| {

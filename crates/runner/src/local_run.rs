@@ -26,6 +26,8 @@ use crate::transcript::{TranscriptEntry, TranscriptLine, TranscriptWriter, read_
 
 /// Bytes of output that are read at once.
 const PORTION: usize = 1 << 20;
+/// Bytes of a line that has no end after which what a terminal would have overwritten is dropped.
+const LONGEST_LINE: usize = 4 << 20;
 /// Bytes of the last standard error that decide about the outcome.
 const ERROR_TAIL: usize = 64 * 1024;
 /// Nanoseconds that an agent lives on without its runner.
@@ -214,6 +216,13 @@ impl LocalRun {
         self.folder.read("running")
     }
 
+    /// The end of the output after its last whole line, such as a spinner.
+    pub fn unfinished_line(&self) -> String {
+        let text = String::from_utf8_lossy(&self.line);
+        let shown = text.rsplit('\r').find(|it| !it.trim().is_empty()).unwrap_or_default();
+        shown.chars().filter(|it| !it.is_control()).take(300).collect()
+    }
+
     pub fn sample(&self) -> io::Result<Option<LivenessSample>> {
         self.folder.read("beat")
     }
@@ -359,8 +368,12 @@ impl LocalRun {
     /// Reads what the agent has written since the last call.
     pub fn poll(&mut self) -> io::Result<RunProgress> {
         // Looked at before the output: what the agent wrote before its end is then read below.
-        let exit: Option<ExitRecord> = self.folder.read("exit")?;
-        let alive = exit.is_none() && (self.folder.is_alive() || self.is_starting()?);
+        let mut exit: Option<ExitRecord> = self.folder.read("exit")?;
+        let alive = exit.is_none() && (self.is_starting()? || self.folder.is_alive());
+        if exit.is_none() && !alive {
+            // The shim may have ended between the two looks.
+            exit = self.folder.read("exit")?;
+        }
         let mut progress = RunProgress::default();
         loop {
             let bytes = self.folder.read_stream(OutputStream::Out, self.read, PORTION)?;
@@ -373,6 +386,10 @@ impl LocalRun {
                 let rest = self.line.split_off(end + 1);
                 let line = std::mem::replace(&mut self.line, rest);
                 self.read_line(&line, &mut progress)?;
+            }
+            if self.line.len() > LONGEST_LINE {
+                let kept = self.line.iter().rposition(|it| *it == b'\r').map_or(self.line.len(), |it| it + 1);
+                self.line.drain(..kept);
             }
         }
         if exit.is_none() && alive {

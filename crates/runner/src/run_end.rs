@@ -1,5 +1,6 @@
 //! The steps after the end of a run, by the rules of the pack.
 
+use std::io;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,9 +8,8 @@ use trackside_protocol::{CreateBody, TransitionBody};
 
 use crate::adapter::{ExitClass, RunUsage};
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopEnd, LoopError, LoopMode, Step, members};
-use crate::launch;
 use crate::run_monitor::{Ending, RunResult, shortened};
-use crate::runner_folder::AssignmentRecord;
+use crate::runner_folder::{AssignmentRecord, EndedRun};
 use crate::server_api::{RequestActor, VerdictAct};
 use crate::work_rule::WorkRule;
 
@@ -35,8 +35,6 @@ impl AgentLoop<'_> {
                 return Ok(Step::End(LoopEnd::Stopped));
             }
         }
-        (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
-        self.clean(&run.id);
         let code = code_of(&result, &self.settings.rule);
         let moved = self.has_moved(&record, &run, own_moves)?;
         if moved {
@@ -54,21 +52,37 @@ impl AgentLoop<'_> {
             record.session = None;
             record.total = RunUsage::default();
         }
+        (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
+        record.ended = Some(EndedRun { id: run.id.clone(), result, code, moved, version: run.version });
         self.folder.save_assignment(&record)?;
+        // Only now: until here the next process has to find the run's folder.
+        self.clean(&run.id);
+        self.follow_up(record)
+    }
+
+    /// Does what follows from the end of a run. A crash or an outage of the server in between repeats it; every event
+    /// has a key, so it counts once.
+    pub(crate) fn follow_up(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
+        let Some(EndedRun { id, result, code, moved, version }) = record.ended.clone() else {
+            return Ok(Step::Continue);
+        };
         match &result.ending {
-            Ending::Runner => return Ok(Step::End(LoopEnd::Stopped)),
-            Ending::Fenced { is_work: true, why } => {
-                (self.say)(&format!("the work was lost: {why}"));
-                self.drop_work(&record)?;
-                return Ok(Step::Continue);
+            Ending::Runner => {
+                self.forget_ended(&mut record)?;
+                return Ok(Step::End(LoopEnd::Stopped));
             }
-            Ending::Fenced { is_work: false, why } => {
+            Ending::Fenced { is_work, why } => {
+                self.offer_late_result(&record, &id, &result, version)?;
                 self.drop_work(&record)?;
+                if *is_work {
+                    (self.say)(&format!("the work was lost: {why}"));
+                    return Ok(Step::Continue);
+                }
                 return Err(LoopError::Collision(why.clone()));
             }
-            Ending::Handoff => self.note(&record, &run.id, &result)?,
+            Ending::Handoff => self.note(&record, &id, &result)?,
             Ending::Person(why) => {
-                self.finish(&record, &run.id, "failed", &json!({ "why": format!("Stopped: {why}") }))?;
+                self.finish(&record, &id, "failed", &json!({ "why": format!("Stopped: {why}") }))?;
                 self.drop_work(&record)?;
                 return Ok(self.after_task());
             }
@@ -78,6 +92,7 @@ impl AgentLoop<'_> {
             return self.hold(record, &result);
         }
         if self.settings.mode != LoopMode::Supervise && moved && self.is_over(&record)? {
+            self.offer_late_result(&record, &id, &result, version)?;
             self.drop_work(&record)?;
             return Ok(self.after_task());
         }
@@ -86,7 +101,7 @@ impl AgentLoop<'_> {
             && result.ending == Ending::Itself
         {
             if !moved {
-                self.finish(&record, &run.id, "done", &json!({}))?;
+                self.finish(&record, &id, "done", &json!({}))?;
             }
             self.drop_work(&record)?;
             return Ok(self.after_task());
@@ -95,7 +110,54 @@ impl AgentLoop<'_> {
             self.drop_work(&record)?;
             record.entity = None;
         }
-        self.judge(record, &run.id, code, &result)
+        self.judge(record, &id, code, &result)
+    }
+
+    /// Submits the result of a run whose work went to somebody else. The server refuses it and keeps it as evidence.
+    fn offer_late_result(
+        &mut self,
+        record: &AssignmentRecord,
+        run: &str,
+        result: &RunResult,
+        version: u64,
+    ) -> Result<(), LoopError> {
+        if self.settings.mode == LoopMode::Supervise
+            || !result.ended_well
+            || self.has_agent_moved(record, version)?
+        {
+            return Ok(());
+        }
+        match self.apply_of(record, run, "done", &json!({})) {
+            Err(LoopError::Api(error)) if error.is_refusal() => {
+                (self.say)(&format!("the result came too late: {}", error.words()));
+                Ok(())
+            }
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// Everything that follows from the last run is done, and the work continues.
+    fn forget_ended(&mut self, record: &mut AssignmentRecord) -> io::Result<()> {
+        record.ended = None;
+        // Work that was dropped stays dropped.
+        if self.folder.assignment()?.is_some() {
+            self.folder.save_assignment(record)?;
+        }
+        Ok(())
+    }
+
+    /// Waits before the next process.
+    fn pause_before_next(
+        &mut self,
+        record: &mut AssignmentRecord,
+        after: Duration,
+        by_server: bool,
+    ) -> Result<Step, LoopError> {
+        if !self.pause(after, by_server) {
+            return Ok(Step::End(LoopEnd::Stopped));
+        }
+        self.forget_ended(record)?;
+        Ok(Step::Continue)
     }
 
     /// Does what the pack's rules of supervision say.
@@ -128,8 +190,7 @@ impl AgentLoop<'_> {
             match verdict.act {
                 VerdictAct::Restart => {
                     (self.say)(&format!("{}: starting again in {} s", verdict.why, after.as_secs_f64()));
-                    let due = self.pause(after, true);
-                    return Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) });
+                    return self.pause_before_next(&mut record, after, true);
                 }
                 VerdictAct::Wait => {
                     (self.say)(&verdict.why);
@@ -160,13 +221,13 @@ impl AgentLoop<'_> {
                             fence: record.lease.as_ref().map(|it| it.fence),
                             ..TransitionBody::default()
                         };
-                        self.api.fire(
-                            RequestActor::Agent,
-                            lifecycle,
-                            id,
-                            &body,
-                            &format!("give-up-{run}"),
-                        )?;
+                        let key = format!("give-up-{run}");
+                        match self.api.fire(RequestActor::Agent, lifecycle, id, &body, &key) {
+                            Err(error) if error.is_refusal() => {
+                                (self.say)(&format!("the task stays as it is: {}", error.words()));
+                            }
+                            other => drop(other?),
+                        }
                     }
                     self.drop_work(&record)?;
                     return Ok(self.after_task());
@@ -178,7 +239,6 @@ impl AgentLoop<'_> {
                     }
                     let values = json!({ "why": shortened(&result.text, 1_000) });
                     self.finish(&record, run, "failed", &values)?;
-                    record.run = None;
                     self.drop_work(&record)?;
                     return Ok(self.after_task());
                 }
@@ -189,7 +249,7 @@ impl AgentLoop<'_> {
     /// The rules for a role that the pack does not supervise.
     pub(crate) fn judge_plainly(
         &mut self,
-        record: AssignmentRecord,
+        mut record: AssignmentRecord,
         run: &str,
         result: &RunResult,
     ) -> Result<Step, LoopError> {
@@ -203,8 +263,7 @@ impl AgentLoop<'_> {
             self.drop_work(&record)?;
             return Ok(self.after_task());
         }
-        let due = self.pause(PLAIN_PAUSE, true);
-        Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) })
+        self.pause_before_next(&mut record, PLAIN_PAUSE, true)
     }
 
     /// A usage limit is no attempt: everything waits for its end, and then the same conversation continues.
@@ -213,9 +272,6 @@ impl AgentLoop<'_> {
         mut record: AssignmentRecord,
         result: &RunResult,
     ) -> Result<Step, LoopError> {
-        record.restarts = record.restarts.saturating_sub(1);
-        record.reruns = record.reruns.saturating_sub(1);
-        self.folder.save_assignment(&record)?;
         let until = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
         let mut fields = members(json!({ "why": shortened(&result.text, 900) }));
         if let Some(until) = until {
@@ -223,13 +279,21 @@ impl AgentLoop<'_> {
         }
         let account = self.settings.account.clone();
         let body = CreateBody { id: Some(account.clone()), fields };
-        if let Err(error) = self.api.create(RequestActor::Runner, "fleet.account", &body, &launch::new_uuid())
-        {
-            (self.say)(&format!("the account {account} was not held: {}", error.words()));
-            let due = self.pause(PLAIN_PAUSE, true);
-            return Ok(if due { Step::Continue } else { Step::End(LoopEnd::Stopped) });
+        let key = format!("hold-{}", record.previous.as_deref().unwrap_or_default());
+        let held = self.api.create(RequestActor::Runner, "fleet.account", &body, &key);
+        record.restarts = record.restarts.saturating_sub(1);
+        record.reruns = record.reruns.saturating_sub(1);
+        match held {
+            Ok(_) => {
+                self.forget_ended(&mut record)?;
+                Ok(Step::Continue)
+            }
+            Err(error) if error.is_refusal() => {
+                (self.say)(&format!("the account {account} was not held: {}", error.words()));
+                self.pause_before_next(&mut record, PLAIN_PAUSE, true)
+            }
+            Err(error) => Err(error.into()),
         }
-        Ok(Step::Continue)
     }
 
     /// Keeps the agent's notes for the next process, unless the agent has kept them itself.

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trackside_protocol::{RequestAction, TransitionBody};
+use trackside_shim::ExitCause;
 use trackside_shim::liveness::RunActivity;
 
 use crate::adapter::{ExitClass, PendingApproval, TranscriptContent};
@@ -36,11 +38,11 @@ const PORTION: usize = 200;
 const PORTION_BYTES: usize = 512 * 1024;
 /// The pause between two extensions of the run's token, which lasts an hour.
 const EXTEND: Duration = Duration::from_secs(15 * 60);
-/// The time after which a run without progress is reported.
+/// The time after which a run without progress is reported, if the server has no setting for it.
 const STALL: u64 = 15 * 60 * 1_000;
 
 /// Why the runner ended the process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// The process ended by itself.
     Itself,
@@ -59,7 +61,7 @@ pub enum Ending {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunResult {
     pub class: ExitClass,
     pub code: Option<i32>,
@@ -67,6 +69,8 @@ pub struct RunResult {
     pub text: String,
     pub resets_at: Option<i64>,
     pub ending: Ending,
+    /// The process ended well and by itself, whatever was asked of it.
+    pub ended_well: bool,
     /// Processes that no signal ended.
     pub unkillable: Vec<String>,
 }
@@ -84,8 +88,12 @@ pub(crate) struct RunMonitor<'a, 'b> {
     reported: Value,
     last_progress: Instant,
     stall: StallDetector,
+    /// The version of the entity and the commit at the last look.
+    result: Option<(Option<u64>, Option<String>)>,
     begun: Instant,
     handoff_since: Option<Instant>,
+    /// The last upload did not reach the server.
+    is_server_away: bool,
     /// The work was moved on, so the process should end.
     let_go: Option<Instant>,
     next: NextLooks,
@@ -131,8 +139,10 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             reported: Value::Null,
             last_progress: now,
             stall: StallDetector::default(),
+            result: None,
             begun: now,
             handoff_since: None,
+            is_server_away: false,
             let_go: None,
             next,
         }
@@ -149,11 +159,14 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 return self.finish(end);
             }
             self.keep_leases()?;
-            self.obey_server()?;
-            self.answer_approvals()?;
             self.look_at_context()?;
-            self.report_figures();
-            self.upload(false);
+            // A server that does not answer costs seconds for each request. Its return shows in the heartbeats.
+            if !self.agent.leases.is_server_away() {
+                self.obey_server()?;
+                self.answer_approvals()?;
+                self.report_figures();
+                self.upload(false);
+            }
             if self.agent.is_stopping() && self.ending == Ending::Itself {
                 self.end(Ending::Runner, "the runner ends", None)?;
             }
@@ -414,11 +427,33 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         fields
     }
 
+    /// The version of the entity and the commit of the folder.
+    fn present_result(&self) -> (Option<u64>, Option<String>) {
+        let entity = self.record.entity.as_ref();
+        let entity = entity
+            .and_then(|(lifecycle, id)| self.agent.api().entity(RequestActor::Agent, lifecycle, id).ok());
+        (entity.map(|it| it.version), self.agent.commit_of_folder())
+    }
+
+    /// Whether the entity moved or a commit was made since the last look. That is progress, too.
+    fn has_new_result(&mut self) -> bool {
+        let present = Some(self.present_result());
+        let is_new = self.result != present;
+        self.result = present;
+        if is_new {
+            self.last_progress = Instant::now();
+        }
+        is_new
+    }
+
     fn report_figures(&mut self) {
         if Instant::now() < self.next.report {
             return;
         }
         self.next.report = Instant::now() + REPORT;
+        if self.result.is_none() {
+            self.result = Some(self.present_result());
+        }
         let Some(run) = self.record.run.clone() else { return };
         let mut fields = self.figures();
         let sample = self.run.sample().ok().flatten();
@@ -430,18 +465,25 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             };
             fields.insert("activity".to_owned(), json!(activity));
         }
-        if !self.doing.is_empty() {
-            fields.insert("doing".to_owned(), json!(self.doing));
+        let doing = match self.doing.is_empty() {
+            true => self.run.unfinished_line(),
+            false => self.doing.clone(),
+        };
+        if !doing.is_empty() {
+            fields.insert("doing".to_owned(), json!(doing));
         }
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let silent = u64::try_from(self.last_progress.elapsed().as_millis()).unwrap_or(0);
         let signs = StallSigns {
             now,
             last_progress: now.saturating_sub(silent),
-            processor: sample.map_or(0, |it| it.cpu),
+            processor: sample.as_ref().map_or(0, |it| it.cpu),
+            started: sample.as_ref().map_or(0, |it| it.started),
+            output: sample.as_ref().map_or(0, |it| it.output),
             open_calls: self.open_calls.len() + self.approvals.len(),
         };
-        let stalled = self.stall.look(signs, self.agent.stall_limit().unwrap_or(STALL));
+        let limit = self.agent.stall_limit().unwrap_or(STALL);
+        let stalled = self.stall.look(signs, limit) && !self.has_new_result();
         let event = if stalled { "stall" } else { "report" };
         // Processor time changes always; a report needs another reason.
         let mut telling = fields.clone();
@@ -492,6 +534,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                     return true;
                 }
                 Err(_) => {
+                    self.is_server_away = true;
                     self.next.upload = Instant::now() + Duration::from_secs(2);
                     return false;
                 }
@@ -507,12 +550,18 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             text: "Its shim was killed".to_owned(),
             resets_at: None,
             ending: self.ending.clone(),
+            ended_well: false,
             unkillable: Vec::new(),
         };
         if let RunEnd::Reported { exit, outcome } = end {
+            result.ended_well = exit.cause == ExitCause::Exit && outcome.class == ExitClass::Ok;
             (result.code, result.signal) = (exit.code, exit.signal);
             (result.class, result.text, result.resets_at) = (outcome.class, outcome.text, outcome.resets_at);
             result.unkillable = exit.unkillable;
+        }
+        // A stop that came too late stopped nothing: the result counts.
+        if result.ended_well && matches!(self.ending, Ending::Person(_) | Ending::Told(_) | Ending::Runner) {
+            result.ending = Ending::Itself;
         }
         if self.handoff_since.is_some() && matches!(self.ending, Ending::Itself | Ending::Handoff) {
             (result.class, result.ending) = (ExitClass::Context, Ending::Handoff);
@@ -537,7 +586,19 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         self.record.total = self.run.reader().session_total();
         // The lines come first: a reader who sees the end of the run sees all its lines.
         let limit = Instant::now() + Duration::from_secs(30);
-        while !self.upload(true) && Instant::now() < limit && !self.agent.is_stopping() {
+        self.is_server_away = false;
+        let mut is_told = false;
+        while !self.upload(true) && !self.agent.is_stopping() {
+            if self.is_server_away && !is_told {
+                let run = self.record.run.as_ref().map(|it| it.id.clone()).unwrap_or_default();
+                (self.agent.say)(&format!(
+                    "{run} has ended. Its report waits until the server can be reached"
+                ));
+                is_told = true;
+            }
+            if !self.is_server_away && Instant::now() >= limit {
+                break;
+            }
             let _ = self.agent.beat();
             std::thread::sleep(Duration::from_millis(300));
         }

@@ -30,11 +30,17 @@ impl AgentLoop<'_> {
         if record.starts > 0 && !self.take_again(record)? {
             return Ok(Started::Dropped);
         }
-        let run = match record.run.take() {
+        let mut run = match record.run.take() {
             Some(run) => run,
             None => RunRecord { id: new_run_id(), next_line: 1, ..RunRecord::default() },
         };
         record.run = Some(run.clone());
+        if self.folder.has_process(&run.id) {
+            // A crash came between the start of the process and its record.
+            let local = LocalRun::adopt(&self.folder.run_folder(&run.id))?;
+            self.has_started(record, &local)?;
+            return Ok(Started::Running(Box::new(local)));
+        }
         self.folder.save_assignment(record)?;
         if !run.is_created {
             match self.create_run(record, &run.id) {
@@ -48,13 +54,13 @@ impl AgentLoop<'_> {
         if !self.begin(record, &run.id)? {
             return Ok(Started::Dropped);
         }
-        let before = match &named {
-            Some((lifecycle, id)) => {
-                let entity = self.api.entity(RequestActor::Agent, lifecycle, id)?;
-                (entity.version, entity.state)
-            }
-            None => (0, String::new()),
-        };
+        if let Some((lifecycle, id)) = &named {
+            let entity = self.api.entity(RequestActor::Agent, lifecycle, id)?;
+            (run.version, run.state) = (entity.version, entity.state);
+        }
+        if let Some(unused) = &run.token {
+            let _ = self.api.revoke_token(unused);
+        }
         let token = self.api.new_token(&NewToken {
             actor: self.settings.agent.clone(),
             kind: "agent".to_owned(),
@@ -63,6 +69,9 @@ impl AgentLoop<'_> {
             lifetime: None,
             note: Some(run.id.clone()),
         })?;
+        (run.is_created, run.token) = (true, Some(token.details.id.clone()));
+        record.run = Some(run.clone());
+        self.folder.save_assignment(record)?;
         let entity = named.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")).unwrap_or_default();
         let who = RunIdentity {
             run: &run.id,
@@ -93,25 +102,28 @@ impl AgentLoop<'_> {
                 return Err(error.into());
             }
         };
-        record.starts += 1;
         record.session = session.or(record.session.take());
-        if let Some(run) = &mut record.run {
-            (run.is_created, run.is_started) = (true, true);
-            (run.version, run.state) = (before.0, before.1);
-            run.token = Some(token.details.id);
-        }
+        self.has_started(record, &local)?;
+        Ok(Started::Running(Box::new(local)))
+    }
+
+    /// Records that the process lives, and reports it.
+    fn has_started(&mut self, record: &mut AssignmentRecord, local: &LocalRun) -> Result<(), LoopError> {
+        record.starts += 1;
+        let session = record.session.clone();
+        let Some(run) = &mut record.run else { return Ok(()) };
+        (run.is_created, run.is_started) = (true, true);
+        let id = run.id.clone();
         self.folder.save_assignment(record)?;
         let plan = &local.plan;
         let mut command = vec![plan.program.display().to_string()];
         command.extend(plan.args.iter().filter(|it| **it != plan.prompt).map(|it| shortened(it, 2_000)));
         let sandbox = if plan.sandbox.is_some() { "on" } else { "off" };
-        let fields = json!({
+        let fields = members(json!({
             "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
-            "session": record.session,
-        });
-        let fields = members(fields);
-        self.report_run(&run.id, "started", fields, &format!("started-{}", run.id))?;
-        Ok(Started::Running(Box::new(local)))
+            "session": session,
+        }));
+        Ok(self.report_run(&id, "started", fields, &format!("started-{id}"))?)
     }
 
     /// Fires the event that belongs to the start of a run. A refusal keeps the process from starting.
@@ -173,7 +185,11 @@ impl AgentLoop<'_> {
         // The run does not exist: the next attempt has another id.
         record.run = None;
         self.folder.save_assignment(record)?;
-        (self.say)(&words);
+        // It is asked again every two seconds, and a hold can last for hours.
+        if self.said != words {
+            (self.say)(&words);
+            self.said.clone_from(&words);
+        }
         if about("account") {
             let due = self.pause(HOLD_POLL, false);
             return Ok(if due { Started::Waiting } else { Started::Ended });

@@ -11,6 +11,7 @@ use trackside_shim::RunFolder;
 
 use crate::adapter::RunUsage;
 use crate::held_leases::HeldLease;
+use crate::run_monitor::RunResult;
 
 /// The folder of one runner. At most one process has it open.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct AssignmentRecord {
     pub is_released: bool,
     /// The run under way.
     pub run: Option<RunRecord>,
+    /// The run that has ended and whose consequences are not complete yet.
+    pub ended: Option<EndedRun>,
     /// The run before it.
     pub previous: Option<String>,
     pub starts: u32,
@@ -53,6 +56,19 @@ pub struct AssignmentRecord {
     /// The conversation to continue.
     pub session: Option<String>,
     pub total: RunUsage,
+}
+
+/// A run that has ended and was reported. What follows from it is repeated until it is complete.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EndedRun {
+    pub id: String,
+    pub result: RunResult,
+    /// The exit code by which the pack's rules judge it.
+    pub code: i64,
+    /// Its entity moved.
+    pub moved: bool,
+    /// The version of the entity at the start.
+    pub version: u64,
 }
 
 /// The run under way.
@@ -104,6 +120,17 @@ impl RunnerFolder {
 
     pub fn run_folder(&self, run: &str) -> PathBuf {
         self.path.join("runs").join(run)
+    }
+
+    /// Whether the shim of a run was started. It may have ended since.
+    pub fn has_process(&self, run: &str) -> bool {
+        RunFolder::new(self.run_folder(run)).has("running")
+    }
+
+    /// The runs that have a folder.
+    pub fn runs(&self) -> io::Result<Vec<String>> {
+        let names = fs::read_dir(self.path.join("runs"))?.flatten();
+        Ok(names.filter_map(|it| it.file_name().into_string().ok()).collect())
     }
 
     pub fn registration(&self) -> io::Result<RegistrationRecord> {

@@ -162,6 +162,16 @@ impl ServerApi {
         Ok(self.runner.get("/v1/clock")?.into()?)
     }
 
+    /// A setting of a pack that is a span of time, in milliseconds.
+    pub fn setting(&self, pack: &str, name: &str) -> Option<u64> {
+        let settings = self.get(&format!("/v1/settings/{pack}")).ok()?;
+        let mut items = settings.get("items")?.as_array()?.iter();
+        let value = items.find(|it| it.get("name").and_then(Value::as_str) == Some(name))?.get("value")?;
+        let span: jiff::Span = value.as_str()?.parse().ok()?;
+        let length = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).ok()?;
+        u64::try_from(length.as_millis()).ok()
+    }
+
     pub fn lifecycle(&self, lifecycle: &str) -> Result<Value, ApiError> {
         Ok(self.runner.get(&format!("/v1/lifecycles/{lifecycle}"))?.body)
     }

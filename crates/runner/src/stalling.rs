@@ -1,7 +1,8 @@
 //! Finds a run that lives but makes no progress.
 //!
-//! Output is no progress: a program can redraw a spinner for hours. Whole lines of the transcript are, and so is a
-//! change of the agent's entity. A run that waits for a tool call, or computes, is not stalled.
+//! Output is no progress: a program can redraw a spinner for hours. Whole lines of the transcript are, and so are a
+//! change of the agent's entity and a commit. Without progress, a run is alive while a tool call is open, while its
+//! processes compute, and while it starts others without writing to the terminal.
 
 /// Signs of life of a run at one moment. Times are in milliseconds of any one clock.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,6 +12,10 @@ pub struct StallSigns {
     pub last_progress: u64,
     /// Processor time of all its processes.
     pub processor: u64,
+    /// Processes that it has started.
+    pub started: u64,
+    /// Bytes of output.
+    pub output: u64,
     /// Tool calls without a result.
     pub open_calls: usize,
 }
@@ -20,23 +25,25 @@ const COMPUTES: u64 = 5;
 
 #[derive(Debug, Default)]
 pub struct StallDetector {
-    progress: u64,
-    processor: u64,
+    /// The signs at the last progress.
+    since: StallSigns,
     told: bool,
 }
 
 impl StallDetector {
     /// Whether the run has just been found to make no progress for `limit` milliseconds. Says it once per silence.
     pub fn look(&mut self, signs: StallSigns, limit: u64) -> bool {
-        if signs.last_progress != self.progress {
-            *self = Self { progress: signs.last_progress, processor: signs.processor, told: false };
+        if signs.last_progress != self.since.last_progress {
+            *self = Self { since: signs, told: false };
         }
         let silence = signs.now.saturating_sub(signs.last_progress);
         if self.told || silence < limit || signs.open_calls > 0 {
             return false;
         }
-        let used = signs.processor.saturating_sub(self.processor);
-        self.told = used * 100 < silence * COMPUTES;
+        let computes = signs.processor.saturating_sub(self.since.processor) * 100 >= silence * COMPUTES;
+        let draws = signs.output > self.since.output;
+        let starts = signs.started > self.since.started;
+        self.told = !computes && (draws || !starts);
         self.told
     }
 }
@@ -48,7 +55,7 @@ mod tests {
     const MINUTE: u64 = 60_000;
 
     fn signs(now: u64, last_progress: u64, processor: u64, open_calls: usize) -> StallSigns {
-        StallSigns { now, last_progress, processor, open_calls }
+        StallSigns { now, last_progress, processor, open_calls, ..StallSigns::default() }
     }
 
     #[test]
@@ -70,5 +77,16 @@ mod tests {
         let mut detector = StallDetector::default();
         assert!(!detector.look(signs(0, 0, 0, 0), 15 * MINUTE));
         assert!(!detector.look(signs(16 * MINUTE, 0, 8 * MINUTE, 0), 15 * MINUTE), "it computes");
+    }
+
+    #[test]
+    fn a_script_that_starts_programs_is_alive_unless_it_only_draws() {
+        let at = |now, started, output| StallSigns { started, output, ..signs(now, 0, 0, 0) };
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(at(0, 0, 0), MINUTE));
+        assert!(!detector.look(at(2 * MINUTE, 9, 0), MINUTE), "it starts programs");
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(at(0, 0, 0), MINUTE));
+        assert!(detector.look(at(2 * MINUTE, 9, 400), MINUTE), "each of them draws one step of a spinner");
     }
 }

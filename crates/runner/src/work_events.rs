@@ -115,6 +115,31 @@ impl AgentLoop<'_> {
         }
     }
 
+    /// Whether the agent itself changed its entity after this version. Other actors may have changed it, too.
+    pub(crate) fn has_agent_moved(&self, record: &AssignmentRecord, version: u64) -> Result<bool, LoopError> {
+        let Some((lifecycle, id)) = &record.entity else { return Ok(false) };
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/v1/entities/{lifecycle}/{id}/history?limit=200{cursor}");
+            let page = match self.api.get(&path) {
+                Ok(page) => page,
+                Err(error) if error.is_refusal() => return Ok(true),
+                Err(error) => return Err(error.into()),
+            };
+            let mut entries = page.get("items").and_then(Value::as_array).into_iter().flatten();
+            let by_agent = entries.any(|it| {
+                it.get("actor").and_then(Value::as_str) == Some(self.settings.agent.as_str())
+                    && it.get("to").is_some()
+                    && it.get("version").and_then(Value::as_u64).is_some_and(|it| it > version)
+            });
+            match page.get("nextCursor").and_then(Value::as_str) {
+                _ if by_agent => return Ok(true),
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return Ok(false),
+            }
+        }
+    }
+
     /// Whether the agent no longer has the entity.
     pub(crate) fn is_over(&self, record: &AssignmentRecord) -> Result<bool, LoopError> {
         let Some((lifecycle, id)) = &record.entity else { return Ok(false) };

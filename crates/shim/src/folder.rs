@@ -76,6 +76,14 @@ impl RunFolder {
         File::open(parent)?.sync_all()
     }
 
+    /// Writes a file whole, but not durably: a crash of the machine may lose it.
+    pub(crate) fn write_lightly<T: Serialize>(&self, name: &str, value: &T) -> io::Result<()> {
+        let new = self.file(&format!("{name}.new"));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec(value)?)?;
+        fs::rename(&new, self.file(name))
+    }
+
     /// Reads a file. `None` if it does not exist.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> io::Result<Option<T>> {
         match fs::read(self.file(name)) {
@@ -106,6 +114,10 @@ impl RunFolder {
 
     /// Whether a shim of this run lives. The kernel releases the lock at any death of the shim.
     pub fn is_alive(&self) -> bool {
+        // Looking takes the lock for a moment. A shim that starts must not find it taken.
+        if !self.has("running") {
+            return false;
+        }
         let Ok(file) = File::open(self.file("lock")) else { return false };
         flock(&file, FlockOperation::NonBlockingLockShared).is_err()
     }

@@ -30,6 +30,7 @@ pub use folder::RunFolder;
 pub use records::{
     ExitCause, ExitRecord, LivenessSample, RunSecrets, RunSpec, RunningRecord, SandboxSpec, StopRequest,
 };
+pub use sandbox::has_landlock;
 pub use tier::ContainmentTier;
 
 /// Version of the files in a run folder.

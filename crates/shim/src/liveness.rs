@@ -1,5 +1,6 @@
 //! What a run uses, and whether it does anything.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use crate::boot_time;
@@ -15,6 +16,8 @@ const PAGE: u64 = 4096;
 pub(crate) struct Sampler {
     sample: LivenessSample,
     ticks: u64,
+    /// Pid and start time of the processes of the last sample.
+    processes: BTreeSet<(i32, u64)>,
 }
 
 impl Sampler {
@@ -25,7 +28,12 @@ impl Sampler {
         let ticks = own + processes.iter().map(|it| it.ticks).sum::<u64>();
         let switches = processes.iter().map(|it| process_table::switches(it.pid)).sum();
         let memory = processes.iter().map(|it| it.pages * PAGE).sum();
+        let living: BTreeSet<(i32, u64)> = processes.iter().map(|it| (it.pid, it.start_time)).collect();
+        let is_first = self.sample.at == 0;
+        let started = if is_first { 0 } else { living.difference(&self.processes).count() };
+        self.processes = living;
         let sample = &mut self.sample;
+        sample.started += started as u64;
         if switches != sample.switches || ticks > self.ticks {
             sample.last_switch = now;
         }

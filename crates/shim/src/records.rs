@@ -137,4 +137,7 @@ pub struct LivenessSample {
     pub memory: u64,
     pub peak_memory: u64,
     pub processes: u32,
+    /// Processes that were seen to start after the first sample.
+    #[serde(default)]
+    pub started: u64,
 }

@@ -45,7 +45,8 @@ impl Redactor {
     /// Takes the next bytes of a stream and returns the lines that are complete, without secrets.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.line.extend_from_slice(bytes);
-        if let Some(end) = self.line.iter().rposition(|it| *it == b'\n') {
+        // A carriage return ends a line, too: a program that redraws one may never write another end.
+        if let Some(end) = self.line.iter().rposition(|it| matches!(it, b'\n' | b'\r')) {
             let rest = self.line.split_off(end + 1);
             let complete = std::mem::replace(&mut self.line, rest);
             return self.clean(&complete);

@@ -22,7 +22,7 @@ const RIGHTS: ABI = ABI::V6;
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx"];
 
 /// Whether this kernel has Landlock.
-pub(crate) fn has_landlock() -> bool {
+pub fn has_landlock() -> bool {
     Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V1))

@@ -26,7 +26,7 @@ use crate::{PROTOCOL, boot_time, sandbox};
 const TICK: Duration = Duration::from_millis(200);
 const SECOND: u64 = 1_000_000_000;
 /// Time between two samples.
-const BEAT: u64 = 10 * SECOND;
+const BEAT: u64 = 2 * SECOND;
 /// Time that a runner has to renew the lease after the machine was suspended.
 const AFTER_SUSPENSION: u64 = 10 * SECOND;
 /// Time to wait for the end of the streams after the last process ended.
@@ -39,6 +39,9 @@ pub(crate) fn run(folder: &RunFolder) -> io::Result<u8> {
     let Some(_lock) = folder.lock()? else {
         return Err(io::Error::other("another shim holds this run"));
     };
+    if folder.has("running") {
+        return Err(io::Error::other("this run was started before"));
+    }
     set_child_subreaper(Some(getpid()))?;
     // Other processes of this user cannot read the memory or the environment of the shim.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -211,7 +214,7 @@ impl Running {
         let output = self.counters.bytes.load(Ordering::Relaxed);
         let last = self.counters.last.load(Ordering::Relaxed).max(self.began);
         let sample = self.sampler.take(self.own, output, last);
-        let _ = self.folder.write("beat", &sample);
+        let _ = self.folder.write_lightly("beat", &sample);
     }
 
     fn finish(mut self, cause: ExitCause, reason: String, grace: Duration) -> ExitRecord {

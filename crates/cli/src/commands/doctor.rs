@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::hex;
+use trackside_runner::shim_program::shim_program;
 use trackside_runtime::{ClockAlarm, PackSource, ProjectClock};
+use trackside_shim::ContainmentTier;
 use trackside_store::archive::{Archive, PayloadDrops};
 use trackside_store::rules::{self, ChangedRules};
 use trackside_store::sqlite::FileHealth;
@@ -93,6 +95,8 @@ struct Found {
     credential: Option<PathBuf>,
     /// Credentials that more processes can read than should.
     exposed: Vec<String>,
+    /// How this machine contains the processes of agents.
+    containment: Containment,
     /// Why project time would not follow the machine's clock.
     clock: Option<ClockAlarm>,
 }
@@ -177,12 +181,46 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
             usual => usual?,
         },
         exposed: exposed_credentials(data, credential.as_deref()),
+        containment: Containment::of_this_machine(),
         clock: match ProjectClock::is_manual_in(data) {
             true => None,
             false => ProjectClock::alarm_at_start(reader.head()?.at),
         },
         credential,
     })
+}
+
+/// How the processes of agents are contained on this machine.
+struct Containment {
+    tier: Option<ContainmentTier>,
+    landlock: bool,
+}
+
+impl Containment {
+    /// Starts `/bin/true` in each tier until one works.
+    fn of_this_machine() -> Self {
+        Self {
+            tier: shim_program().ok().map(|it| it.strongest_tier()),
+            landlock: trackside_shim::has_landlock(),
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let Some(tier) = self.tier else {
+            return "agents cannot be started: the shim was not found".to_owned();
+        };
+        let meaning = match tier {
+            ContainmentTier::Pidns => "the kernel ends every process of a run with its shim",
+            ContainmentTier::Cgroup | ContainmentTier::Tree => tier.limitation().unwrap_or_default(),
+        };
+        let landlock = match self.landlock {
+            true => "",
+            false => {
+                ". This kernel has no Landlock: the sandbox does not limit the files that an agent reads and writes"
+            }
+        };
+        format!("contained by {tier}: {meaning}{landlock}")
+    }
 }
 
 /// Compiles the stored packs as a start does. Returns those that run although this release would not install them, and
@@ -333,6 +371,7 @@ impl Found {
             "packs",
             styled!("{}{mark}", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }),
         );
+        row("runs", self.containment.in_words().into());
         for warning in &self.exposed {
             row("warning", warning.into());
         }
@@ -359,6 +398,7 @@ impl Found {
             "refusal": self.refusal.as_ref().map(ToString::to_string), "damagedArtifacts": self.damaged_artifacts,
             "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(),
             "outdatedPacks": self.outdated, "unrunnablePacks": self.unrunnable, "next": self.next(),
+            "containment": { "tier": self.containment.tier.map(ContainmentTier::name), "landlock": self.containment.landlock },
             "credentials": { "owner": self.credential, "warnings": self.exposed },
         })
     }

@@ -93,6 +93,32 @@ impl<'a> Explanation<'a> {
             let left = relative(until, self.now).unwrap_or_default();
             why.push(format!("{holder} holds it ({slot}) until {}, {left}.", moment(until)));
         }
+        for it in list(self.all, "runs") {
+            let doing = match text(it, "doing") {
+                "" => String::new(),
+                doing => format!(", last seen at: {doing}"),
+            };
+            let (id, agent, since) = (text(it, "id"), text(it, "agent"), text(it, "createdAt"));
+            why.push(format!(
+                "{agent} works on it: run {id} is {} since {}{doing}.",
+                text(it, "state"),
+                moment(since)
+            ));
+        }
+        for it in list(self.all, "holds") {
+            let until = match text(it, "until") {
+                "" => "until a person releases it".to_owned(),
+                until => {
+                    format!("until {}, {}", moment(until), relative(until, self.now).unwrap_or_default())
+                }
+            };
+            let account = text(it, "account");
+            let said = match text(it, "why") {
+                "" => String::new(),
+                why => format!(" The provider said: {why}."),
+            };
+            why.push(format!("No run starts with the account {account}: it is held {until}.{said} A person can release it: trackside fire fleet.account/{account} release."));
+        }
         for it in list(self.all, "openEffects") {
             why.push(format!(
                 "It waits for an effect: {} was requested and has no result yet.",

@@ -11,13 +11,13 @@ use crate::ground::{ClientServer, scratch};
 
 /// Waits for a condition.
 fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + Duration::from_secs(120);
     loop {
         if let Some(found) = look() {
             return found;
         }
         assert!(Instant::now() < limit, "it did not happen: {what}");
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -118,7 +118,9 @@ fn processes(text: &str) -> Vec<i32> {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let state = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         let is_dead = state.rsplit(')').next().is_some_and(|it| it.trim_start().starts_with('Z'));
-        if !is_dead && String::from_utf8_lossy(&line).contains(text) {
+        let line = String::from_utf8_lossy(&line);
+        // The runner has the script in its arguments, too.
+        if !is_dead && line.contains(text) && !line.contains("\0--repo\0") {
             found.push(pid);
         }
     }
@@ -292,4 +294,425 @@ fn supervise_follows_the_exit_codes() {
     let mut waiting = ground.spawn(&supervise, "echo again >> again.txt; exit 0");
     wait_for("it looks again", || read(&ground.repo().join("again.txt")).filter(|it| it.lines().count() > 1));
     assert!(waiting.0.as_mut().unwrap().try_wait().unwrap().is_none(), "it still waits");
+}
+
+/// A program that stands for Claude Code: the adapter is the real one, the answers come from a script. `TURN` is the
+/// number of its start.
+const CLAUDE: &str = r#"#!/bin/bash
+[ "$1" = --version ] && { echo "2.1.326 (Claude Code)"; exit 0; }
+read -r prompt
+TURN=$(($(cat turns.txt 2>/dev/null || echo 0) + 1)); echo $TURN > turns.txt
+init='{"type":"system","subtype":"init","session_id":"s-1","model":"m","claude_code_version":"2.1.326"}'
+limit() {
+    echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":'$1'}}'
+    echo '{"type":"result","subtype":"success","is_error":'$2',"result":"You'"'"'ve hit your 5-hour limit · resets 9:20pm","session_id":"s-1"}'
+}
+good() {
+    git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work
+    echo '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s-1"}'
+}
+echo "$init"
+"#;
+
+impl RunGround {
+    /// Puts a program called `claude` into a folder, which becomes the first of PATH.
+    fn claude(&self, script: &str) -> std::path::PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = self.server.root.join("bin");
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("claude");
+        std::fs::write(&program, format!("{CLAUDE}{script}\ncat > /dev/null\nexit $CODE\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        folder
+    }
+
+    /// A runner with the program `claude`, which works in a repository of its own.
+    fn spawn_claude(&self, agent: &str, more: &[&str]) -> Runner {
+        let repo = self.repo_of(agent);
+        let path = format!("{}:{}", self.server.root.join("bin").display(), std::env::var("PATH").unwrap());
+        let mut command = self.server.command(&["work", "coding.task", "--as", agent, "--agent", "claude"]);
+        command.args(["--sandbox", "off", "--repo"]).arg(repo).args(more).env("PATH", path);
+        command.env("XDG_CACHE_HOME", self.server.root.join("cache"));
+        Runner(Some(command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()))
+    }
+
+    fn repo_of(&self, agent: &str) -> std::path::PathBuf {
+        let repo = self.server.root.join(agent);
+        std::fs::create_dir_all(&repo).unwrap();
+        let script = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";
+        assert!(Command::new("sh").args(["-c", script]).current_dir(&repo).status().unwrap().success());
+        repo
+    }
+
+    fn spawn_for(&self, agent: &str, script: &str) -> Runner {
+        let mut command = self.server.command(&["work", "coding.task", "--as", agent]);
+        command.arg("--repo").arg(self.repo_of(agent)).args(["--", "bash", "-c", script]);
+        command.env("XDG_CACHE_HOME", self.server.root.join("cache"));
+        Runner(Some(command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()))
+    }
+
+    /// The only run of an agent, once it runs.
+    fn run_of(&self, agent: &str) -> Json {
+        wait_for(&format!("a run of {agent}"), || {
+            self.runs().into_iter().find(|it| it["fields"]["agent"] == agent && it["state"] == "RUNNING")
+        })
+    }
+
+    fn stalls(&self) -> Vec<Json> {
+        let alerts = self.server.ask(&["alerts", "--json"]).json();
+        let all = alerts["items"].as_array().unwrap().iter();
+        all.filter(|it| it["kind"] == "stalled_run").cloned().collect()
+    }
+}
+
+#[test]
+fn s3_alive_is_not_killed_and_frozen_is_found() {
+    let ground = RunGround::new("runs-s3", &[]);
+    ground.server.ask(&["settings", "fleet", "stallTime=6s"]).says(0, &[]);
+    for id in 1..=5 {
+        ground.task(&format!("T-{id}"));
+    }
+    // Alive without a line of output: an open tool call, a computation, and programs that come and go.
+    let call = r#"echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"c","name":"Bash","input":{}}]}}'"#;
+    ground.claude(call);
+    let mark = format!("trackside-drawn-{}", std::process::id());
+    let alive = [
+        ground.spawn_claude("coder-1", &[]),
+        ground.spawn_for(
+            "coder-2",
+            "mkfifo f; exec 3<>f; while :; do for i in {1..60000}; do :; done; read -t 0.1 <&3; done",
+        ),
+        ground.spawn_for("coder-3", "while :; do sleep 0.3; done"),
+    ];
+    let alive_runs: Vec<Json> =
+        ["coder-1", "coder-2", "coder-3"].map(|it| ground.run_of(it)["id"].clone()).to_vec();
+    // A program that only redraws a line. The second one starts after the first was found.
+    let draws = |word: &str| {
+        format!(": {mark}; mkfifo f; exec 3<>f; while :; do printf '\\r{word} '; read -t 0.2 <&3; done")
+    };
+    for (agent, word) in [("coder-4", "polishing"), ("coder-5", "pondering")] {
+        let _runner = ground.spawn_for(agent, &draws(word));
+        let run = ground.run_of(agent)["id"].as_str().unwrap().to_owned();
+        let alert = wait_for("the stalled run is found", || {
+            ground.stalls().into_iter().find(|it| it["message"].as_str().unwrap().contains(&run))
+        });
+        assert!(alert["message"].as_str().unwrap().contains(word), "{alert:#}");
+        // It is found, not killed, and its task is still its own.
+        assert!(!processes(&mark).is_empty());
+        let entity = format!("fleet.run/{run}");
+        assert_eq!(ground.state(&entity), "RUNNING");
+        let task = ground.entity(&entity)["fields"]["entity"].as_str().unwrap().to_owned();
+        assert_eq!(ground.entity(&task)["leases"][0]["holder"], agent);
+        // A person ends it.
+        ground.server.ask(&["stop", &run, "--reason", "it only draws"]).says(0, &[]);
+        wait_for("it is stopped", || (ground.state(&entity) == "STOPPED").then_some(()));
+        assert!(processes(&mark).is_empty());
+    }
+    let stalls = ground.stalls();
+    assert_eq!(stalls.len(), 2, "each silence is told once: {stalls:#?}");
+    for run in alive_runs {
+        let run = format!("fleet.run/{}", run.as_str().unwrap());
+        assert_eq!(ground.state(&run), "RUNNING", "{run}");
+    }
+    drop(alive);
+}
+
+#[test]
+fn s3_a_background_server_that_holds_the_pipe_ends_with_its_run() {
+    let ground = RunGround::new("runs-s3-pipe", &[]);
+    ground.task("T-1");
+    let mark = format!("trackside-serves-{}", std::process::id());
+    let script = format!(
+        "(setsid sh -c 'while :; do sleep 1; : {mark}; done' &); echo listening; \
+         git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work"
+    );
+    let (code, messages) = ground.once(&script);
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert!(processes(&mark).is_empty());
+}
+
+#[test]
+fn s4_a_result_before_the_start_is_confirmed_and_after_a_stop_counts() {
+    let ground = RunGround::new("runs-s4", &[]);
+    // The agent is faster than the report of its start.
+    ground.task("T-1");
+    let host = ground.server.token("host-1", "agent", &["fleet:agent_runner"]);
+    let coder = ground.server.token("coder-9", "agent", &["coding:coder"]);
+    ground.server.ask_as(&coder, &["new", "coding.agent", "--id", "coder-9", "role=coder"]).says(0, &[]);
+    ground.server.ask_as(&host, &["new", "fleet.runner", "--id", "host-1", "machine=mars"]).says(0, &[]);
+    let run = ["new", "fleet.run", "--id", "R-1", "agent=coder-9", "runner=host-1", "adapter=command"];
+    ground.server.ask_as(&host, &[&run[..], &["entity=coding.task/T-1"]].concat()).says(0, &[]);
+    ground.server.ask_as(&coder, &["claim", "coding.task"]).says(0, &["T-1"]);
+    assert_eq!(ground.state("fleet.run/R-1"), "STARTING");
+    ground
+        .server
+        .ask_as(&coder, &["fire", "coding.task/T-1", "submit", "review_commit=abc1234"])
+        .says(0, &[]);
+    let ended = ["fire", "fleet.run/R-1", "ended", "exitClass=ok", "exitCode:=0", "commit=abc1234"];
+    ground.server.ask_as(&host, &ended).says(0, &[]);
+    assert_eq!(ground.state("fleet.run/R-1"), "SUCCEEDED");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW");
+
+    // A stop that stops nothing: the agent finishes what it has begun, and reports it.
+    ground.task("T-2");
+    let script = "finish() { git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work; \
+        trackside fire \"$TRACKSIDE_ENTITY\" submit review_commit=$(git rev-parse HEAD) > fired.txt 2>&1; exit 0; }; \
+        trap finish TERM; touch ready.txt; while :; do sleep 0.2; done";
+    let runner = ground.spawn(&["work", "coding.task", "--once", "--as", "coder-1"], script);
+    let run = ground.run_of("coder-1")["id"].as_str().unwrap().to_owned();
+    wait_for("it can be stopped", || ground.repo().join("ready.txt").exists().then_some(()));
+    ground.server.ask(&["stop", &run]).says(0, &[]);
+    let (code, messages) = runner.end();
+    assert_eq!(code, 0, "{messages}");
+    let task = ground.entity("coding.task/T-2");
+    let fired = read(&ground.repo().join("fired.txt")).unwrap_or_default();
+    assert_eq!(task["state"], "READY_FOR_REVIEW", "{messages}{fired}");
+    let reported = &ground.entity(&format!("fleet.run/{run}"))["fields"]["commit"];
+    assert_eq!((&task["fields"]["review_commit"], reported.is_string()), (reported, true), "{messages}");
+}
+
+#[test]
+fn s4_a_late_result_is_kept_as_evidence_with_its_commit() {
+    let ground =
+        RunGround::new("runs-s4-late", &["lease_duration=10s", "lease_grace=1s", "heartbeat_interval=2s"]);
+    ground.task("T-1");
+    let script = "cp \"$TRACKSIDE_TASK_FILE\" task.json; echo \"$TRACKSIDE_TOKEN\" > token.txt; echo \"$0 $*\" > prompt.txt; \
+        git -c user.name=t -c user.email=t@t commit -q --allow-empty -m late; git rev-parse HEAD > head.txt; exit 0";
+    let gate = ground.repo().join("go.txt");
+    let waits = format!("touch started.txt; while [ ! -e {} ]; do sleep 0.1; done; {script}", gate.display());
+    let mut runner = ground.spawn(&["work", "coding.task", "--once"], &waits);
+    ground.run_of("coder-1");
+    wait_for("it works", || ground.repo().join("started.txt").exists().then_some(()));
+    // The runner dies, its agent finishes, and the task goes to another coder.
+    runner.kill();
+    std::fs::write(&gate, "").unwrap();
+    let commit = wait_for("the agent has finished", || read(&ground.repo().join("head.txt")));
+    let commit = commit.trim();
+    let second = ground.server.token("coder-2", "agent", &["coding:coder"]);
+    ground.server.ask_as(&second, &["new", "coding.agent", "--id", "coder-2", "role=coder"]).says(0, &[]);
+    wait_for("another coder has the task", || {
+        ground.server.ask_as(&second, &["fire", "coding.task/T-1", "claim"]).code.eq(&0).then_some(())
+    });
+    let (_, messages) = ground.once("exit 9");
+    let task = ground.entity("coding.task/T-1");
+    assert_eq!(
+        (&task["state"], &task["fields"]["assigned_to"]),
+        (&"CLAIMED".into(), &"coder-2".into()),
+        "{messages}"
+    );
+    let run = ground.runs().into_iter().find(|it| it["fields"]["commit"] == commit).expect(&messages);
+    assert_eq!(run["state"], "SUCCEEDED", "the run's own record has the commit: {run:#}");
+    let history = ground.server.ask(&["history", "coding.task/T-1", "--json"]).json();
+    let entries = history["items"].as_array().unwrap().iter().filter(|it| it["event"] == "EVIDENCE");
+    let evidence: Vec<String> = entries.map(Json::to_string).collect();
+    assert!(evidence.len() == 1 && evidence[0].contains(commit), "{history:#}{messages}");
+    // The task is not stuck: the other coder can finish it, or a person settles it with the commit that was kept.
+    ground
+        .server
+        .ask(&["fire", "coding.task/T-1", "release", "--reason", "coder-1 has done it"])
+        .says(0, &[]);
+    let fields = ["correct", "coding.task/T-1", "--to", "READY_FOR_REVIEW", "--reason", "coder-1 was late"];
+    let field = format!("review_commit={commit}");
+    ground.server.ask(&[&fields[..], &[&field]].concat()).says(0, &[]);
+    assert_eq!(ground.entity("coding.task/T-1")["fields"]["review_commit"], commit);
+
+    // The agent was told neither its fence nor its token.
+    let told = read(&ground.repo().join("task.json")).unwrap();
+    let token = read(&ground.repo().join("token.txt")).unwrap();
+    assert!(!told.contains("fence"), "{told}");
+    assert!(!token.trim().is_empty() && !told.contains(token.trim()), "{told}");
+}
+
+#[test]
+fn s5_a_usage_limit_is_a_hold() {
+    let ground = RunGround::new("runs-s5", &["max_restarts:=1", "crash_delay=1s"]);
+    for id in ["T-1", "T-2"] {
+        ground.task(id);
+    }
+    // Its first end looks like a failure, its second like a success.
+    ground.claude(
+        "case $TURN in 1) limit $(($(date +%s) + 3600)) true; CODE=1;; \
+         2) limit $(($(date +%s) + 4)) false; CODE=0;; *) good; CODE=0;; esac",
+    );
+    let first = ground.spawn_claude("coder-1", &["--once"]);
+    let account = "fleet.account/claude";
+    wait_for("the account is held", || {
+        let held = ground.server.ask(&["show", account, "--json"]);
+        (held.code == 0 && held.json()["state"] == "HELD").then_some(())
+    });
+    // No other agent of the account starts, and the reason is shown.
+    let mut second = ground.spawn_claude("coder-2", &["--once"]);
+    wait_for("the second task is claimed", || (ground.state("coding.task/T-2") == "CLAIMED").then_some(()));
+    let explained = ground.server.ask(&["explain", "coding.task/T-1"]).says(0, &[]).data.clone();
+    assert!(explained.contains("5-hour limit") && explained.contains("it is held until"), "{explained}");
+    let [held] = &ground.runs()[..] else { panic!("a run was started while the account is held") };
+    assert_eq!(held["fields"]["exitClass"], "quota", "{held:#}");
+    assert_eq!(ground.state("coding.task/T-1"), "CLAIMED");
+    second.kill();
+
+    // A person releases it. The next limit ends by itself.
+    ground.server.ask(&["fire", account, "release"]).says(0, &[]);
+    let (code, messages) = first.end();
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    let runs = ground.runs();
+    let of_first: Vec<&Json> = runs.iter().filter(|it| it["fields"]["entity"] == "coding.task/T-1").collect();
+    let [_, limited, good] = &of_first[..] else { panic!("{messages}") };
+    assert_eq!(limited["fields"]["exitClass"], "quota", "an end without an error is no success: {limited:#}");
+    let moment = |it: &Json| it.as_str().unwrap().chars().take(19).collect::<String>();
+    assert!(moment(&good["fields"]["startedAt"]) >= moment(&limited["fields"]["resetsAt"]), "{messages}");
+    for run in of_first {
+        assert_eq!((&run["fields"]["restarts"], &run["fields"]["reruns"]), (&0.into(), &0.into()), "{run:#}");
+    }
+}
+
+#[test]
+fn s5_an_end_at_the_maximum_of_iterations_is_not_done() {
+    let ground = RunGround::new("runs-s5-turns", &["max_restarts:=1", "crash_delay=1s"]);
+    ground.task("T-1");
+    ground.claude(
+        r#"git -c user.name=t -c user.email=t@t commit -q --allow-empty -m half
+        echo '{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached maximum number of turns (3)"],"session_id":"s-1"}'; CODE=0"#,
+    );
+    let (code, messages) = ground.spawn_claude("coder-1", &["--once"]).end();
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "BLOCKED", "{messages}");
+    for run in ground.runs() {
+        assert_eq!(
+            (&run["state"], &run["fields"]["exitClass"]),
+            (&"FAILED".into(), &"limit".into()),
+            "{run:#}"
+        );
+    }
+}
+
+#[test]
+fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
+    let ground = RunGround::new("runs-s11-start", &[]);
+    ground.task("T-1");
+    let script = "echo start >> starts.txt; while [ ! -e go.txt ]; do sleep 0.1; done; echo one line; \
+        git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work";
+    let state = ground.server.root.join("own");
+    let command = || {
+        let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+        command.env("XDG_STATE_HOME", &state);
+        command
+    };
+    let mut runner = Runner(Some(command().stdout(Stdio::null()).spawn().unwrap()));
+    ground.run_of("coder-1");
+    wait_for("the process starts", || read(&ground.repo().join("starts.txt")));
+    runner.kill();
+    // As if the runner had died between the start of the process and its record.
+    let records = Command::new("find").arg(&state).args(["-name", "assignment"]).output().unwrap();
+    let record = String::from_utf8(records.stdout).unwrap().trim().to_owned();
+    let text = std::fs::read_to_string(&record).unwrap();
+    let earlier =
+        text.replace("\"is_started\":true", "\"is_started\":false").replace("\"starts\":1", "\"starts\":0");
+    assert_ne!(text, earlier);
+    std::fs::write(&record, earlier).unwrap();
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let output = command().output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert_eq!(read(&ground.repo().join("starts.txt")).unwrap().lines().count(), 1, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    let [run] = &ground.runs()[..] else { panic!("{messages}") };
+    let transcript = ground.server.ask(&["logs", run["id"].as_str().unwrap()]).data;
+    assert_eq!(transcript.matches("one line").count(), 1, "{transcript}");
+}
+
+/// Sends a signal to a process.
+fn signal(pid: i32, name: &str) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
+}
+
+/// A process that is stopped until this ends.
+struct Paused(i32);
+
+impl Paused {
+    fn new(pid: i32) -> Self {
+        signal(pid, "STOP");
+        Self(pid)
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
+}
+
+#[test]
+fn reports_wait_for_the_server_and_arrive_in_order_and_once() {
+    let ground = RunGround::new("runs-outage", &[]);
+    ground.task("T-1");
+    let script = "touch started.txt; while [ ! -e go.txt ]; do sleep 0.1; done; echo said in the outage; \
+        git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work; git rev-parse HEAD > head.txt";
+    let state = ground.server.root.join("own");
+    let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+    let said = ground.server.root.join("runner.log");
+    command.env("XDG_STATE_HOME", &state).stdout(Stdio::null()).stderr(std::fs::File::create(&said).unwrap());
+    let runner = Runner(Some(command.spawn().unwrap()));
+    let run = ground.run_of("coder-1")["id"].as_str().unwrap().to_owned();
+    wait_for("it works", || ground.repo().join("started.txt").exists().then_some(()));
+    // The server answers nobody while the agent ends.
+    let is_server =
+        |pid: &i32| read(Path::new(&format!("/proc/{pid}/comm"))).is_some_and(|it| it.trim() == "trackside");
+    let servers = processes(&format!("\0up\0--data\0{}\0", ground.server.data()));
+    let server = servers.into_iter().find(is_server).unwrap();
+    let paused = Paused::new(server);
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let stored = || {
+        let found =
+            Command::new("find").arg(&state).args(["-path", "*/spool/*", "-type", "f"]).output().unwrap();
+        String::from_utf8(found.stdout).unwrap()
+    };
+    wait_for("the runner misses the server", || {
+        read(&said).filter(|it| it.contains("waits until the server"))
+    });
+    assert!(ground.repo().join("head.txt").exists(), "the agent did not wait for the server");
+    drop(paused);
+    let (code, _) = runner.end();
+    let messages = read(&said).unwrap();
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert_eq!(ground.runs().len(), 1, "{messages}");
+    assert_eq!(stored(), "");
+    let history = ground.server.ask(&["history", &format!("fleet.run/{run}"), "--json"]).json();
+    let all = history["items"].as_array().unwrap().iter();
+    let steps: Vec<&str> =
+        all.filter(|it| !it["to"].is_null()).map(|it| it["trigger"].as_str().unwrap()).collect();
+    assert_eq!(steps.iter().filter(|it| ["started", "ended"].contains(it)).count(), 2, "{steps:?}");
+    assert_eq!(steps.last(), Some(&"ended"), "{steps:?}");
+    let transcript = ground.server.ask(&["logs", &run]).data;
+    assert_eq!(transcript.matches("said in the outage").count(), 1, "{transcript}");
+}
+
+#[test]
+fn s4_a_result_survives_a_runner_that_dies_before_it_is_submitted() {
+    let ground = RunGround::new("runs-s4-crash", &[]);
+    ground.task("T-1");
+    let script = "echo start >> starts.txt; while [ ! -e go.txt ]; do sleep 0.1; done; git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work";
+    let state = ground.server.root.join("own");
+    let command = || {
+        let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+        command.env("XDG_STATE_HOME", &state).stdout(Stdio::null());
+        command
+    };
+    let mut runner = Runner(Some(command().spawn().unwrap()));
+    ground.run_of("coder-1");
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let found = Command::new("find").arg(&state).args(["-name", "assignment"]).output().unwrap();
+    let assignment = String::from_utf8(found.stdout).unwrap().trim().to_owned();
+    // The run has ended, and its consequences have not begun or are under way.
+    wait_for("the run has ended", || match std::fs::read_to_string(&assignment) {
+        Ok(text) => text.contains("\"ended\":{").then_some(()),
+        Err(_) => Some(()),
+    });
+    runner.kill();
+    let (_, messages) = Runner(Some(command().spawn().unwrap())).end();
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert_eq!(read(&ground.repo().join("starts.txt")).unwrap().lines().count(), 1, "{messages}");
+    assert_eq!(ground.runs().len(), 1, "{messages}");
 }

@@ -26,6 +26,11 @@ impl RunOutcome {
         let (event, ok) = reader.end().map_or((&Value::Null, false), |(event, ok)| (event, ok));
         let ended = reader.end().is_some();
         let text = reader.answer().unwrap_or_default().to_owned();
+        // Some versions report a usage limit as a turn that went well.
+        let is_limit = |rule: &CauseRule| {
+            rule.class == ExitClass::Quota && rule.text.as_ref().is_some_and(|it| it.matches(&text))
+        };
+        let ok = ok && !adapter.end.causes.iter().any(is_limit);
         let by_itself = exit.cause == ExitCause::Exit;
         if by_itself && (ended && ok || plain && exit.code == Some(0)) {
             return Self { class: ExitClass::Ok, retry: RetryAdvice::No, resets_at: None, text };
