@@ -119,6 +119,19 @@ impl Quotas {
         }
     }
 
+    /// The refusal of an artifact beyond what an actor may store in all.
+    pub fn artifact_total_used_up(actor: &Actor, used: u64, more: u64, limits: &ServerLimits) -> Refused {
+        let limit = limits.actor_artifact_total;
+        let quota = Quota { setting: "artifactBytesTotal", limit, unit: "bytes of artifacts" };
+        let detail = format!(
+            "{} has used {used} of its quota `artifactBytesTotal` of {limit} bytes of artifacts, and this request needs \
+             {more}. {}",
+            actor.id,
+            quota.raise()
+        );
+        Refused::new(ProblemCode::RateLimited, detail)
+    }
+
     /// Opens one of the event streams that an actor may have.
     pub fn open_stream(&self, actor: &Actor, limits: &ServerLimits) -> Result<ActorStream, Refused> {
         let stream = ActorStream(self.of(actor));
@@ -148,7 +161,7 @@ impl Drop for ActorStream {
 }
 
 /// Whether an actor has no quota except for requests: the server itself, and people with role admin.
-fn is_exempt(actor: &Actor) -> bool {
+pub(crate) fn is_exempt(actor: &Actor) -> bool {
     *actor.id == *ENGINE || (actor.kind == ActorKind::Human && actor.has_role("admin"))
 }
 

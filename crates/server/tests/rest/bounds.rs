@@ -144,7 +144,8 @@ fn an_actor_creates_and_stores_so_much_a_day() {
         actor_bytes: 10_000,
         ..ServerLimits::default()
     });
-    let pia = ground.person("pia");
+    let pia_token = ground.mint_token(json!({ "actor": "pia", "kind": "human" }));
+    let pia = ground.client(&pia_token);
     let batch =
         |from: usize, many: usize| json!({ "commands": (from..from + many).map(create).collect::<Vec<_>>() });
     assert_eq!(pia.post("/v1/batch", &batch(0, 2)).unwrap().status, 200);
@@ -171,6 +172,25 @@ fn an_actor_creates_and_stores_so_much_a_day() {
     // It passes, and the next one waits for it.
     pia.post("/v1/entities/mission.task", &json!({ "fields": large })).ok();
     must_name(&refused(pia.post("/v1/batch", &batch(9, 1))), &["`bytesPerSecond`", "10000 bytes"]);
+
+    // In all: also after a restart, which sets the use of the day to zero.
+    let setting = json!({ "artifactBytesTotal": 1_500 });
+    ground.owner.put("/v1/settings/access", &setting).unwrap();
+    let ground = ground.restart();
+    let pia = ground.client(&pia_token);
+    let problem = refused(pia.put_bytes(&path(&artifact(3)), &artifact(3)));
+    must_name(
+        &problem,
+        &[
+            "`artifactBytesTotal`",
+            "used 1000",
+            "1500 bytes of artifacts",
+            "needs 1000",
+            "artifactBytesTotal:=3000",
+        ],
+    );
+    assert_eq!(pia.put_bytes(&path(&artifact(1)), &artifact(1)).unwrap().status, 200);
+    assert_eq!(pia.put_bytes(&path(&[4; 500]), &[4; 500]).unwrap().status, 201);
 }
 
 #[test]

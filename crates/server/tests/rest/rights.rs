@@ -298,6 +298,10 @@ fn everything_made_with_a_token_ends_with_it() {
 #[test]
 fn a_pattern_does_not_match_people() {
     let ground = RestServer::new();
+    // Not even a name in full makes a token act for the server.
+    let bold = ground.actor(json!({ "actor": "bold", "kind": "system", "for": ["*", "trackside"] }));
+    let problem = refused(bold.acting_for("trackside").get("/v1/whoami"));
+    assert_eq!((problem.status, problem.code.as_str()), (403, "not-permitted"), "{problem:?}");
     let pia = ground.owner.post("/v1/tokens", &json!({ "actor": "pia", "kind": "human" })).unwrap().body;
     let all = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["*"] }));
     let named = ground.actor(json!({ "actor": "desk", "kind": "system", "for": ["pia", "p*"] }));
