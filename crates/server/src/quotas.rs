@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use trackside_engine::actor::{Actor, ActorKind, ENGINE};
 use trackside_engine::command::{Ask, Command};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::ProblemCode;
 
+use crate::auth::TOKEN;
 use crate::auth::TokenBucket;
 use crate::limits::ServerLimits;
 use crate::problem::Refused;
@@ -98,6 +101,13 @@ impl Quotas {
                 Quota { setting: "entitiesPerDay", limit: limits.actor_entities, unit: "new entities a day" };
             quota.used_up(actor, &full, created)
         })
+    }
+
+    /// Counts a record that the server creates for an actor: a token, a link, a webhook.
+    pub fn charge_record(&self, actor: &Actor, limits: &ServerLimits) -> Result<(), Refused> {
+        let entity = EntityKey::new(TOKEN, "");
+        let command = Command::new(actor.clone(), Ask::Create { entity, fields: Fields::default() });
+        self.charge_commands(std::slice::from_ref(&command), limits)
     }
 
     /// Counts the bytes of an artifact that is to be stored.

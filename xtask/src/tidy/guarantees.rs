@@ -84,7 +84,11 @@ mod tests {
         let found: Vec<String> = check(&tree).iter().map(|it| format!("{}: {}", it.line, it.what)).collect();
         assert_eq!(
             found,
-            ["4: there is no test `it_is_gone`", "5: the row names no test", "6: there is no file `a/lost.rs`"]
+            [
+                "4: there is no test `it_is_gone`",
+                "5: the row names no test",
+                "6: there is no file `a/lost.rs`"
+            ]
         );
     }
 }

@@ -332,6 +332,23 @@ mod tests {
         Delivery { seq, state, attempts: 1, status: None, why: None, at: 1, next_at: None }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn only_this_user_reads_the_urls_of_receivers() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (first, data) = ledger("private");
+        drop(first);
+        let open = || {
+            drop(DeliveryLedger::open(&data).unwrap());
+            std::fs::metadata(data.join(FILE)).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!(open(), 0o600);
+        // One of an earlier release.
+        std::fs::set_permissions(data.join(FILE), std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(open(), 0o600);
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+
     #[test]
     fn noted_deliveries_survive_a_restart() {
         let (ledger, data) = ledger("again");

@@ -156,6 +156,20 @@ fn an_actor_creates_and_stores_so_much_a_day() {
     );
     assert_eq!(pia.post("/v1/batch", &batch(2, 1)).unwrap().status, 200);
 
+    // Records that the server creates for an actor count too.
+    let boss = ground.actor(json!({ "actor": "boss", "kind": "system", "for": ["agent-*"] }));
+    let mint = |number: usize| {
+        boss.post("/v1/tokens", &json!({ "actor": format!("agent-{number}"), "kind": "agent" }))
+    };
+    assert!((0..3).all(|it| mint(it).is_ok()));
+    must_name(&refused(mint(3)), &["boss", "`entitiesPerDay`", "used 3"]);
+    let paul = ground.person("paul");
+    let link = || paul.post("/v1/sign-in-links", &json!({}));
+    assert!((0..3).all(|_| link().is_ok()));
+    must_name(&refused(link()), &["paul", "`entitiesPerDay`"]);
+    let hook = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] });
+    must_name(&refused(paul.post("/v1/webhooks", &hook)), &["paul", "`entitiesPerDay`"]);
+
     let artifact = |byte: u8| vec![byte; 1_000];
     let path = |content: &[u8]| format!("/v1/artifacts/{}", crate::artifacts::id(content));
     assert_eq!(pia.put_bytes(&path(&artifact(1)), &artifact(1)).unwrap().status, 201);
