@@ -15,6 +15,7 @@ use trackside_lifecycle::value::Value;
 use trackside_protocol::{ApplyStep, Problem, StepApplied};
 
 use super::commands::{submit, to_outcome};
+use super::runs::visible_run;
 use super::work::{no_work, role_name};
 use super::{Body, CommandHeaders, command, entity_bodies, journalled, under};
 use crate::app::App;
@@ -41,7 +42,12 @@ pub(crate) async fn apply(
     let step = step(&body.action)?;
     let (key, reader) =
         (EntityKey::new(format!("{FLEET}.run").as_str(), id.as_str()), caller.actor().clone());
-    let run = app.read(move |reads| reads.present(&key, &reader)).await?;
+    let (looking, named) = (caller.clone(), id.clone());
+    let found = app.read(move |reads| {
+        visible_run(reads, &looking, &named)?;
+        reads.present(&key, &reader)
+    });
+    let run = found.await?;
     let caller = for_agent(&app, &caller, &run)?;
     let text = |name: &str| run.entity.fields.text(name).unwrap_or_default().to_owned();
     let (worked_on, role) = (text("entity"), role_name(&text("role")));

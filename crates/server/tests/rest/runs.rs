@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
+use std::sync::mpsc::{TryRecvError, channel};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -80,6 +81,8 @@ fn runs_and_transcripts_are_for_those_who_may_see_the_entity() {
         for path in ["/v1/runs/R1", transcript, "/v1/runs/R1/verdict"] {
             assert_eq!(why(client.get(path)).0, 404, "{path}");
         }
+        assert_eq!(why(client.post("/v1/runs/R1/steer", &json!({ "text": "x" }))).0, 404);
+        assert_eq!(why(client.post("/v1/runs/R1/apply", &json!({ "action": "done" }))).0, 404);
         for path in ["/v1/runs/R1/stop", transcript] {
             assert_eq!(why(client.post(path, &lines(&[]))).0, if path == transcript { 404 } else { 400 });
         }
@@ -203,12 +206,18 @@ fn a_stream_of_a_transcript_ends_with_its_token() {
     let body = json!({ "actor": "olga", "kind": "human", "roles": ["admin"] });
     let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
     let olga = ground.client(made["token"].as_str().unwrap());
-    let mut heard = olga.stream(path).unwrap().lines().map_while(Result::ok);
-    heard.find(|it| it == "id: 1").unwrap();
+    let stream = olga.stream(path).unwrap();
+    let (told, heard) = channel();
+    std::thread::spawn(move || stream.lines().map_while(Result::ok).try_for_each(|it| told.send(it)));
+    while heard.recv_timeout(Duration::from_secs(60)).unwrap() != "id: 1" {}
     ground.owner.delete(&format!("/v1/tokens/{}", made["details"]["id"].as_str().unwrap())).unwrap();
     host.post(path, &lines(&[line(2, "two")])).unwrap();
-    let rest: Vec<String> = heard.collect();
-    assert!(!rest.iter().any(|it| it.contains("two")), "{rest:?}");
+    let mut rest = String::new();
+    while let Ok(line) = heard.recv_timeout(Duration::from_secs(60)) {
+        rest.push_str(&line);
+        assert!(!rest.contains("two"), "{rest}");
+    }
+    assert_eq!(heard.try_recv(), Err(TryRecvError::Disconnected), "the stream has ended: {rest}");
 }
 
 #[test]
