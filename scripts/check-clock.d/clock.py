@@ -182,7 +182,9 @@ def jumps_while_running():
 def suspensions():
     """The monotonic clock jumps with the time of day, as after a suspension: the time has passed.
 
-    Only forwards: the system guarantees that this clock never goes back, and the timers of the async runtime rely on it.
+    Only forwards: the system guarantees that this clock never goes back, and the timers of the async runtime rely on
+    it. With one that goes back, requests time out until it has caught up or the server is started again, which
+    `starts` tests.
     """
     for jump in [HOUR, DAY]:
         server = Server(monotonic=True)

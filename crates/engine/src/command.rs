@@ -126,6 +126,8 @@ pub enum Ask {
     Install(Install),
     /// News of the project's clock.
     Clock(ClockNews),
+    /// News of the space of the data folder.
+    Space(SpaceNews),
     /// Project time went back by this span: moves the timers of an entity with it.
     Rebase {
         entity: EntityKey,
@@ -142,6 +144,15 @@ pub enum ClockNews {
     Agrees { alert: u64 },
     /// A person moved project time to the machine's clock. `from` is the time before.
     Moved { from: Timestamp, alert: Option<u64> },
+}
+
+/// News of the space of the data folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpaceNews {
+    /// It runs out, or commands are refused already. `message` is that of the alert.
+    Low { is_out: bool, message: Arc<str> },
+    /// There is enough again. `alert` is the entry that raised the alert.
+    Enough { alert: u64 },
 }
 
 /// The action of a person on an alert.
@@ -295,9 +306,12 @@ impl Command {
     /// The entity that the command is about. None if the engine selects it, if there are several, or if it is the project.
     pub fn entity(&self) -> Option<&EntityKey> {
         Some(match &self.ask {
-            Ask::Claim(_) | Ask::Import(_) | Ask::Configure(_) | Ask::Install(_) | Ask::Clock(_) => {
-                return None;
-            }
+            Ask::Claim(_)
+            | Ask::Import(_)
+            | Ask::Configure(_)
+            | Ask::Install(_)
+            | Ask::Clock(_)
+            | Ask::Space(_) => return None,
             Ask::Create { entity, .. }
             | Ask::Heartbeat { entity, .. }
             | Ask::Due { entity, .. }
@@ -344,6 +358,7 @@ impl Command {
             | Ask::Configure(_)
             | Ask::Install(_)
             | Ask::Clock(_)
+            | Ask::Space(_)
             | Ask::Rebase { .. } => 0,
         }
     }

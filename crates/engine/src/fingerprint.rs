@@ -9,7 +9,7 @@ use trackside_lifecycle::hex;
 use crate::actor::Actor;
 use crate::command::{
     Ask, Claim, ClockNews, Command, Fire, ImportedEntity, Install, Migrate, PLACE, Redact, RequestDigest,
-    Seed, TransitionRef,
+    Seed, SpaceNews, TransitionRef,
 };
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
@@ -112,6 +112,10 @@ impl Digest {
                 ClockNews::Alarm { machine } => self.text(&format!("clock alarm {}", machine.0)),
                 ClockNews::Agrees { alert } => self.text(&format!("clock agrees {alert}")),
                 ClockNews::Moved { from, alert } => self.text(&format!("clock moved {} {alert:?}", from.0)),
+            },
+            Ask::Space(news) => match news {
+                SpaceNews::Low { is_out, message } => self.text(&format!("space low {is_out}")).text(message),
+                SpaceNews::Enough { alert } => self.text(&format!("space enough {alert}")),
             },
             Ask::Rebase { entity: _, by } => self.text(&format!("rebase {}", by.0)),
         }
@@ -235,6 +239,7 @@ mod tests {
         ("Configure", "d6e320754be00a4c01eae27bf249e80c"),
         ("Install", "f8f173c608bef20056e8abbbf4a4c0f8"),
         ("Clock", "fc800ebfd66d8e97f6c86264a3d0fc51"),
+        ("Space", "e0aa8aeb6705e01abc7e9486be7d01fe"),
         ("Rebase", "32a6fb512f3a86137cbcbe0ada3e36bd"),
     ];
 
@@ -320,7 +325,8 @@ mod tests {
                 Ask::Install(Install { pack: name("t"), version: 2, digest: Arc::from("abc") })
             }
             Ask::Install(_) => Ask::Clock(ClockNews::Moved { from: Timestamp(5), alert: Some(3) }),
-            Ask::Clock(_) => Ask::Rebase { entity: key(), by: Span(7) },
+            Ask::Clock(_) => Ask::Space(SpaceNews::Low { is_out: false, message: Arc::from("low") }),
+            Ask::Space(_) => Ask::Rebase { entity: key(), by: Span(7) },
             Ask::Rebase { .. } => return None,
         })
     }
@@ -346,6 +352,7 @@ mod tests {
             Ask::Configure(_) => "Configure",
             Ask::Install(_) => "Install",
             Ask::Clock(_) => "Clock",
+            Ask::Space(_) => "Space",
             Ask::Rebase { .. } => "Rebase",
         }
     }
@@ -426,6 +433,7 @@ mod tests {
                 set("digest", digest, Arc::from("other")),
             ],
             Ask::Clock(news) => vec![set("news", news, ClockNews::Agrees { alert: 3 })],
+            Ask::Space(news) => vec![set("news", news, SpaceNews::Enough { alert: 3 })],
             Ask::Rebase { entity, by } => vec![other_entity(entity), set("by", by, Span(8))],
         }
     }

@@ -14,6 +14,8 @@ use crate::work::Work;
 
 /// The interval between checks.
 const LOOK: Duration = Duration::from_secs(1);
+/// Checks in a row with enough space until the alert closes.
+const CALM: u32 = 5;
 /// The interval between counts of all files. The databases are measured at every check.
 const COUNT: Duration = Duration::from_secs(30);
 /// The files that grow with every command.
@@ -46,6 +48,11 @@ pub enum SpaceStatus {
 }
 
 impl SpaceLimits {
+    /// Bytes of the disk that stay free.
+    fn reserve(&self, disk: DiskSpace) -> u64 {
+        self.min_free.unwrap_or(MIN_FREE.min(disk.total / 20))
+    }
+
     /// The status for a disk and for the size of the folder.
     fn status(&self, disk: Option<DiskSpace>, used: u64) -> SpaceStatus {
         let mut status = SpaceStatus::Enough;
@@ -61,8 +68,8 @@ impl SpaceLimits {
                 status = SpaceStatus::Low(text);
             }
         }
-        if let Some(DiskSpace { free, total }) = disk {
-            let reserve = self.min_free.unwrap_or(MIN_FREE.min(total / 20));
+        if let Some(space @ DiskSpace { free, .. }) = disk {
+            let reserve = self.reserve(space);
             let text = format!("the disk of the data folder has {} free", bytes_text(free));
             if free < reserve {
                 return SpaceStatus::Out(format!(
@@ -79,16 +86,39 @@ impl SpaceLimits {
     }
 }
 
+/// A reason for an alert about space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SpacePressure {
+    /// Commands are refused.
+    pub is_out: bool,
+    pub message: Arc<str>,
+}
+
 /// The status that callers see.
 #[derive(Debug, Default)]
 pub(crate) struct SpaceGuard {
     is_out: AtomicBool,
     status: RwLock<SpaceStatus>,
+    /// Whether there is a reason for an alert, which most of the time there is not.
+    is_pressed: AtomicBool,
+    pressure: RwLock<Option<SpacePressure>>,
 }
 
 impl SpaceGuard {
     pub fn status(&self) -> SpaceStatus {
         self.status.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Why there has to be an alert about space, if there has to be one.
+    pub fn pressure(&self) -> Option<SpacePressure> {
+        let is_pressed = self.is_pressed.load(Ordering::Acquire);
+        is_pressed.then(|| self.pressure.read().unwrap_or_else(PoisonError::into_inner).clone()).flatten()
+    }
+
+    fn set_pressure(&self, pressure: Option<SpacePressure>) {
+        let is_pressed = pressure.is_some();
+        *self.pressure.write().unwrap_or_else(PoisonError::into_inner) = pressure;
+        self.is_pressed.store(is_pressed, Ordering::Release);
     }
 
     fn set(&self, status: SpaceStatus) {
@@ -155,8 +185,9 @@ impl SpaceWatch {
     ) -> std::io::Result<Option<Self>> {
         let Some(folder) = limits.folder.clone() else { return Ok(None) };
         let mut size = FolderSize { counted: None, others: 0 };
+        let mut alarm = SpaceAlarm::default();
         if let Some(guard) = guard() {
-            guard.set(look(&limits, &folder, &mut size));
+            look(&limits, &folder, &mut size, &mut alarm, &guard);
         }
         let stop = Arc::new(AtomicBool::new(false));
         let ended = stop.clone();
@@ -164,7 +195,7 @@ impl SpaceWatch {
             while !ended.load(Ordering::Acquire) {
                 std::thread::park_timeout(LOOK);
                 let Some(guard) = guard() else { return };
-                guard.set(look(&limits, &folder, &mut size));
+                look(&limits, &folder, &mut size, &mut alarm, &guard);
             }
         };
         let thread = std::thread::Builder::new().name("space".to_owned()).spawn(watch)?;
@@ -200,14 +231,72 @@ impl FolderSize {
     }
 }
 
-fn look(limits: &SpaceLimits, folder: &Path, size: &mut FolderSize) -> SpaceStatus {
+/// Decides when an alert about space opens and closes.
+#[derive(Debug, Default)]
+struct SpaceAlarm {
+    pressure: Option<SpacePressure>,
+    /// Checks in a row that found enough space.
+    calm: u32,
+}
+
+impl SpaceAlarm {
+    /// It opens when space is low, unless the disk has no room for the entry, and closes when there has been enough for
+    /// some checks. Its text stays, so that one shortage is one alert.
+    fn see(&mut self, status: &SpaceStatus, has_room: bool) {
+        self.calm = if *status == SpaceStatus::Enough { self.calm.saturating_add(1) } else { 0 };
+        let (is_out, message) = match status {
+            SpaceStatus::Enough => (false, None),
+            SpaceStatus::Low(why) => (false, Some(format!("Space is low: {why}"))),
+            SpaceStatus::Out(why) => (true, Some(format!("Commands are refused: {why}"))),
+        };
+        if self.calm >= CALM {
+            self.pressure = None;
+        } else if let Some(message) = message.filter(|_| has_room && self.pressure.is_none()) {
+            self.pressure = Some(SpacePressure { is_out, message: message.into() });
+        }
+    }
+}
+
+fn look(
+    limits: &SpaceLimits,
+    folder: &Path,
+    size: &mut FolderSize,
+    alarm: &mut SpaceAlarm,
+    guard: &SpaceGuard,
+) {
     let used = if limits.quota.is_some() { size.bytes(folder) } else { 0 };
-    limits.status(DiskSpace::of(folder).ok(), used)
+    let disk = DiskSpace::of(folder).ok();
+    let status = limits.status(disk, used);
+    alarm.see(&status, disk.is_none_or(|it| it.free >= limits.reserve(it) / 2));
+    guard.set_pressure(alarm.pressure.clone());
+    guard.set(status);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_shortage_is_one_alert() {
+        let (mut alarm, low) = (SpaceAlarm::default(), SpaceStatus::Low("8 of 10".to_owned()));
+        let out = SpaceStatus::Out("10 of 10".to_owned());
+        alarm.see(&out, false);
+        assert_eq!(alarm.pressure, None, "the disk has no room for the entry");
+        alarm.see(&low, true);
+        let opened = alarm.pressure.clone().unwrap();
+        assert_eq!((&*opened.message, opened.is_out), ("Space is low: 8 of 10", false));
+        alarm.see(&out, true);
+        for _ in 1..CALM {
+            alarm.see(&SpaceStatus::Enough, true);
+        }
+        alarm.see(&low, true);
+        for _ in 1..CALM {
+            alarm.see(&SpaceStatus::Enough, true);
+            assert_eq!(alarm.pressure, Some(opened.clone()));
+        }
+        alarm.see(&SpaceStatus::Enough, true);
+        assert_eq!(alarm.pressure, None);
+    }
 
     #[test]
     fn space_is_low_before_it_is_out() {

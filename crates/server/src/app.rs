@@ -13,6 +13,7 @@ use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
 use trackside_runtime::{Gateway, Reads, Runtime};
 
+use crate::artifact_use::ArtifactUse;
 use crate::auth::{Access, FailedSignIns, PACK, UnknownTokenLimiter};
 use crate::backup_schedule::BackupSchedule;
 use crate::limits::ServerLimits;
@@ -106,6 +107,7 @@ pub(crate) struct Inner {
     pub proxy_sessions: ProxySessions,
     pub oidc: Option<Oidc>,
     pub quotas: Quotas,
+    pub artifact_use: ArtifactUse,
     pub webhooks: Webhooks,
     pub transcripts: Transcripts,
     pub run_figures: Arc<RunFigures>,
@@ -138,6 +140,7 @@ impl App {
         })?;
         let access = Access::new(runtime.clone(), key.issuer());
         let transcripts = Transcripts::open(&options.data).map_err(ServeError::Transcripts)?;
+        let artifact_use = ArtifactUse::open(&options.data).map_err(ServeError::ArtifactUse)?;
         let run_figures = Arc::<RunFigures>::default();
         runtime.observe(run_figures.clone());
         let oidc = options.oidc.clone().map(Oidc::new).transpose().map_err(ServeError::Oidc)?;
@@ -154,6 +157,7 @@ impl App {
             proxy_sessions: ProxySessions::default(),
             oidc,
             quotas: Quotas::default(),
+            artifact_use,
             webhooks,
             transcripts,
             run_figures,

@@ -3,6 +3,7 @@
 #![expect(unused_qualifications, reason = "what describes a route writes them")]
 
 mod app;
+mod artifact_use;
 mod auth;
 mod backup_schedule;
 mod connection_slots;

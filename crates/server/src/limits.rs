@@ -29,6 +29,8 @@ pub struct ServerLimits {
     pub actor_streams: usize,
     /// Bytes of artifacts that an actor may store a day; 0 means no limit.
     pub actor_artifact_bytes: u64,
+    /// Bytes of artifacts that an actor may store in all; 0 means no limit.
+    pub actor_artifact_total: u64,
     /// Entities that an actor may create a day; 0 means no limit.
     pub actor_entities: u64,
     /// Open connections.
@@ -56,6 +58,7 @@ impl Default for ServerLimits {
             actor_bytes: 32 * 1024 * 1024,
             actor_streams: 256,
             actor_artifact_bytes: 4 * 1024 * 1024 * 1024,
+            actor_artifact_total: 64 * 1024 * 1024 * 1024,
             actor_entities: 200_000,
             connections: 8_192,
             address_connections: 4_096,
@@ -83,6 +86,7 @@ impl ServerLimits {
                 "bytesPerSecond" => self.actor_bytes = small.unwrap_or(self.actor_bytes),
                 "actorEventStreams" => self.actor_streams = whole.unwrap_or(self.actor_streams),
                 "artifactBytesPerDay" => self.actor_artifact_bytes = number,
+                "artifactBytesTotal" => self.actor_artifact_total = number,
                 "entitiesPerDay" => self.actor_entities = number,
                 "connections" => self.connections = whole.unwrap_or(self.connections),
                 "addressConnections" => self.address_connections = whole.unwrap_or(self.address_connections),

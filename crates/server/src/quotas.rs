@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use trackside_engine::actor::{Actor, ActorKind, ENGINE};
 use trackside_engine::command::{Ask, Command};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::ProblemCode;
 
+use crate::auth::TOKEN;
 use crate::auth::TokenBucket;
 use crate::limits::ServerLimits;
 use crate::problem::Refused;
@@ -100,6 +103,13 @@ impl Quotas {
         })
     }
 
+    /// Counts a record that the server creates for an actor: a token, a link, a webhook.
+    pub fn charge_record(&self, actor: &Actor, limits: &ServerLimits) -> Result<(), Refused> {
+        let entity = EntityKey::new(TOKEN, "");
+        let command = Command::new(actor.clone(), Ask::Create { entity, fields: Fields::default() });
+        self.charge_commands(std::slice::from_ref(&command), limits)
+    }
+
     /// Counts the bytes of an artifact that is to be stored.
     pub fn charge_artifact(&self, actor: &Actor, bytes: u64, limits: &ServerLimits) -> Result<(), Refused> {
         if is_exempt(actor) {
@@ -117,6 +127,19 @@ impl Quotas {
         if !is_exempt(actor) {
             self.of(actor).artifact_bytes.give_back(bytes);
         }
+    }
+
+    /// The refusal of an artifact beyond what an actor may store in all.
+    pub fn artifact_total_used_up(actor: &Actor, used: u64, more: u64, limits: &ServerLimits) -> Refused {
+        let limit = limits.actor_artifact_total;
+        let quota = Quota { setting: "artifactBytesTotal", limit, unit: "bytes of artifacts" };
+        let detail = format!(
+            "{} has used {used} of its quota `artifactBytesTotal` of {limit} bytes of artifacts, and this request needs \
+             {more}. {}",
+            actor.id,
+            quota.raise()
+        );
+        Refused::new(ProblemCode::RateLimited, detail)
     }
 
     /// Opens one of the event streams that an actor may have.
@@ -148,7 +171,7 @@ impl Drop for ActorStream {
 }
 
 /// Whether an actor has no quota except for requests: the server itself, and people with role admin.
-fn is_exempt(actor: &Actor) -> bool {
+pub(crate) fn is_exempt(actor: &Actor) -> bool {
     *actor.id == *ENGINE || (actor.kind == ActorKind::Human && actor.has_role("admin"))
 }
 

@@ -50,6 +50,8 @@ pub enum ServeError {
     Webhooks(String),
     #[error("cannot read the transcripts in the data folder: {0}")]
     Transcripts(std::io::Error),
+    #[error("cannot read artifact-use.log in the data folder: {0}")]
+    ArtifactUse(std::io::Error),
     #[error("the server stopped: {0}")]
     Ended(std::io::Error),
     #[error(transparent)]

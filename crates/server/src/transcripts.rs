@@ -161,7 +161,7 @@ impl Transcripts {
         let last = self.last(run)?;
         let search = search.map(str::to_lowercase);
         let all = segments(&self.folder.join(run))?;
-        let from = all.iter().rposition(|(first, _)| *first <= after + 1).unwrap_or(0);
+        let from = all.iter().rposition(|(first, _)| *first <= after.saturating_add(1)).unwrap_or(0);
         let mut read = 0;
         found.reached = after;
         for (_, path) in all.into_iter().skip(from) {

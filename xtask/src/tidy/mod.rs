@@ -5,6 +5,7 @@
 
 mod arrows;
 mod counts;
+mod guarantees;
 mod links;
 mod lints;
 mod maps;
@@ -61,6 +62,7 @@ pub fn all(tree: &Tree) -> Vec<TidyFinding> {
         maps::check,
         spec::check,
         counts::check,
+        guarantees::check,
         pages::check,
         prose::check,
     ];

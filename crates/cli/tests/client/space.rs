@@ -71,6 +71,15 @@ fn a_server_on_a_full_disk_starts_reads_and_resumes() {
     std::fs::remove_file(root.join("disk/fill")).unwrap();
     until(|| readyz(&ground).0 == 200);
     ground.ask(&["new", "small.light", "--id", "B", "place=attic"]).says(0, &[]);
+    // Low, and not out: the alert says so until there is space again.
+    let df = Command::new("df").args(["--output=avail", "-k"]).arg(root.join("disk")).output().unwrap();
+    let free: usize = String::from_utf8(df.stdout).unwrap().lines().nth(1).unwrap().trim().parse().unwrap();
+    std::fs::write(root.join("disk/fill"), vec![1; (free - 1200) << 10]).unwrap();
+    until(|| ground.ask(&["alerts"]).data.contains("Space is low: the disk of the data folder has"));
+    std::fs::remove_file(root.join("disk/fill")).unwrap();
+    until(|| !ground.ask(&["alerts"]).data.contains("Space is low"));
+    let told = ground.ask(&["journal", "--json"]).says(0, &["There is enough space again"]).data.clone();
+    assert_eq!(told.matches("ALERT_RAISED").count(), 1, "{told}");
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 }
 
@@ -120,11 +129,20 @@ fn a_nearly_used_quota_is_a_warning() {
     let others = root.join("data/artifacts");
     std::fs::create_dir_all(&others).unwrap();
     std::fs::write(others.join("content"), vec![0; 20 << 20]).unwrap();
-    let ground = ClientServer::start_with(root, &pack, &["--quota", "24MiB"]);
+    let ground = ClientServer::start_with(root.clone(), &pack, &["--quota", "24MiB"]);
     let (code, body) = readyz(&ground);
     assert!(code == 200 && body.contains("\"degraded\""), "{code} {body}");
     assert!(body.contains("space is low: the data folder has 2"), "{body}");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
+    until(|| ground.ask(&["alerts"]).data.contains("Space is low: the data folder has 2"));
+    let mut ground = ground;
+    ground.stop();
+    // The alert is open in the journal, and closes when the quota is raised.
+    let ground = ClientServer::start(root, &pack);
+    until(|| ground.ask(&["alerts"]).data.is_empty());
+    let told = ground.ask(&["journal", "--json"]).data.clone();
+    assert_eq!(told.matches("ALERT_RAISED").count(), 1, "{told}");
+    assert_eq!(told.matches("ALERT_RESOLVED").count(), 1, "{told}");
 }
 
 #[test]

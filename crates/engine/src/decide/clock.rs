@@ -21,7 +21,7 @@ use crate::fields::Fields;
 use crate::key::EntityKey;
 
 /// The trigger and condition of these entries, and the kind of the alert.
-const CLOCK: &str = "clock";
+pub const CLOCK: &str = "clock";
 
 impl DecisionBuilder<'_> {
     /// Records news of the clock as an alert of the project, or as its end.

@@ -42,6 +42,7 @@ mod request;
 mod rerank;
 mod resumed;
 mod scope;
+mod space;
 mod timers;
 pub mod work;
 mod work_text;
@@ -59,6 +60,7 @@ pub use allowed::allowed;
 pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub(crate) use callers::describe_guard;
 pub use carry::groups_of;
+pub use clock::CLOCK;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_field, computed_fields, fields_of, is_repair};
@@ -67,6 +69,7 @@ pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_aft
 pub use protected::{ACCESS, FLEET, is_protected, is_reserved_pack, protected};
 pub use rerank::reindex;
 pub(crate) use scope::kind_of;
+pub use space::SPACE;
 
 use crate::actor::ActorKind;
 use crate::command::{Ask, Command};
@@ -316,6 +319,7 @@ impl<'a> DecisionBuilder<'a> {
             Ask::Configure(change) => return self.configure(change, &request(&Fields::default())),
             Ask::Install(install) => return self.install(install, &request(&Fields::default())),
             Ask::Clock(news) => return self.clock(news, request(&Fields::default())),
+            Ask::Space(news) => return self.space(news, request(&Fields::default())),
             Ask::Rebase { entity, by } => return self.rebase(entity, *by),
         }
         self.conclude()

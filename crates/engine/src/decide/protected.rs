@@ -80,6 +80,7 @@ pub(super) fn check(command: &Command) -> Result<(), Stop> {
         | Ask::Configure(_)
         | Ask::Install(_)
         | Ask::Clock(_)
+        | Ask::Space(_)
         | Ask::Rebase { .. } => Ok(()),
     }
 }

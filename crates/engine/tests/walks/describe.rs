@@ -50,6 +50,7 @@ pub(crate) fn describe_command(command: &Command) -> String {
         Ask::Configure(change) => format!("configure {change:?}"),
         Ask::Install(install) => format!("install {}", install.pack),
         Ask::Clock(news) => format!("{news:?}"),
+        Ask::Space(_) => "report the space of the data folder".to_owned(),
         Ask::Rebase { entity, by } => format!("move the timers of {entity} back by {by}"),
     };
     let subject = command.on_behalf_of.as_ref().map(|it| format!(" for {it}")).unwrap_or_default();

@@ -1,16 +1,13 @@
-//! The project's clock in the journal: alarms about the machine's clock, and corrections by a person.
+//! Corrections of project time by a person.
 
 use std::collections::BTreeSet;
 
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, ClockNews, Command};
-use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
-use trackside_engine::project::project_key;
 use trackside_engine::{Decision, decide};
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_store::projection_builder::OPEN_ALERT;
-use trackside_store::{Reader, StoreError};
+use trackside_store::StoreError;
 
 use super::decider::{Decider, refuse_too_large, unavailable};
 use crate::answer::Failure;
@@ -35,41 +32,7 @@ pub enum ClockCorrection {
     Refused(String),
 }
 
-/// The open alert about the clock, as the projections know it.
-pub(crate) fn open_clock_alert(reader: &mut dyn Reader) -> Result<Option<u64>, StoreError> {
-    for seq in reader.notices(&[OPEN_ALERT], 0, usize::MAX)? {
-        let record = reader.record(seq)?;
-        if record.and_then(|it| it.entity()).is_some_and(|it| it == *project_key()) {
-            return Ok(Some(seq));
-        }
-    }
-    Ok(None)
-}
-
 impl Decider {
-    /// Records in the journal that the machine's clock jumped, or that it agrees again.
-    pub(super) fn record_clock_news(&mut self) {
-        let Some(news) = self.time.news(self.clock_alert) else { return };
-        let command = Command::new(Actor::engine(), Ask::Clock(news));
-        // It needs nothing of the store. If it fails, the next step tries again.
-        if let Ok(Decision::Accepted(accepted)) = self.decide(&command) {
-            self.record(accepted.entries);
-            self.batch.content.commands += 1;
-        }
-    }
-
-    /// Keeps track of the open alert about the clock.
-    pub(super) fn follow_clock_alert(&mut self, entry: &Entry) {
-        if entry.entity != *project_key() {
-            return;
-        }
-        match entry.event {
-            Event::AlertRaised { .. } => self.clock_alert = Some(entry.seq),
-            Event::AlertResolved { alert } if self.clock_alert == Some(alert) => self.clock_alert = None,
-            _ => {}
-        }
-    }
-
     /// Moves project time to the machine's clock, and timers with it if it goes back. All of it is one commit.
     pub(super) fn correct_clock(
         &mut self,
@@ -82,7 +45,7 @@ impl Decider {
             Ok(to) => to,
             Err(why) => return Ok(ClockCorrection::Refused(why)),
         };
-        let mut command = by.command(Ask::Clock(ClockNews::Moved { from, alert: self.clock_alert }));
+        let mut command = by.command(Ask::Clock(ClockNews::Moved { from, alert: self.alerts.clock }));
         command.reason = reason.map(Into::into);
         let timers = match direction {
             ClockDirection::Back => self.entities_with_timers().map_err(unavailable)?,

@@ -18,6 +18,7 @@ use trackside_store::{Definition, Reader, Store, StoreError};
 use super::committer::ChangedEntity;
 use super::damage::Damage;
 use super::decided_batch::{DecidedBatch, PriorState};
+use super::project_alerts::ProjectAlerts;
 use super::sweep::Sweep;
 use super::time::{DecisionTime, LoopGap};
 use super::timers::Timers;
@@ -26,6 +27,7 @@ use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::memory::{CacheSizes, DeciderMemory, Limits, LoadError, ROUNDS};
 use crate::requester::Requester;
+use crate::space::SpacePressure;
 use crate::steering::ClockAlarm;
 use crate::work::{ClockTarget, Responder, Work};
 
@@ -40,8 +42,10 @@ pub(crate) struct Decider {
     pub(super) sweep: Sweep,
     pub(super) damage: Damage,
     pub(super) time: DecisionTime,
-    /// The open alert about the clock.
-    pub(super) clock_alert: Option<u64>,
+    /// The open alerts of the project.
+    pub(super) alerts: ProjectAlerts,
+    /// Why there is an alert about space, if there has to be one.
+    pub(super) pressure: Option<SpacePressure>,
     /// Decided and not handed to the committer yet.
     pub(super) batch: DecidedBatch,
     stopped: bool,
@@ -69,7 +73,8 @@ impl Decider {
             sweep: Sweep::new(store),
             damage: Damage::default(),
             time: DecisionTime::new(clock, last),
-            clock_alert: None,
+            alerts: ProjectAlerts::default(),
+            pressure: None,
             batch: DecidedBatch::default(),
             stopped: false,
         }
@@ -83,6 +88,11 @@ impl Decider {
         self.damage = std::mem::take(&mut failed.damage);
         self.time.succeed(&mut failed.time);
         self.sweep.succeed(&mut failed.sweep);
+    }
+
+    /// Says whether there has to be an alert about space.
+    pub fn set_pressure(&mut self, pressure: Option<SpacePressure>) {
+        self.pressure = pressure;
     }
 
     /// Sweeps this often, from now on.
@@ -206,7 +216,7 @@ impl Decider {
             }
             _ => {}
         }
-        self.record_clock_news();
+        self.record_project_news();
         self.fire_due();
         if !self.is_advancing() {
             for work in work {
@@ -550,7 +560,7 @@ impl Decider {
             was,
         });
         self.timers.remove_changed(before, entry);
-        self.follow_clock_alert(entry);
+        self.alerts.follow(entry);
         self.memory.apply(entry);
         self.timers.after(self.memory.view.get(&entry.entity), entry);
     }

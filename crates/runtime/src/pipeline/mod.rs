@@ -13,6 +13,7 @@ mod decided_batch;
 mod decider;
 mod flusher;
 mod long_term;
+mod project_alerts;
 mod recovery;
 pub(crate) mod steps;
 mod sweep;

@@ -9,10 +9,10 @@ use trackside_store::archive::ArchivedRecords;
 use trackside_store::{Chain, Reader, Record, Store, StoreError};
 
 use super::committer::Committer;
-use super::correction::open_clock_alert;
 use super::decided_batch::DecidedBatch;
 use super::decider::Decider;
 use super::flusher::Flusher;
+use super::project_alerts::ProjectAlerts;
 use super::steps::write_behind;
 use crate::clock::ProjectClock;
 use crate::failpoints::{Failpoint, is_enabled};
@@ -54,7 +54,8 @@ pub(crate) fn flush_until(
         let upto = head.min(flusher.last_flushed() + STRETCH as u64);
         let clock = ProjectClock::manual(Timestamp(0));
         let reader = store.reader()?;
-        let (decider, batch, _) = replay(law.clone(), reader, &mut source, clock, limits, upto, None)?;
+        let (decider, batch, _) =
+            replay(law.clone(), reader, &mut source, clock, limits, upto, ProjectAlerts::default())?;
         let project = decider.memory.view.project.clone();
         let (committed, _) = batch.into_commit();
         flusher.take(&committed);
@@ -77,9 +78,9 @@ pub(crate) fn recover(
 ) -> Result<(Decider, DecidedBatch), StoreError> {
     loop {
         let position = reader.position()?;
-        let alert = open_clock_alert(reader.as_mut())?;
+        let alerts = ProjectAlerts::open(reader.as_mut())?;
         let (mut decider, mut batch, at) =
-            replay(law.clone(), reader, source, clock.clone(), limits, end.seq, alert)?;
+            replay(law.clone(), reader, source, clock.clone(), limits, end.seq, alerts)?;
         if at != end {
             return Err(StoreError::NotOurs { found: at.seq, known: end.seq });
         }
@@ -101,7 +102,7 @@ fn replay(
     clock: ProjectClock,
     limits: Limits,
     upto: u64,
-    clock_alert: Option<u64>,
+    alerts: ProjectAlerts,
 ) -> Result<(Decider, DecidedBatch, Chain), StoreError> {
     let head = reader.head()?;
     let position = reader.position()?;
@@ -109,7 +110,7 @@ fn replay(
     view.project = reader.project()?.unwrap_or_default();
     let last = head.at.unwrap_or(Timestamp(i64::MIN));
     let mut decider = Decider::new(law, view, source.store.clone(), reader, clock, limits, last);
-    decider.clock_alert = clock_alert;
+    decider.alerts = alerts;
     let mut chain = source.at(decider.memory.reader(), position)?;
     while chain.seq < upto {
         let records = source.records(decider.memory.reader(), chain.seq, upto)?;

@@ -100,6 +100,7 @@ pub(crate) fn decide(
     for error in shared.take_damage() {
         decider.meet_damage(&error);
     }
+    decider.set_pressure(shared.space.pressure());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
     let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
     shared.set_problem(ProblemSource::Timers, decider.problem());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Method, header};
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::{Actor, ActorKind, ENGINE};
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
@@ -117,6 +117,10 @@ fn subject(app: &App, identity: &Identity, place: &str, id: &str) -> Result<Name
     if !is_valid_id(id) || id.contains(':') {
         let detail = format!("{place} must be the id of an actor: 1 to 128 letters, digits and `._@-`");
         return Err(Refused::parameter(place, detail));
+    }
+    if id == ENGINE {
+        let detail = format!("{ENGINE} is the id of the server, which acts only for itself");
+        return Err(Refused::forbidden(detail, "the server"));
     }
     let id = Name::new(id);
     if identity.actor.id != id && !app.access.may_act_for(identity, &id)? {

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use trackside_engine::actor::Actor;
 use trackside_protocol::{ArtifactKept, Problem, ProblemCode};
 use trackside_runtime::Failure;
 use trackside_store::Artifacts;
@@ -12,6 +13,7 @@ use super::body::whole;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
+use crate::quotas::{Quotas, is_exempt};
 
 /// Stores content under its hash. Repeating it changes nothing, and replaces a file that was damaged.
 #[utoipa::path(
@@ -41,16 +43,21 @@ pub(crate) async fn put(
         }
         let actor = &caller.identity.actor;
         let artifacts = Artifacts::of(&app.options.data);
-        let charged = app.quotas.charge_artifact(actor, size, &app.limits());
+        let charged = charge(app, actor, size);
         if let Err(refused) = &charged
             && artifacts.get(&asked).map_err(|error| unavailable(&error))?.is_none()
         {
             return Err(refused.clone());
         }
         let stored = artifacts.put(&asked, &content);
-        // One that is there already costs nothing.
-        if charged.is_ok() && !matches!(stored, Ok(true)) {
-            app.quotas.refund_artifact(actor, size);
+        match (&charged, &stored) {
+            (Ok(()), Ok(true)) => app.artifact_use.note(actor, size).map_err(|error| unavailable(&error))?,
+            // One that is there already costs nothing.
+            (Ok(()), _) => {
+                app.quotas.refund_artifact(actor, size);
+                app.artifact_use.release(actor, size);
+            }
+            (Err(_), _) => {}
         }
         stored.map_err(|error| unavailable(&error))
     });
@@ -59,6 +66,17 @@ pub(crate) async fn put(
     let location = HeaderValue::from_str(&format!("/v1/artifacts/{id}")).map_err(Refused::broken)?;
     let kept = Json(ArtifactKept { sha256: id, size, stored });
     Ok((status, [(header::LOCATION, location)], kept).into_response())
+}
+
+/// Counts the bytes of an artifact that is to be stored.
+fn charge(app: &App, actor: &Actor, size: u64) -> Result<(), Refused> {
+    let limits = app.limits();
+    let most = if is_exempt(actor) { 0 } else { limits.actor_artifact_total };
+    app.quotas.charge_artifact(actor, size, &limits)?;
+    app.artifact_use.reserve(actor, size, most).map_err(|used| {
+        app.quotas.refund_artifact(actor, size);
+        Quotas::artifact_total_used_up(actor, used, size, &limits)
+    })
 }
 
 /// Returns content.

@@ -132,6 +132,7 @@ pub(crate) async fn create(
     let of_person = run_tokens::is_of_person(&app, &caller, &body).await?;
     let spec = spec(&app, &caller, &body, of_person)?;
     let shortened = run_tokens::why_shortened(&spec, &body, app.reads.now());
+    app.quotas.charge_record(&caller.identity.actor, &app.limits())?;
     let (secret, entity) = match app.access.mint(spec, headers.used.as_ref()).await {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
         made => made.map_err(refused)?,

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Fire, TransitionRef};
 use trackside_engine::decide::FLEET;
 use trackside_engine::fields::Fields;
@@ -14,11 +15,15 @@ use trackside_lifecycle::value::Value;
 use trackside_protocol::{ApplyStep, Problem, StepApplied};
 
 use super::commands::{submit, to_outcome};
+use super::runs::visible_run;
 use super::work::{no_work, role_name};
 use super::{Body, CommandHeaders, command, entity_bodies, journalled, under};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
+
+/// The role of programs that start agents.
+const RUNNER_ROLE: &str = "fleet:agent_runner";
 
 /// Fires the event that the work of a run's role declares for a step, on the entity of the run and for its agent.
 #[utoipa::path(
@@ -37,7 +42,12 @@ pub(crate) async fn apply(
     let step = step(&body.action)?;
     let (key, reader) =
         (EntityKey::new(format!("{FLEET}.run").as_str(), id.as_str()), caller.actor().clone());
-    let run = app.read(move |reads| reads.present(&key, &reader)).await?;
+    let (looking, named) = (caller.clone(), id.clone());
+    let found = app.read(move |reads| {
+        visible_run(reads, &looking, &named)?;
+        reads.present(&key, &reader)
+    });
+    let run = found.await?;
     let caller = for_agent(&app, &caller, &run)?;
     let text = |name: &str| run.entity.fields.text(name).unwrap_or_default().to_owned();
     let (worked_on, role) = (text("entity"), role_name(&text("role")));
@@ -92,7 +102,7 @@ fn nothing(why: String, entity: Option<trackside_protocol::EntityBody>) -> StepA
 fn for_agent(app: &App, caller: &Caller, run: &PresentedEntity) -> Result<Caller, Refused> {
     let text = |name: &str| Name::new(run.entity.fields.text(name).unwrap_or_default());
     let (runner, agent, identity) = (text("runner"), text("agent"), &caller.identity);
-    if !is_runner(&identity.actor.id, &runner) && !identity.is_admin() {
+    if !is_runner(&identity.actor, &runner) && !identity.is_admin() {
         let detail = format!("Only {runner}, the runner of this run, applies its steps");
         return Err(Refused::forbidden(detail, "the runner of the run"));
     }
@@ -103,9 +113,12 @@ fn for_agent(app: &App, caller: &Caller, run: &PresentedEntity) -> Result<Caller
     Ok(Caller::new(identity.clone(), Some(agent)))
 }
 
-/// Whether an actor has the token of a runner. One token can serve several runners, `ACTOR.NAME`.
-pub(super) fn is_runner(actor: &str, runner: &str) -> bool {
-    runner.strip_prefix(actor).is_some_and(|it| it.is_empty() || it.starts_with('.'))
+/// Whether an actor has the token of a runner, which needs the role for it. One token can serve several runners,
+/// `ACTOR.NAME`.
+pub(super) fn is_runner(actor: &Actor, runner: &str) -> bool {
+    let is_its_id =
+        runner.strip_prefix(actor.id.as_str()).is_some_and(|it| it.is_empty() || it.starts_with('.'));
+    is_its_id && actor.has_role(RUNNER_ROLE)
 }
 
 /// The fields of the run, overridden by the values of the request.

@@ -156,7 +156,7 @@ pub(super) fn entity_of_run(run: &Entity) -> Option<EntityKey> {
 fn sees_run(reads: &Reads, caller: &Caller, run: &Entity) -> Result<bool, ReadError> {
     let is = |name: &str, id: &Name| run.fields.text(name) == Some(id.as_str());
     let own = &caller.identity.actor.id;
-    let is_own_runner = run.fields.text("runner").is_some_and(|it| is_runner(own, it));
+    let is_own_runner = run.fields.text("runner").is_some_and(|it| is_runner(&caller.identity.actor, it));
     if is_own_runner || is("agent", own) || caller.on_behalf_of.as_ref().is_some_and(|it| is("agent", it)) {
         return Ok(true);
     }

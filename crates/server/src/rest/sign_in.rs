@@ -67,6 +67,7 @@ pub(crate) async fn link(
         until: caller.identity.expires,
         made_with: Some(caller.identity.token.clone()),
     };
+    app.quotas.charge_record(&caller.identity.actor, &app.limits())?;
     let made = app.access.link(spec, key.used.as_ref()).await;
     let (secret, entity) = match made {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),

@@ -31,8 +31,6 @@ use crate::events::StreamSlot;
 use crate::problem::Refused;
 use crate::transcripts::{AppendError, LinesFound, TranscriptLimits};
 
-/// The role of programs that start agents.
-const RUNNER_ROLE: &str = "fleet:agent_runner";
 /// Most lines of one request.
 const MOST_LINES: usize = 10_000;
 /// Lines that a stream reads at a time.
@@ -65,7 +63,7 @@ pub(crate) async fn append(
     let next = app.blocking(move |app| {
         let run = visible_run(&app.reads, &caller, &id)?;
         let own = &caller.identity.actor;
-        if !run.fields.text("runner").is_some_and(|it| is_runner(&own.id, it)) || !own.has_role(RUNNER_ROLE) {
+        if !run.fields.text("runner").is_some_and(|it| is_runner(own, it)) {
             let runner = run.fields.text("runner").unwrap_or_default();
             let detail = format!("Only its runner {runner} appends to the transcript of run {id}");
             return Err(Refused::forbidden(detail, "the runner of the run"));
@@ -153,7 +151,7 @@ pub(crate) async fn read(
     let after = super::number("after", which.after)?.unwrap_or(0);
     let accepts = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if accepts.split(',').any(|it| it.trim().starts_with("text/event-stream")) {
-        let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()?.trim().parse().ok());
+        let last = last_line(&headers)?;
         let (looking, run) = (caller.clone(), id.clone());
         // Refuses now: a client would reconnect to a stream that ends.
         app.read(move |reads| visible_run(reads, &looking, &run).map(drop)).await?;
@@ -174,6 +172,18 @@ pub(crate) async fn read(
     });
     let LinesFound { lines, next, .. } = found.await?;
     Ok(Json(Page { items: lines, next_cursor: next.map(|it| it.to_string()) }).into_response())
+}
+
+/// The number of the last line that a client has seen, if it reconnects.
+fn last_line(headers: &HeaderMap) -> Result<Option<u64>, Refused> {
+    let Some(text) = headers.get("last-event-id") else { return Ok(None) };
+    match text.to_str().unwrap_or_default().trim() {
+        "" => Ok(None),
+        number => number
+            .parse()
+            .map(Some)
+            .map_err(|_| Refused::parameter("Last-Event-ID", "Last-Event-ID is the number of a line")),
+    }
 }
 
 /// One open stream.

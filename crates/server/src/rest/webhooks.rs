@@ -77,6 +77,7 @@ pub(crate) async fn create(
     }
     check_token_lasts(&app, &caller).await?;
     let fields = wanted_fields(&app, &caller, &body)?;
+    app.quotas.charge_record(&caller.identity.actor, &app.limits())?;
     let used = headers.used.as_ref();
     if let Some(used) = used
         && let Some((first, _, root)) = journalled(&app, used).await?

@@ -102,10 +102,22 @@ pub(crate) struct DeliveryLedger {
 
 type Result<T> = std::result::Result<T, LedgerError>;
 
+/// Creates the file, or restricts that of an earlier release, so that only this user can read it: it holds URLs. Files
+/// beside it get its mode. If that fails, opening it says why.
+fn make_private(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
+    }
+}
+
 impl DeliveryLedger {
     pub fn open(data: &Path) -> Result<Self> {
         let path = data.join(FILE);
         let failed = |error| LedgerError::Sqlite { path: path.clone(), error };
+        make_private(&path);
         let is_full = cfg!(unix) && DiskSpace::of(data).is_ok_and(|it| it.is_full());
         let opened = match is_full {
             // Needs no file for the index of the log, so that a full disk can be read.
@@ -318,6 +330,23 @@ mod tests {
 
     fn stands(seq: u64, state: DeliveryState) -> Delivery {
         Delivery { seq, state, attempts: 1, status: None, why: None, at: 1, next_at: None }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_this_user_reads_the_urls_of_receivers() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (first, data) = ledger("private");
+        drop(first);
+        let open = || {
+            drop(DeliveryLedger::open(&data).unwrap());
+            std::fs::metadata(data.join(FILE)).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!(open(), 0o600);
+        // One of an earlier release.
+        std::fs::set_permissions(data.join(FILE), std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(open(), 0o600);
+        std::fs::remove_dir_all(&data).unwrap();
     }
 
     #[test]

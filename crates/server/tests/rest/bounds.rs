@@ -144,7 +144,8 @@ fn an_actor_creates_and_stores_so_much_a_day() {
         actor_bytes: 10_000,
         ..ServerLimits::default()
     });
-    let pia = ground.person("pia");
+    let pia_token = ground.mint_token(json!({ "actor": "pia", "kind": "human" }));
+    let pia = ground.client(&pia_token);
     let batch =
         |from: usize, many: usize| json!({ "commands": (from..from + many).map(create).collect::<Vec<_>>() });
     assert_eq!(pia.post("/v1/batch", &batch(0, 2)).unwrap().status, 200);
@@ -154,6 +155,20 @@ fn an_actor_creates_and_stores_so_much_a_day() {
         &["`entitiesPerDay`", "used 2", "3 new entities a day", "needs 2", "24.0 hours", "entitiesPerDay:=6"],
     );
     assert_eq!(pia.post("/v1/batch", &batch(2, 1)).unwrap().status, 200);
+
+    // Records that the server creates for an actor count too.
+    let boss = ground.actor(json!({ "actor": "boss", "kind": "system", "for": ["agent-*"] }));
+    let mint = |number: usize| {
+        boss.post("/v1/tokens", &json!({ "actor": format!("agent-{number}"), "kind": "agent" }))
+    };
+    assert!((0..3).all(|it| mint(it).is_ok()));
+    must_name(&refused(mint(3)), &["boss", "`entitiesPerDay`", "used 3"]);
+    let paul = ground.person("paul");
+    let link = || paul.post("/v1/sign-in-links", &json!({}));
+    assert!((0..3).all(|_| link().is_ok()));
+    must_name(&refused(link()), &["paul", "`entitiesPerDay`"]);
+    let hook = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] });
+    must_name(&refused(paul.post("/v1/webhooks", &hook)), &["paul", "`entitiesPerDay`"]);
 
     let artifact = |byte: u8| vec![byte; 1_000];
     let path = |content: &[u8]| format!("/v1/artifacts/{}", crate::artifacts::id(content));
@@ -171,6 +186,25 @@ fn an_actor_creates_and_stores_so_much_a_day() {
     // It passes, and the next one waits for it.
     pia.post("/v1/entities/mission.task", &json!({ "fields": large })).ok();
     must_name(&refused(pia.post("/v1/batch", &batch(9, 1))), &["`bytesPerSecond`", "10000 bytes"]);
+
+    // In all: also after a restart, which sets the use of the day to zero.
+    let setting = json!({ "artifactBytesTotal": 1_500 });
+    ground.owner.put("/v1/settings/access", &setting).unwrap();
+    let ground = ground.restart();
+    let pia = ground.client(&pia_token);
+    let problem = refused(pia.put_bytes(&path(&artifact(3)), &artifact(3)));
+    must_name(
+        &problem,
+        &[
+            "`artifactBytesTotal`",
+            "used 1000",
+            "1500 bytes of artifacts",
+            "needs 1000",
+            "artifactBytesTotal:=3000",
+        ],
+    );
+    assert_eq!(pia.put_bytes(&path(&artifact(1)), &artifact(1)).unwrap().status, 200);
+    assert_eq!(pia.put_bytes(&path(&[4; 500]), &[4; 500]).unwrap().status, 201);
 }
 
 #[test]

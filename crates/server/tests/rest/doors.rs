@@ -18,6 +18,8 @@ const TELLING: &[(&str, &str)] = &[
     ("GET", "/v1/export"),
     ("GET", "/v1/audit/export/{lifecycle}/{id}"),
     ("GET", "/v1/approvals"),
+    ("GET", "/v1/entities/{lifecycle}/{id}/work"),
+    ("GET", "/v1/runs/{id}/transcript"),
     ("POST", "/v1/effects/take"),
     ("POST", "/v1/entities/{lifecycle}/{id}/transitions"),
 ];
@@ -43,7 +45,8 @@ fn vault() -> Json {
              fetch: {{ from: LAID, by: human && admin, effects: [ {{ effect: carry }} ] }}\n  \
              hold: {{ from: LAID, by: human && admin, lease: work }}\n\
              slots: {{ work: {{ for: 30m }} }}\n\
-             effects: {{ carry: {{ with: {{ what: secret }} }} }}\n"
+             effects: {{ carry: {{ with: {{ what: secret }} }} }}\n\
+             work: {{ keeper: {{ query: laid_{name}, ask: 'Take {{secret}}', done: take }} }}\n"
         )
     };
     let request = "lifecycle: vault.request\nabout: A request.\nface: approval\nread: actor.id == holder || (human && admin)\n\
@@ -52,7 +55,8 @@ fn vault() -> Json {
          states: { ASKED: { initial: true }, GIVEN: { final: true, outcome: success }, KEPT: { final: true, outcome: failure } }\n\
          transitions:\n  approve: { from: ASKED, to: GIVEN, by: human && admin, takes: [note] }\n  deny: { from: ASKED, to: KEPT, by: human && admin, takes: [note] }\n";
     json!({ "files": {
-        "pack.yaml": "pack: vault\nversion: 1\nabout: Things of somebody.\nroles: { keeper: {} }\n",
+        "pack.yaml": "pack: vault\nversion: 1\nabout: Things of somebody.\nroles: { keeper: {} }\nqueries:\n  \
+             laid_open: { of: vault.open, where: state == 'LAID' }\n  laid_closed: { of: vault.closed, where: state == 'LAID' }\n",
         "lifecycles/open.yaml": life("open", ""),
         "lifecycles/closed.yaml": life("closed", "read: actor.id == holder || (human && admin)\n"),
         "lifecycles/request.yaml": request,
@@ -170,6 +174,19 @@ fn scene(
         let history = owner.get(&format!("/v1/entities/{lifecycle}/{id}/history")).unwrap().body;
         let raised = history["items"].as_array().unwrap().iter().find(|it| it["event"] == "ALERT_RAISED");
         words.insert("id", raised.unwrap()["seq"].to_string());
+    }
+    if row.path.contains("/runs/") {
+        let runner = format!("host-{number}");
+        let host =
+            json!({ "actor": runner, "kind": "system", "roles": ["fleet:agent_runner"], "for": ["worker"] });
+        let host = ground.actor(host);
+        host.post("/v1/entities/fleet.runner", &json!({ "id": runner })).unwrap();
+        let run = json!({ "entity": format!("{lifecycle}/{id}"), "agent": "worker", "role": "vault:keeper",
+            "runner": runner, "adapter": "plain" });
+        let run = json!({ "id": id, "fields": run });
+        host.post("/v1/entities/fleet.run", &run).unwrap_or_else(|it| panic!("{it:#?}"));
+        let line = json!({ "number": 1, "at": 1, "kind": "message", "text": word });
+        host.post(&format!("/v1/runs/{id}/transcript"), &json!({ "lines": [line] })).unwrap();
     }
     if row.path.contains("/effects") {
         let fetched = json!({ "event": "fetch" });

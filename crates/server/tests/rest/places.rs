@@ -55,6 +55,7 @@ fn limits_are_settings_with_their_origin_and_apply_at_once() {
         ("bytesPerSecond", usual.actor_bytes.into()),
         ("actorEventStreams", usual.actor_streams as u64),
         ("artifactBytesPerDay", usual.actor_artifact_bytes),
+        ("artifactBytesTotal", usual.actor_artifact_total),
         ("entitiesPerDay", usual.actor_entities),
         ("connections", usual.connections as u64),
         ("addressConnections", usual.address_connections as u64),

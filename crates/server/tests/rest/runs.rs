@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
+use std::sync::mpsc::{TryRecvError, channel};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -64,6 +65,8 @@ fn runs_and_transcripts_are_for_those_who_may_see_the_entity() {
     let (pia, other) = (ground.person("pia"), runner(&ground, "host-2"));
     let agent = ground.agent("coder-1", "coding:coder");
     let stranger = ground.agent("ada", "coding:coder");
+    // The id of a runner is not enough.
+    let namesake = ground.agent("host-1", "coding:coder");
     start(&host, "R1", "host-1", json!({ "entity": "bank.safe/S-1" }));
     start(&host, "R2", "host-1", json!({ "entity": "coding.task/T-9" }));
     let transcript = "/v1/runs/R1/transcript";
@@ -74,10 +77,12 @@ fn runs_and_transcripts_are_for_those_who_may_see_the_entity() {
         assert_eq!(texts(&client.get(transcript).unwrap().body), ["the code is 4711"]);
         assert_eq!(each(&client.get("/v1/runs?runner=host-1&state=open").unwrap().body, "id")[0], "R1");
     }
-    for client in [&pia, &other, &stranger] {
+    for client in [&pia, &other, &stranger, &namesake] {
         for path in ["/v1/runs/R1", transcript, "/v1/runs/R1/verdict"] {
             assert_eq!(why(client.get(path)).0, 404, "{path}");
         }
+        assert_eq!(why(client.post("/v1/runs/R1/steer", &json!({ "text": "x" }))).0, 404);
+        assert_eq!(why(client.post("/v1/runs/R1/apply", &json!({ "action": "done" }))).0, 404);
         for path in ["/v1/runs/R1/stop", transcript] {
             assert_eq!(why(client.post(path, &lines(&[]))).0, if path == transcript { 404 } else { 400 });
         }
@@ -178,6 +183,41 @@ fn a_transcript_is_followed_until_the_run_has_ended() {
     assert_eq!(next("event: "), "end");
     let end: Json = serde_json::from_str(&next("data: ")).unwrap();
     assert_eq!((&end["id"], &end["exitClass"]), (&json!("R1"), &json!("crash")));
+    // A client that reconnects with any number gets an answer.
+    let last = |number: &str| {
+        let head = "Accept: text/event-stream\r\nLast-Event-ID";
+        let head =
+            format!("GET {path} HTTP/1.1\r\nAuthorization: Bearer {}\r\n{head}: {number}", token.trim());
+        let answer = ground.raw(&head, b"");
+        (answer.status, String::from_utf8(answer.body).unwrap())
+    };
+    let (status, heard) = last(&u64::MAX.to_string());
+    assert!(status == 200 && heard.contains("event: end") && !heard.contains("id: "), "{status} {heard}");
+    assert_eq!(last("four").0, 400);
+}
+
+#[test]
+fn a_stream_of_a_transcript_ends_with_its_token() {
+    let ground = RestServer::new();
+    let host = runner(&ground, "host-1");
+    start(&host, "R1", "host-1", json!({}));
+    let path = "/v1/runs/R1/transcript";
+    host.post(path, &lines(&[line(1, "one")])).unwrap();
+    let body = json!({ "actor": "olga", "kind": "human", "roles": ["admin"] });
+    let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
+    let olga = ground.client(made["token"].as_str().unwrap());
+    let stream = olga.stream(path).unwrap();
+    let (told, heard) = channel();
+    std::thread::spawn(move || stream.lines().map_while(Result::ok).try_for_each(|it| told.send(it)));
+    while heard.recv_timeout(Duration::from_secs(60)).unwrap() != "id: 1" {}
+    ground.owner.delete(&format!("/v1/tokens/{}", made["details"]["id"].as_str().unwrap())).unwrap();
+    host.post(path, &lines(&[line(2, "two")])).unwrap();
+    let mut rest = String::new();
+    while let Ok(line) = heard.recv_timeout(Duration::from_secs(60)) {
+        rest.push_str(&line);
+        assert!(!rest.contains("two"), "{rest}");
+    }
+    assert_eq!(heard.try_recv(), Err(TryRecvError::Disconnected), "the stream has ended: {rest}");
 }
 
 #[test]

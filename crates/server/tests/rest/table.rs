@@ -98,6 +98,9 @@ const SECRET: &str = "1111 44 43 442";
 /// The caller's own.
 const MINE: &str = "1111 22 23 222";
 
+/// The next line of a transcript that has one.
+const LINE: &str = r#"{"lines":[{"number":2,"at":1,"kind":"message","text":"x"}]}"#;
+
 /// The callers that each route admits.
 pub(crate) const ROWS: &[AccessRow] = &[
     // Entities.
@@ -125,9 +128,8 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Own, MINE, ""),
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Other, ANYONE, ""),
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Hidden, SECRET, ""),
-    // The lifecycle of the entities declares no work.
-    with("?role=agent", row("GET", "/v1/entities/{lifecycle}/{id}/work", Own, "1111 44 43 444", "")),
-    with("?role=agent", row("GET", "/v1/entities/{lifecycle}/{id}/work", Hidden, "1111 44 43 444", "")),
+    with("?role=keeper", row("GET", "/v1/entities/{lifecycle}/{id}/work", Own, MINE, "")),
+    with("?role=keeper", row("GET", "/v1/entities/{lifecycle}/{id}/work", Hidden, SECRET, "")),
     row("POST", "/v1/entities/{lifecycle}/claim", None, "1111 rr r3 rrr", "{}"),
     row("POST", "/v1/entities/{lifecycle}/{id}/heartbeat", Other, "1111 rr r3 rrr", r#"{"fence":1}"#),
     row("POST", "/v1/entities/{lifecycle}/{id}/heartbeat", Hidden, "1111 44 43 44r", r#"{"fence":1}"#),
@@ -240,22 +242,21 @@ pub(crate) const ROWS: &[AccessRow] = &[
     ),
     row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     row("POST", "/v1/policy/request", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
-    // There is no such run.
     row("GET", "/v1/runs", None, ANYONE, ""),
-    // There is no such run.
-    row("GET", "/v1/runs/{id}", Hidden, "1111 44 43 444", ""),
-    row("GET", "/v1/runs/{id}/transcript", Hidden, "1111 44 43 444", ""),
-    row("GET", "/v1/runs/{id}/verdict", Hidden, "1111 44 43 444", ""),
-    row("POST", "/v1/runs/{id}/steer", Hidden, "1111 44 43 444", r#"{"text":"x"}"#),
-    row("POST", "/v1/runs/{id}/stop", Hidden, "1111 44 43 444", "{}"),
-    row(
-        "POST",
-        "/v1/runs/{id}/transcript",
-        Hidden,
-        "1111 44 43 444",
-        r#"{"lines":[{"number":1,"at":1,"kind":"message","text":"x"}]}"#,
-    ),
-    row("POST", "/v1/runs/{id}/apply", Hidden, "1111 44 43 444", r#"{"action":"done"}"#),
+    // A run for the entity, by a runner of its own. It has not ended, and no caller is its runner.
+    row("GET", "/v1/runs/{id}", Other, ANYONE, ""),
+    row("GET", "/v1/runs/{id}", Hidden, SECRET, ""),
+    row("GET", "/v1/runs/{id}/transcript", Other, ANYONE, ""),
+    row("GET", "/v1/runs/{id}/transcript", Hidden, SECRET, ""),
+    row("GET", "/v1/runs/{id}/verdict", Hidden, "1111 44 43 44r", ""),
+    row("POST", "/v1/runs/{id}/steer", Other, "1111 44 43 322", r#"{"text":"x"}"#),
+    row("POST", "/v1/runs/{id}/steer", Hidden, SECRET, r#"{"text":"x"}"#),
+    row("POST", "/v1/runs/{id}/stop", Other, "1111 44 43 322", "{}"),
+    row("POST", "/v1/runs/{id}/stop", Hidden, SECRET, "{}"),
+    row("POST", "/v1/runs/{id}/transcript", Other, "1111 33 33 333", LINE),
+    row("POST", "/v1/runs/{id}/transcript", Hidden, "1111 44 43 443", LINE),
+    row("POST", "/v1/runs/{id}/apply", Other, "1111 44 43 332", r#"{"action":"done"}"#),
+    row("POST", "/v1/runs/{id}/apply", Hidden, SECRET, r#"{"action":"done"}"#),
     row("GET", "/v1/effects", Hidden, ANYONE, ""),
     row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
     // No worker has taken it under this fence.

@@ -160,6 +160,7 @@ fn command_text(command: &Command) -> String {
         Ask::Redact(redact) => format!("redacts entries of {}", redact.entity),
         Ask::Configure(_) => "changes the project".to_owned(),
         Ask::Install(install) => format!("installs {}", install.pack),
+        Ask::Space(_) => "watches the space of the data folder".to_owned(),
         Ask::Clock(_) => "corrects the clock".to_owned(),
         Ask::Rebase { entity, by } => format!("moves the timers of {entity} back by {by}"),
     }
