@@ -418,6 +418,7 @@ impl Options {
                 timers: self.cached_timers,
                 unique_values: self.cached_values,
                 keys: self.cached_keys,
+                keys_last: self.keys_last,
                 behind: self.most_behind,
             },
             batch: self.batch.max(1),

@@ -13,6 +13,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::archive::FullJournal;
+use trackside_store::store::RowHealing;
 use trackside_store::{Reader, Store, StoreError};
 
 use crate::answer::Failure;
@@ -81,6 +82,8 @@ pub(crate) struct Shared {
     clock_alarm: Mutex<Option<ClockAlarm>>,
     /// Damaged rows that reads met and the decider has not looked at.
     damage: Mutex<Vec<StoreError>>,
+    /// Damaged rows that the flusher removes, and how often it did.
+    healing: Mutex<(Option<RowHealing>, u64)>,
     /// Held while an entity is moved to long-term storage, or payloads are dropped from such files.
     pub storing: Mutex<()>,
     /// Whether the last commit failed because the disk is full.
@@ -132,6 +135,7 @@ impl Shared {
             archiving: Mutex::default(),
             clock_alarm: Mutex::default(),
             damage: Mutex::default(),
+            healing: Mutex::default(),
             storing: Mutex::default(),
             is_full: AtomicBool::new(false),
             space: Arc::default(),
@@ -394,6 +398,29 @@ impl Shared {
         if damage.len() < MOST_DAMAGE {
             damage.push(copy);
         }
+    }
+
+    /// Has the flusher heal rows.
+    pub fn request_healing(&self, healing: RowHealing) {
+        self.healing.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(healing);
+    }
+
+    /// How often rows were healed.
+    pub fn heals(&self) -> u64 {
+        self.healing.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    /// Does the requested healing, if there is one. It stays requested if it fails.
+    pub fn heal_by(
+        &self,
+        heal: impl FnOnce(&RowHealing) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut healing = self.healing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(wanted) = &healing.0 {
+            heal(wanted)?;
+            *healing = (None, healing.1 + 1);
+        }
+        Ok(())
     }
 
     /// Takes the damage that reads met since the last time.

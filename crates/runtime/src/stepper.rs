@@ -319,7 +319,11 @@ impl WriteWorkers {
     /// Work that can wait.
     pub fn tidy(&self) -> Result<bool, StoreError> {
         match self.0.try_lock() {
-            Ok(mut writing) => writing.flusher.tidy(),
+            Ok(mut writing) => {
+                let Writing { shared, flusher, .. } = &mut *writing;
+                shared.heal_by(|healing| flusher.heal_rows(healing))?;
+                flusher.tidy()
+            }
             Err(_) => Ok(true),
         }
     }

@@ -64,7 +64,8 @@ pub struct GroupChange {
     pub counts: BTreeMap<Name, i64>,
     /// Members that joined (true) or left (false).
     pub members: BTreeMap<EntityKey, bool>,
-    pub moved_at: Timestamp,
+    /// The time of the last move, if there was one.
+    pub moved_at: Option<Timestamp>,
 }
 
 /// An entry that is looked up by its kind.

@@ -128,7 +128,6 @@ impl ProjectionBuilder {
             self.projection.regrouped.insert(entity.key.clone(), groups.clone());
             for group in groups {
                 let change = self.groups.entry(group).or_default();
-                change.moved_at = change.moved_at.max(entity.updated_at);
                 change.members.insert(entity.key.clone(), true);
             }
         }
@@ -233,7 +232,7 @@ fn add_shift(
         groups.insert(shift.group.clone(), GroupChange::default());
     }
     let Some(group) = groups.get_mut(&shift.group) else { return };
-    group.moved_at = at;
+    group.moved_at = Some(at);
     let mut count = |state: &Name, by: i64| {
         let more = group.counts.entry(state.clone()).or_default();
         *more += by;

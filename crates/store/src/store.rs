@@ -155,10 +155,54 @@ pub trait Projector: Send {
         Ok(true)
     }
 
+    /// Removes damaged rows and writes lost keys again.
+    fn heal_rows(&mut self, _: &RowHealing) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Removes overwritten bytes from the files, after an erasure was projected.
     fn scrub(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+/// Tables with damaged rows, and what was lost from them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowHealing {
+    /// Rows of these tables that do not match their checksum are removed. What they held is written again before.
+    pub tables: BTreeSet<&'static str>,
+    /// Indexes that do not agree with their table are made again.
+    pub indexes: bool,
+    /// Entities that have a damaged row and no entry: their ids are damaged.
+    pub entities: Vec<EntityKey>,
+    /// Groups whose row cannot be read, and when a member last moved.
+    pub groups: Vec<(GroupKey, Timestamp)>,
+    /// Idempotency keys without a readable row, with the entry that each came with.
+    pub keys: Vec<(u64, Timestamp, KeyRecord)>,
+}
+
+/// The place from which rows are checked on. The default is the first row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowCursor {
+    pub(crate) table: usize,
+    pub(crate) after: Vec<RowKey>,
+}
+
+/// A column of the key of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RowKey {
+    Number(i64),
+    Text(String),
+}
+
+/// The result of checking some rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowCheck {
+    pub read: usize,
+    /// The table that has a damaged row.
+    pub damaged: Option<&'static str>,
+    /// Where the check goes on; none at the end.
+    pub next: Option<RowCursor>,
 }
 
 /// A value and the position at which it was read.
@@ -373,6 +417,10 @@ pub trait Reader: Send {
             Some(kept) if kept != row.entity => Some(serde_json::to_string(&*kept).unwrap_or_default()),
             Some(_) => None,
         })
+    }
+    /// Verifies at most `most` rows that do not belong to the table of entities.
+    fn check_rows(&mut self, _from: RowCursor, _most: usize) -> Result<RowCheck, StoreError> {
+        Ok(RowCheck::default())
     }
     /// At most `most` groups after a row number, each with its row number.
     fn groups_after(&mut self, after: u64, most: usize) -> ReadAt<Vec<(u64, GroupKey)>>;

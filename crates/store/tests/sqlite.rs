@@ -123,7 +123,7 @@ fn a_projection_is_found_by_every_index() {
     let change = GroupChange {
         counts: BTreeMap::from([(open_.clone(), 2)]),
         members: BTreeMap::from([(one.key.clone(), true), (two.key.clone(), true)]),
-        moved_at: Timestamp(9),
+        moved_at: Some(Timestamp(9)),
     };
     projection.groups = BTreeMap::from([(group.clone(), change)]);
     projection.dwell_times =
@@ -160,7 +160,7 @@ fn a_projection_is_found_by_every_index() {
     let change = GroupChange {
         counts: BTreeMap::from([(open_.clone(), -2), (done.clone(), 1)]),
         members: BTreeMap::from([(two.key.clone(), false)]),
-        moved_at: Timestamp(10),
+        moved_at: Some(Timestamp(10)),
     };
     projection.groups = BTreeMap::from([(group.clone(), change)]);
     projector.project(&projection).unwrap();

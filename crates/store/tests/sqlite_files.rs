@@ -309,7 +309,7 @@ fn projections_of_another_journal_are_thrown_away() {
     let old = Connection::open(folder.path().join("state.db")).unwrap();
     old.execute("UPDATE meta SET value = 1 WHERE key = 'schema'", []).unwrap();
     assert!(open_error(folder.path()).to_string().contains("it ends at 2"));
-    old.execute("UPDATE meta SET value = 3 WHERE key = 'schema'", []).unwrap();
+    old.execute("UPDATE meta SET value = 4 WHERE key = 'schema'", []).unwrap();
     drop(old);
     assert_eq!(state(), (3, 1));
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();

@@ -64,6 +64,10 @@ impl FaultyDisk {
         self.0.lock().unwrap().quiet = true;
     }
 
+    pub fn is_calm(&self) -> bool {
+        self.0.lock().unwrap().quiet
+    }
+
     /// Whether a read failed since the last call.
     pub fn read_failed(&self) -> bool {
         std::mem::replace(&mut self.0.lock().unwrap().read_failed, false)

@@ -15,11 +15,11 @@ use trackside_runtime::simulation::WriteWorkers;
 use trackside_store::rules::Installed;
 use trackside_store::store::{
     AtPosition, Batch, Census, Counts, DueAt, DwellTimes, Head, Listing, MemberRow, Members, OpenEffectRow,
-    OrderRow,
+    OrderRow, RowCheck, RowCursor, RowHealing, StoredEntity,
 };
 use trackside_store::{
-    Chain, Definition, EntityRow, JournalWriter, MemoryStore, Projection, Projector, Reader, Record, Store,
-    StoreError,
+    Chain, Definition, EntityRow, JournalWriter, Projection, Projector, Reader, Record, Store, StoreError,
+    WrittenRecord,
 };
 
 /// A mistake of a store.
@@ -86,7 +86,9 @@ impl Interference {
 /// A store with such interference.
 #[derive(Clone)]
 pub(crate) struct InterferedStore {
-    pub store: MemoryStore,
+    pub store: Arc<dyn Store>,
+    /// Why the projections are to be rebuilt at the next start.
+    pub wants_rebuild: Arc<Mutex<Option<String>>>,
     pub interference: Interference,
 }
 
@@ -110,6 +112,10 @@ impl Store for InterferedStore {
             inner: self.store.reader()?,
             interference: self.interference.clone(),
         }))
+    }
+
+    fn request_rebuild(&self, why: &str) {
+        *self.wants_rebuild.lock().unwrap() = Some(why.to_owned());
     }
 }
 
@@ -187,6 +193,10 @@ impl Projector for InterferedProjector {
     fn tidy(&mut self) -> Result<bool, StoreError> {
         self.inner.tidy()
     }
+
+    fn heal_rows(&mut self, healing: &RowHealing) -> Result<(), StoreError> {
+        self.inner.heal_rows(healing)
+    }
 }
 
 struct InterferedReader {
@@ -234,6 +244,28 @@ impl Reader for InterferedReader {
         order(ranking: &RankingKey, within: &Within) -> AtPosition<Option<OrderRow>>;
         orders_after(after: Option<&(RankingKey, Within)>, most: usize) -> AtPosition<Vec<OrderRow>>;
         census() -> AtPosition<Census>;
+        unverified_records(after: u64, most: usize) -> Vec<Record>;
+        records_as_written(after: u64, most: usize) -> Vec<WrittenRecord>;
+        unverified_as_written(after: u64, most: usize) -> Vec<WrittenRecord>;
+        record_as_written(seq: u64) -> Option<WrittenRecord>;
+        trail_as_written(from: u64, most: usize) -> Vec<WrittenRecord>;
+        last_entry(key: &EntityKey) -> Option<u64>;
+        stored_entities(after: Option<&EntityKey>, most: usize) -> AtPosition<Vec<StoredEntity>>;
+        is_stored(key: &EntityKey) -> bool;
+        difference(row: &EntityRow) -> Option<String>;
+        check_rows(from: RowCursor, most: usize) -> RowCheck;
+    }
+
+    fn begin_snapshot(&mut self) {
+        self.inner.begin_snapshot();
+    }
+
+    fn end_snapshot(&mut self) {
+        self.inner.end_snapshot();
+    }
+
+    fn skip_damaged(&mut self, skip: bool) {
+        self.inner.skip_damaged(skip);
     }
 
     fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError> {

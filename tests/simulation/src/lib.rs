@@ -21,6 +21,7 @@ mod final_checks;
 mod followers;
 mod interference;
 mod model;
+mod rot;
 mod run;
 mod step_log;
 

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, ClockNews, Command, Install, Seed};
-use trackside_engine::event::Entry;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
-use trackside_engine::view::{Found, Lookup, Pauses, Project};
+use trackside_engine::view::{Found, Lookup, Needs, Pauses, Project};
 use trackside_engine::world::World;
 use trackside_engine::{Decision, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
 use trackside_runtime::simulation::Packs;
 use trackside_runtime::{AcceptedCommand, BatchAnswer, BatchVerdict, CommandAnswer};
+use trackside_store::projection_builder::RECORD;
 use trackside_store::{Chain, Definition, Record};
 
 use crate::broken::BrokenPromise;
@@ -71,12 +73,20 @@ pub(crate) struct ReferenceModel {
     unsure: bool,
     /// Whether the sweep runs, by schedule or on request.
     sweeps: bool,
+    /// Entities whose stored rows were damaged and rebuilt.
+    pub repairs: usize,
+    /// Whether rows may be damaged now.
+    pub rotten: bool,
 }
 
 /// The entries of a step that are not explained yet.
 struct StepEntries<'a> {
     left: &'a [Entry],
     read_failed: bool,
+    /// Whether a read failed in the step at all: then rows may have been rebuilt.
+    read_failed_ever: bool,
+    /// Whether entities were rebuilt in this step.
+    has_repairs: bool,
     advancing: bool,
     sweeping: bool,
     most: u64,
@@ -112,6 +122,8 @@ impl ReferenceModel {
             clock_alerts: 0,
             unsure: false,
             sweeps,
+            repairs: 0,
+            rotten: false,
         }
     }
 
@@ -136,16 +148,30 @@ impl ReferenceModel {
     ) -> Result<Vec<Option<CallerResponse>>, BrokenPromise> {
         let entries = self.read_chain(decider_step, records)?;
         let ObservedStep { read_failed, advancing, sweeping, most, .. } = *decider_step;
-        let mut written = StepEntries { left: &entries, read_failed, advancing, sweeping, most };
+        let read_failed_ever = read_failed;
+        let is_repair =
+            |it: &Entry| matches!(&it.event, Event::ViolationFound { rule, .. } if *rule == *RECORD);
+        let has_repairs = entries.iter().any(is_repair);
+        let left = entries.as_slice();
+        let mut written =
+            StepEntries { left, read_failed, read_failed_ever, has_repairs, advancing, sweeping, most };
         self.world.now = self.world.now.max(decider_step.clock);
         self.world.view.resumed_at = decider_step.resumed_at;
         self.world.view.pauses = decider_step.pauses.clone();
+        self.take_repairs(&mut written);
         self.take_clock_news(decider_step, &mut written)?;
         if self.advance.is_some() && !decider_step.requests.is_empty() {
             // No request is taken while the clock moves, so the clock has arrived.
-            (written.read_failed, written.advancing) = (false, false);
+            (written.read_failed, written.advancing) = (self.rotten, false);
         }
         self.fire_due(&mut written)?;
+        if self.rotten
+            && !decider_step.requests.is_empty()
+            && let Some(to) = self.advance.take()
+        {
+            // Without the timers that were set aside.
+            self.world.now = self.world.now.max(to);
+        }
         (written.read_failed, written.advancing) = (read_failed, advancing);
         let fired = written.left.len() < entries.len();
         let mut said = Vec::new();
@@ -176,6 +202,12 @@ impl ReferenceModel {
             if self.advance.is_some() {
                 self.fire_due(&mut written)?;
             }
+            if self.rotten
+                && n + 1 < decider_step.requests.len()
+                && let Some(to) = self.advance.take()
+            {
+                self.world.now = self.world.now.max(to);
+            }
         }
         if decider_step.read_failed {
             // The exact time of the clock is not known here: it stopped at a timer that could not be read,
@@ -183,12 +215,25 @@ impl ReferenceModel {
             self.world.now = self.world.now.max(decider_step.now);
         }
         // The sweep comes last, so its findings are of that time.
-        while self.sweeps && !written.left.is_empty() && self.take_sweep(&mut written) {}
+        loop {
+            self.take_repairs(&mut written);
+            if self.take_place(&mut written) {
+                continue;
+            }
+            if !self.sweeps || written.left.is_empty() || !self.take_sweep(&mut written) {
+                break;
+            }
+        }
         if let Some(entry) = written.left.first() {
             return Err(BrokenPromise::new(
                 "everything in the journal was asked for, or due",
                 format!("{entry:?}"),
             ));
+        }
+        if self.rotten && !decider_step.advancing {
+            // Timers that need damaged rows were set aside.
+            self.advance = None;
+            self.world.now = self.world.now.max(decider_step.now);
         }
         if decider_step.advancing != self.advance.is_some() {
             return Err(BrokenPromise::new("the clock arrives", format!("{decider_step:?}")));
@@ -291,6 +336,54 @@ impl ReferenceModel {
         Ok(entries)
     }
 
+    /// Takes the rebuilds of damaged rows that come next. A rebuild changes no entity.
+    fn take_repairs(&mut self, written: &mut StepEntries<'_>) {
+        while written.read_failed_ever
+            && let Some(first) = written.left.first()
+            && let Event::ViolationFound { rule, evidence, .. } = &first.event
+            && *rule == *RECORD
+            && let Some(found) = evidence.get("found").and_then(Value::as_str)
+        {
+            // What a reader met is repaired before the step reads the clock.
+            let last = self.world.journal.last().map_or(Timestamp(i64::MIN), |it| it.at);
+            let at = first.at;
+            if at < last || at > self.world.now {
+                return;
+            }
+            let (entity, ghost_places) = (first.entity.clone(), Vec::new());
+            let ask = Ask::Repair { entity, found: Arc::from(found), ghost_places };
+            let command = Command::new(Actor::engine(), ask);
+            match decide(&self.world.law, &self.world.view, &command, at) {
+                Ok(Decision::Accepted(expected)) if written.takes(&expected.entries) => {
+                    self.repairs += 1;
+                    self.take(&expected.entries);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Takes an entry that gives a lost place again: it changes nothing.
+    fn take_place(&mut self, written: &mut StepEntries<'_>) -> bool {
+        let Some(first) = written.left.first().filter(|_| self.rotten).cloned() else { return false };
+        if !matches!(&first.event, Event::FieldsChanged { .. })
+            || first.condition.as_deref() != Some("rankings")
+        {
+            return false;
+        }
+        let before = self.world.view.rankings.clone();
+        let mut after = self.world.view.clone();
+        apply(&mut after, &first);
+        let is_same =
+            first.reranked.iter().all(|it| after.rankings.get(&it.ranking()) == before.get(&it.ranking()));
+        if is_same && written.takes(std::slice::from_ref(&first)) {
+            self.repairs += 1;
+            self.take(&[first]);
+            return true;
+        }
+        false
+    }
+
     fn take(&mut self, entries: &[Entry]) {
         for entry in entries {
             self.world.take(entry.clone());
@@ -319,17 +412,17 @@ impl ReferenceModel {
             let (due, entity, timer) = next.clone();
             let before = self.world.now;
             self.world.now = self.world.now.max(due);
-            let actor = Actor::timer();
-            let ask = Ask::Due { entity: entity.clone(), timer: timer.clone() };
-            let command = Command::new(actor, ask);
-            match decide(&self.world.law, &self.world.view, &command, self.world.now) {
+            self.take_repairs(written);
+            match self.due(&entity, &timer) {
                 Ok(Decision::Accepted(accepted)) => {
                     if written.takes(&accepted.entries) {
                         self.timers += 1;
                         self.take(&accepted.entries);
                     } else if written.read_failed {
                         self.world.now = before;
-                        return Ok(());
+                        if !self.take_later_timer(written, target) {
+                            return Ok(());
+                        }
                     } else {
                         let what = format!(
                             "{timer} of {entity} was due at {due}, which gives {:?}; the journal has {:?}",
@@ -348,6 +441,58 @@ impl ReferenceModel {
             }
         }
         Ok(())
+    }
+
+    fn due(&self, entity: &EntityKey, timer: &Name) -> Result<Decision, Needs> {
+        let ask = Ask::Due { entity: entity.clone(), timer: timer.clone() };
+        decide(&self.world.law, &self.world.view, &Command::new(Actor::timer(), ask), self.world.now)
+    }
+
+    /// While rows are damaged, a timer that needs them does not hold up the others. Whether one of those comes next.
+    fn take_later_timer(&mut self, written: &mut StepEntries<'_>, target: Timestamp) -> bool {
+        let Some(first) = written.left.first().filter(|_| self.rotten) else { return false };
+        let Event::TimerFired { timer, .. } = &first.event else {
+            return self.take_other_timer(written, target);
+        };
+        let (entity, timer, at) = (first.entity.clone(), timer.clone(), first.at);
+        self.take_timer(&entity, &timer, at, written)
+    }
+
+    /// Whether one of the due timers gives what comes next.
+    fn take_other_timer(&mut self, written: &mut StepEntries<'_>, target: Timestamp) -> bool {
+        let Some(at) = written.left.first().map(|it| it.at) else { return false };
+        let mut all = Vec::new();
+        for entity in self.world.view.entities() {
+            for (name, timer) in &entity.timers {
+                if timer.due.is_some_and(|it| it <= target) {
+                    all.push((entity.key.clone(), name.clone()));
+                }
+            }
+        }
+        all.iter().any(|(entity, timer)| self.take_timer(entity, timer, at, written))
+    }
+
+    fn take_timer(
+        &mut self,
+        entity: &EntityKey,
+        timer: &Name,
+        at: Timestamp,
+        written: &mut StepEntries<'_>,
+    ) -> bool {
+        let before = std::mem::replace(&mut self.world.now, at);
+        match self.due(entity, timer) {
+            Ok(Decision::Accepted(accepted))
+                if at >= before && !accepted.entries.is_empty() && written.takes(&accepted.entries) =>
+            {
+                self.timers += 1;
+                self.take(&accepted.entries);
+                true
+            }
+            _ => {
+                self.world.now = before;
+                false
+            }
+        }
     }
 
     fn next_due(&self, target: Timestamp) -> Option<(Timestamp, EntityKey, Name)> {
@@ -374,6 +519,8 @@ impl ReferenceModel {
         Ok(match content {
             CallerRequest::Command(command) => self.answer(command, written)?.map(CallerResponse::One),
             CallerRequest::All(commands) => self.all_or_none(commands, written)?.map(CallerResponse::All),
+            // The entity may have been rebuilt before or after the answer.
+            CallerRequest::Look(_) if self.rotten && written.has_repairs => Some(CallerResponse::Unsure),
             CallerRequest::Look(question) => {
                 Some(CallerResponse::Seen(Box::new(question.ask(&Lookup::new(&self.world.view)))))
             }
@@ -430,6 +577,7 @@ impl ReferenceModel {
         command: &Command,
         written: &mut StepEntries<'_>,
     ) -> Result<Option<CommandAnswer>, BrokenPromise> {
+        self.take_repairs(written);
         let expired = command.idempotency_key.as_ref().filter(|it| self.has_expired(&command.actor.id, it));
         if let Some(key) = expired {
             // The store may have forgotten the key by now: then the request is a new one.

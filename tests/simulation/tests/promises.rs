@@ -55,6 +55,51 @@ fn pack(name: &str) {
     }
 }
 
+/// The number of runs with flipping bits, per pack.
+const ROT_SEEDS: u64 = 2;
+
+fn pack_that_rots(name: &str) {
+    let mut scene = SimulationOptions::of(name, STEPS);
+    scene.rot = true;
+    let mut all = SimulationTotals::default();
+    let seeds = match setting("TRACKSIDE_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 1..ROT_SEEDS + 1,
+    };
+    for seed in seeds {
+        all.add(&keeps_its_promises(&format!("{name} (bits flip)"), &scene, seed));
+    }
+    println!("{name}, bits flip: {all:?}");
+    if setting("TRACKSIDE_SIM_SEED").is_none() {
+        assert!(all.flips > 10 && all.accepted > 20, "{name}: hardly anything happened, {all:?}");
+    }
+}
+
+#[test]
+fn bits_flip_in_mission() {
+    pack_that_rots("mission");
+}
+
+#[test]
+fn bits_flip_in_build() {
+    pack_that_rots("build");
+}
+
+#[test]
+fn bits_flip_in_coding() {
+    pack_that_rots("coding");
+}
+
+#[test]
+fn bits_flip_in_turns() {
+    pack_that_rots("turns");
+}
+
+#[test]
+fn bits_flip_in_research() {
+    pack_that_rots("research");
+}
+
 #[test]
 fn mission() {
     pack("mission");
@@ -100,10 +145,17 @@ fn for_long() {
     while began.elapsed() < length {
         for (name, scene) in &scenes {
             all.add(&keeps_its_promises(name, scene, seed));
+            let mut rots = scene.clone();
+            rots.rot = true;
+            all.add(&keeps_its_promises(&format!("{name} (bits flip)"), &rots, seed));
         }
         seed += 1;
     }
-    println!("seeds {first} to {}, each for {} packs: {all:?}", seed - 1, scenes.len());
+    println!(
+        "seeds {first} to {}, each for {} packs, without and with flipping bits: {all:?}",
+        seed - 1,
+        scenes.len()
+    );
 }
 
 /// A project that was in 2248: its time, timers and idempotency keys after a reset.

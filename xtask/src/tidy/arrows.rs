@@ -60,6 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "trackside-engine",
             "trackside-lifecycle",
+            "trackside-powercut",
             "trackside-random",
             "trackside-runtime",
             "trackside-store",

@@ -91,6 +91,8 @@ struct Found {
     /// The last entry of journal.db without its log, if it has one.
     without_log: Option<u64>,
     damaged_artifacts: Vec<String>,
+    /// Missing and damaged files of entities in long-term storage.
+    archived: Vec<StoreError>,
     /// The file with the owner's credential, if this process can read it.
     credential: Option<PathBuf>,
     /// Credentials that more processes can read than should.
@@ -165,6 +167,11 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
         refusal: Sqlite::examine(data).err(),
         without_log: if has_log { Sqlite::end_without_log(data).ok().map(|it| it.seq) } else { None },
         damaged_artifacts: Artifacts::of(data).stats()?.damaged,
+        archived: match archive.unusable_entity_files(reader.as_mut()) {
+            // A damaged journal is reported as the reason why the project does not start.
+            Err(StoreError::Chain { .. } | StoreError::Unreadable { .. }) => Vec::new(),
+            usual => usual?,
+        },
         archive_bytes: sizes.map(|it| it.len()).sum(),
         unwanted: archive.pending_drops()?,
         archive,
@@ -252,6 +259,7 @@ impl Found {
             && self.unrunnable.is_empty()
             && self.refusal.is_none()
             && self.damaged_artifacts.is_empty()
+            && self.archived.is_empty()
     }
 
     /// The finding for a journal that ends before its projections.
@@ -295,6 +303,7 @@ impl Found {
                 count_with_noun(self.damaged_artifacts.len() as u64, "artifact is", "artifacts are")
             ));
         }
+        next.extend(self.archived.iter().map(ToString::to_string));
         for it in &self.changed {
             next.push(format!(
                 "{it}. The project cannot start until the original text is restored, or a backup is restored into another folder. See docs/operating/recovery.md"
@@ -396,6 +405,7 @@ impl Found {
             "projections": { "position": self.position, "lag": self.lag() },
             "packs": self.packs.iter().map(pack).collect::<Vec<_>>(),
             "refusal": self.refusal.as_ref().map(ToString::to_string), "damagedArtifacts": self.damaged_artifacts,
+            "archivedEntities": self.archived.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(),
             "outdatedPacks": self.outdated, "unrunnablePacks": self.unrunnable, "next": self.next(),
             "containment": { "tier": self.containment.tier.map(ContainmentTier::name), "landlock": self.containment.landlock },

@@ -115,6 +115,11 @@ impl Rankings {
         });
     }
 
+    /// Drops all rankings, which can be loaded again.
+    pub(crate) fn forget(&mut self) {
+        (self.by_key, self.known) = Default::default();
+    }
+
     /// Whether a ranking is loaded, even if empty.
     pub fn is_known(&self, key: &RankingKey) -> bool {
         self.known.contains(key)

@@ -98,6 +98,13 @@ impl View {
         self.keep_group(key, Cached { asked: true, ..Cached::new(group) });
     }
 
+    /// Drops all groups and rankings of a partial view: some may have been loaded from damaged rows.
+    pub fn forget_groups_and_rankings(&mut self) {
+        let groups: Vec<GroupKey> = self.groups.sorted().into_iter().map(|(key, _)| key.clone()).collect();
+        groups.iter().for_each(|it| self.forget_group(it));
+        self.rankings.forget();
+    }
+
     /// Drops a group that must be loaded again.
     pub fn forget_group(&mut self, key: &GroupKey) {
         if let Some(gone) = self.groups.remove(key) {

@@ -8,6 +8,7 @@ use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::view::{CacheLimit, EvictionProgress, Need};
 use trackside_engine::{Law, View, apply};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
 use trackside_store::{Reader, StoreError};
 
 use super::{LoadSource, Memory, Overlay as _, UnflushedEntries};
@@ -28,6 +29,8 @@ pub(crate) struct Limits {
     pub unique_values: usize,
     /// Idempotency keys.
     pub keys: usize,
+    /// For how long keys are known.
+    pub keys_last: Span,
     /// Most entries that are decided and not flushed, before timers and the sweep wait.
     pub behind: u64,
 }
@@ -101,6 +104,11 @@ impl DeciderMemory {
 
     pub fn reader(&mut self) -> &mut dyn Reader {
         self.source.reader.as_mut()
+    }
+
+    /// For how long idempotency keys are known.
+    pub fn keys_last(&self) -> Span {
+        self.source.limits.keys_last
     }
 
     pub fn unflushed(&self) -> &UnflushedEntries {

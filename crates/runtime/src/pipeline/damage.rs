@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trackside_engine::key::EntityKey;
+use trackside_store::store::RowHealing;
 use trackside_store::{Store, StoreError};
 
 /// The damage that is not repaired yet.
@@ -20,6 +21,11 @@ pub(super) struct Damage {
     wants_rebuild: bool,
     /// Repairs that are under way, one inside the other.
     pub mending: u32,
+    /// Rows for the flusher to heal.
+    to_heal: Option<RowHealing>,
+    /// How often rows were to be healed, and how often the flusher did it.
+    heals_requested: u64,
+    heals_done: u64,
 }
 
 impl Damage {
@@ -52,11 +58,37 @@ impl Damage {
         self.rows.remove(key);
     }
 
-    /// All rows were compared with the journal, and those that differed were rebuilt.
-    pub fn compared_all(&mut self) {
-        if self.shared.take().is_some() {
-            self.compared = true;
+    /// All rows were compared with the journal, and those that differed were rebuilt. `is_whole` if no damaged row is
+    /// left in any table. `can_rebuild` if the journal has all that a rebuild needs.
+    pub fn compared_all(&mut self, is_whole: bool, can_rebuild: bool) {
+        self.compared = !is_whole && can_rebuild;
+        if is_whole {
+            (self.shared, self.wants_comparison) = (None, false);
+        } else {
+            // Everything was tried that can be done while the project runs.
+            self.shared.get_or_insert_with(|| "state.db has damaged rows. They are not used".to_owned());
+            self.wants_rebuild = can_rebuild;
         }
+    }
+
+    /// Has the flusher remove damaged rows and write lost keys.
+    pub fn heal(&mut self, healing: RowHealing) {
+        self.to_heal = Some(healing);
+        self.heals_requested += 1;
+    }
+
+    pub fn take_healing(&mut self) -> Option<RowHealing> {
+        self.to_heal.take()
+    }
+
+    /// The flusher has healed rows this often.
+    pub fn healed(&mut self, times: u64) {
+        self.heals_done = times;
+    }
+
+    /// Whether the flusher has healed all that it was asked to.
+    pub fn is_healed(&self) -> bool {
+        self.to_heal.is_none() && self.heals_done >= self.heals_requested
     }
 
     /// Whether a full comparison is to begin now.

@@ -267,6 +267,7 @@ impl Decider {
                 }
                 // The store cannot be read now: timers wait, and none is lost.
                 Err(error) => {
+                    self.damage.meet(&error);
                     self.timers.set_waiting(Some(error.to_string()));
                     return;
                 }

@@ -7,6 +7,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::projection_builder::ProjectionBuilder;
+use trackside_store::store::RowHealing;
 use trackside_store::{EntityRow, Projector, StoreError};
 
 use super::committer::Committed;
@@ -131,6 +132,11 @@ impl Flusher {
             self.to_scrub = false;
         }
         Ok(())
+    }
+
+    /// Removes damaged rows and writes lost keys again.
+    pub fn heal_rows(&mut self, healing: &RowHealing) -> Result<(), StoreError> {
+        self.projector.heal_rows(healing)
     }
 
     /// Forgets some of the keys that are old enough. True if there may be more of them.

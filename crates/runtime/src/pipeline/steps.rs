@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use trackside_lifecycle::model::Pack;
 use trackside_store::archive::PayloadDrops;
+use trackside_store::store::RowHealing;
 use trackside_store::{Chain, StoreError};
 
 use super::committer::Committer;
@@ -101,8 +102,12 @@ pub(crate) fn decide(
         decider.meet_damage(&error);
     }
     decider.set_pressure(shared.space.pressure());
+    decider.damage.healed(shared.heals());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
     let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
+    if let Some(healing) = decider.damage.take_healing() {
+        shared.request_healing(healing);
+    }
     shared.set_problem(ProblemSource::Timers, decider.problem());
     shared.set_clock_alarm(decider.clock_alarm());
     shared.set_problem(ProblemSource::Damage, decider.damage());
@@ -157,7 +162,14 @@ pub(crate) fn write_behind(
         }
         flusher.mark_dropped();
     }
-    let upto = flusher.flush()?;
+    let upto = match flusher.flush() {
+        // A row that an index does not have.
+        Err(error) if error.is_state_damage() => {
+            flusher.heal_rows(&RowHealing { indexes: true, ..RowHealing::default() })?;
+            flusher.flush()?
+        }
+        flushed => flushed?,
+    };
     // The scrub error is returned after the flushed position is published.
     let scrubbed = flusher.scrub();
     shared.caught_up(upto);

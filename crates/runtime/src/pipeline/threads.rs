@@ -291,7 +291,7 @@ fn flush(
     while open {
         let mut quiet = false;
         // While commits follow each other, more of them are written at once: many touch the same rows.
-        match committed.recv_timeout(if since.is_some() { PAUSE } else { TICK }) {
+        match committed.recv_timeout(if since.is_some() { PAUSE } else { TICK / 4 }) {
             Ok(first) => {
                 for commit in std::iter::once(first).chain(committed.try_iter()) {
                     flusher.take(&commit);
@@ -324,6 +324,10 @@ fn flush(
             }
         } else if quiet {
             since = None;
+        }
+        if let Err(error) = shared.heal_by(|healing| flusher.heal_rows(healing)) {
+            let why = format!("damaged rows are not removed: {error}");
+            shared.set_problem(ProblemSource::Projections, Some(why));
         }
         // Under constant traffic, too, old keys must expire.
         if open && tidied.elapsed() >= TICK {

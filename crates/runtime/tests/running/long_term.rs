@@ -7,11 +7,15 @@ use std::time::Duration;
 use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
+use trackside_engine::{View, apply};
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{CommandAnswer, Failure, Options, PackSource, ProjectClock, Redaction, Runtime};
 use trackside_store::archive::{Archive, ArchiveStep, EntityFile, archive_entity, move_out};
+use trackside_store::backups::back_up;
 use trackside_store::sqlite::{Sqlite, SqliteOptions};
-use trackside_store::{Artifacts, JournalWriter, Projector, Reader, Record, Store, StoreError, audit};
+use trackside_store::{
+    Artifacts, BackupSet, JournalWriter, Projector, Reader, Record, Store, StoreError, audit,
+};
 
 use crate::ground::{accepted, fields, fire, key, start_of_time};
 
@@ -426,4 +430,77 @@ fn copies_and_archived_ranges_contain_a_moved_entity() {
     runtime.stop();
     assert!(!shelf.has("first-text-of-B-1"), "it is in no file");
     assert!(shelf.audit().problems.is_empty());
+}
+
+#[test]
+fn files_of_archived_entities_that_are_missing_or_damaged_are_listed() {
+    let (shelf, _) = Shelf::stored("listed");
+    let listed = || {
+        let found = shelf.archive().unusable_entity_files(shelf.reader().as_mut()).unwrap();
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(), Vec::<String>::new());
+    let content = std::fs::read_to_string(shelf.file()).unwrap();
+    std::fs::write(shelf.file(), content.replace("second-text", "other-text.")).unwrap();
+    assert!(listed().len() == 1 && listed()[0].contains("does not match its digest"), "{:?}", listed());
+    std::fs::remove_file(shelf.file()).unwrap();
+    assert!(listed().len() == 1 && listed()[0].contains("is missing"), "{:?}", listed());
+    std::fs::write(shelf.file(), content).unwrap();
+    assert_eq!(listed(), Vec::<String>::new());
+}
+
+#[test]
+fn a_restore_to_any_entry_has_the_payloads_of_archived_entities() {
+    let shelf = Shelf::new("restore");
+    let (store, runtime) = shelf.open();
+    let mut random = trackside_random::Random::new(7);
+    let backup = shelf.root.join("backup");
+    let mut set = None;
+    for round in 0..4 {
+        for id in ["A", "B", "C"].map(|it| format!("{it}-{round}")) {
+            shelf.create(&runtime, &id, json!({ "text": format!("first-text-of-{id}") }));
+            write(&runtime, &id, json!({ "text": format!("second-text-of-{id}") }));
+        }
+        // Of each round, one is stored in the next.
+        for id in (0..round).map(|it| format!("{}-{it}", ["A", "B", "C"][round - it - 1])) {
+            accepted(&runtime, fire(hank(), &format!("shelf.book/{id}"), "store", json!({})));
+            runtime.wait_until_written().unwrap();
+            until_moved(&store, &id);
+        }
+        // The complete copy has some in files, and each increment has more.
+        match (round, &mut set) {
+            (0, _) => {}
+            (1, none) => {
+                back_up(&*store, &shelf.data(), &backup, &mut |_, _| {}).unwrap();
+                *none = Some(BackupSet::open(&backup).unwrap());
+            }
+            (_, set) => drop(set.as_mut().unwrap().add_increment(&*store, &shelf.data()).unwrap().unwrap()),
+        }
+    }
+    runtime.stop();
+    let (all, set) = (store.reader().unwrap().records(0, 1_000).unwrap(), set.unwrap());
+    let mut tried: Vec<u64> = (0..6).map(|_| 1 + random.below_u64(set.end().seq)).collect();
+    tried.extend([set.base.seq, set.end().seq]);
+    let mut restored = 0;
+    for seq in tried {
+        let to = Shelf { root: shelf.root.join(format!("to-{seq}")) };
+        match Sqlite::restore_journal(&set, seq, &to.data(), &mut |_, _| {}) {
+            Ok(_) => restored += 1,
+            Err(error) => {
+                assert!(error.to_string().contains("one request wrote the entries"), "{error}");
+                continue;
+            }
+        }
+        let wanted = &all[..seq as usize];
+        assert_eq!(to.reader().records(0, 1_000).unwrap(), wanted, "restored to {seq}");
+        let again = to.store();
+        Runtime::write_projections(again.clone(), &mut |_, _| {}).unwrap();
+        let mut view = View::default();
+        wanted.iter().for_each(|it| apply(&mut view, &it.entry().unwrap()));
+        let mut reader = again.reader().unwrap();
+        for entity in view.entities() {
+            assert_eq!(reader.entity(&entity.key).unwrap().as_deref(), Some(entity), "restored to {seq}");
+        }
+    }
+    assert!(restored > 4, "{restored}");
 }

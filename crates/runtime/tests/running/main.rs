@@ -16,4 +16,5 @@ mod ground;
 mod long_term;
 mod restarts;
 mod rot;
+mod rot_rows;
 mod together;

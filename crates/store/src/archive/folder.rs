@@ -1,6 +1,6 @@
 //! All archive files of a project.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,9 @@ use super::write::put;
 use crate::audit::{self, Audit, Auditor};
 use crate::store::Reader;
 use crate::{Chain, Record, StoreError, rules};
+
+/// Records read at a time.
+const PIECE: usize = 1_000;
 
 /// The files of one folder, in the order of entries.
 #[derive(Debug, Default)]
@@ -161,6 +164,30 @@ impl Archive {
             dropped += here;
         }
         Ok(dropped)
+    }
+
+    /// The files of entities in long-term storage that are missing or damaged, each with the reason: every payload that
+    /// the journal expects there is read.
+    pub fn unusable_entity_files(&self, reader: &mut dyn Reader) -> Result<Vec<StoreError>, StoreError> {
+        let (mut after, mut found) = (reader.base()?.seq, BTreeMap::new());
+        loop {
+            let records = reader.unverified_as_written(after, PIECE)?;
+            let Some(last) = records.last() else { break };
+            after = last.record.seq;
+            for written in records.into_iter().filter(|it| it.moved_to.is_some()) {
+                if let Err(error) = reader.with_payload(written) {
+                    match &error {
+                        StoreError::ArchiveFile { path, .. } => {
+                            found.entry(path.clone()).or_insert(error);
+                        }
+                        // The audit names damaged entries.
+                        StoreError::Unreadable { .. } => {}
+                        _ => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(found.into_values().collect())
     }
 
     /// Verifies the whole chain: every file, then the journal. `known` as in [`audit::verify`].

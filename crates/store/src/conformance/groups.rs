@@ -15,7 +15,7 @@ fn change(at: i64, counts: &[(&str, i64)], members: &[(&str, bool)]) -> GroupCha
     GroupChange {
         counts: counts.iter().map(|(state, by)| (name(state), *by)).collect(),
         members: members.iter().map(|(id, joined)| (key(id), *joined)).collect(),
-        moved_at: Timestamp(at),
+        moved_at: Some(Timestamp(at)),
     }
 }
 

@@ -41,7 +41,7 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
     let change = GroupChange {
         counts: BTreeMap::from([(name("OKAY"), 1)]),
         members: BTreeMap::from([(key("t.thing/A"), true)]),
-        moved_at: Timestamp(1),
+        moved_at: Some(Timestamp(1)),
     };
     let full = Projection {
         groups: BTreeMap::from([(group("t.thing/Z", "parts"), change)]),

@@ -179,7 +179,7 @@ impl Projected {
 
 impl Kin {
     fn change(&mut self, change: &GroupChange) {
-        self.counts.moved_at = Some(change.moved_at);
+        self.counts.moved_at = change.moved_at.or(self.counts.moved_at);
         for (state, by) in &change.counts {
             count(&mut self.counts.by_state, state, *by);
         }

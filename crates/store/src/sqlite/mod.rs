@@ -8,6 +8,7 @@ pub(crate) mod backup;
 mod checkpointer;
 mod connect;
 mod failure;
+mod guarded_lookup;
 mod health;
 mod installed;
 mod journal_table;

@@ -10,9 +10,12 @@ use super::backup::skip_sessions;
 use super::connect::connect_to_still;
 use super::journal_table::JournalTable;
 use super::options::SqliteOptions;
-use crate::archive::{Archive, ArchiveLines};
+use super::read::with_payload;
+use crate::archive::{Archive, ArchiveLines, folder_of};
 use crate::rules::Installed;
-use crate::{BackupSet, Batch, Chain, Definition, JournalWriter, Record, Store as _, StoreError};
+use crate::{
+    BackupSet, Batch, Chain, Definition, JournalWriter, Record, Store as _, StoreError, WrittenRecord,
+};
 
 /// Entries in one commit.
 const PIECE: usize = 1_000;
@@ -21,7 +24,7 @@ impl Sqlite {
     /// Writes the journal of a backup up to entry `seq` into a new folder: the archive, the journal and the increments,
     /// each entry verified against the one before it. The projections are built when the folder is started.
     ///
-    /// The whole history is in `journal.db` then, archived entries too.
+    /// The whole history is in `journal.db` then, archived entries and the payloads of archived entities too.
     pub fn restore_journal(
         set: &BackupSet,
         seq: u64,
@@ -56,16 +59,18 @@ impl Sqlite {
         let base = log.base()?;
         let archived = Archive::of(&set.folder)?.archived_after(0, base)?;
         let mut read = base.seq;
+        // Payloads of entities in long-term storage are in their archive files.
+        let with_payload = |written: WrittenRecord| with_payload(written, &folder_of(&set.folder));
         let journal = std::iter::from_fn(|| {
-            let some = log.records(read, PIECE);
+            let some = log.records_as_written(read, PIECE);
             match &some {
-                Ok(records) => read = records.last()?.seq,
+                Ok(records) => read = records.last()?.record.seq,
                 Err(_) => read = u64::MAX - 1,
             }
             Some(some)
         });
         let journal = journal.flat_map(|some| match some {
-            Ok(some) => some.into_iter().map(Ok).collect::<Vec<_>>(),
+            Ok(some) => some.into_iter().map(with_payload).collect::<Vec<_>>(),
             Err(error) => vec![Err(error)],
         });
         let increments = set.increments.iter().flat_map(|file| match set.read_increment(file) {

@@ -21,6 +21,7 @@ pub(super) const STATE: &[&str] = &[
     include_str!("state.sql"),
     "-- Entities know their open alerts, and these are found: the tables are the same, what is in them is not.",
     "-- Rows have checksums.",
+    "-- Rows of every table have checksums, and keys are looked up with their neighbours.",
 ];
 
 pub(super) fn newest(steps: &[&str]) -> u32 {

@@ -1,5 +1,4 @@
--- Every table that a decision or a response reads has a checksum in each row (`sum`): see row_sum.rs. The rows of
--- `timer`, `effect` and `field` have none: what is found in them is compared with the entity.
+-- Every row of every table has a checksum (`sum`), the last column that belongs to its key and values: see row_sum.rs.
 
 -- `sum` is null for `schema`, which is written before the rest.
 CREATE TABLE meta (
@@ -52,6 +51,7 @@ CREATE TABLE timer (
     lifecycle TEXT NOT NULL,
     id        TEXT NOT NULL,
     name      TEXT NOT NULL,
+    sum       INTEGER NOT NULL,
     PRIMARY KEY (due, lifecycle, id, name)
 ) WITHOUT ROWID;
 
@@ -59,7 +59,8 @@ CREATE TABLE effect (
     id        INTEGER PRIMARY KEY,
     effect    TEXT NOT NULL,
     lifecycle TEXT NOT NULL,
-    entity    TEXT NOT NULL
+    entity    TEXT NOT NULL,
+    sum       INTEGER NOT NULL
 );
 
 CREATE TABLE field (
@@ -67,6 +68,7 @@ CREATE TABLE field (
     field     INTEGER NOT NULL,
     value     TEXT NOT NULL,
     id        TEXT NOT NULL,
+    sum       INTEGER NOT NULL,
     PRIMARY KEY (lifecycle, field, value, id)
 ) WITHOUT ROWID;
 
@@ -118,18 +120,20 @@ CREATE TABLE same (
     PRIMARY KEY (lifecycle, value)
 ) WITHOUT ROWID;
 
--- In the order of the journal, so that the oldest are at one end.
+-- Rows are looked up by key and actor, and their neighbours are verified: see guarded_lookup.rs.
 CREATE TABLE key (
-    seq         INTEGER PRIMARY KEY,
-    at          INTEGER NOT NULL,
-    actor       TEXT NOT NULL,
     key         TEXT NOT NULL,
+    actor       TEXT NOT NULL,
+    seq         INTEGER NOT NULL,
+    at          INTEGER NOT NULL,
     fingerprint TEXT NOT NULL,
     entries     INTEGER NOT NULL,
     root        INTEGER NOT NULL,
     sum         INTEGER NOT NULL,
-    UNIQUE (key, actor)
-);
+    PRIMARY KEY (key, actor)
+) WITHOUT ROWID;
+-- The oldest are at one end.
+CREATE INDEX key_by_seq ON key (seq);
 
 CREATE TABLE notice (
     kind   TEXT NOT NULL,

@@ -55,19 +55,14 @@ impl SimulationRun<'_> {
     pub(super) fn end(&mut self) -> Result<(), BrokenPromise> {
         self.log.add("from here on nothing fails");
         self.disk.calm();
-        for _ in 0..400 {
-            self.step += 25;
-            if self.stepper.as_ref().is_none_or(Stepper::is_broken) {
-                self.recover()?;
-            }
-            self.deliver();
-            self.decider_step()?;
-            self.commit()?;
-            self.flush()?;
-            self.listen()?;
-            if self.is_done() {
-                break;
-            }
+        if self.scene.rot {
+            self.rot_ends()?;
+        }
+        self.go_on()?;
+        if !self.is_done() && self.wants_rebuild.lock().unwrap().is_some() {
+            // What cannot be repaired while it runs is rebuilt at the next start.
+            self.crash()?;
+            self.go_on()?;
         }
         if !self.is_done() {
             let open: Vec<usize> = (0..self.requests.len()).filter(|it| !self.requests[*it].over).collect();
@@ -85,6 +80,9 @@ impl SimulationRun<'_> {
             return Err(BrokenPromise::new("it goes on once the store works again", what));
         }
         self.take_sweep()?;
+        if self.scene.rot {
+            self.is_repaired()?;
+        }
         self.last_look()?;
         // Once more, as a new process finds it.
         self.crash()?;
@@ -97,6 +95,25 @@ impl SimulationRun<'_> {
             }
         }
         self.last_look()
+    }
+
+    /// Everything that waits is done.
+    fn go_on(&mut self) -> Result<(), BrokenPromise> {
+        for _ in 0..400 {
+            self.step += 25;
+            if self.stepper.as_ref().is_none_or(Stepper::is_broken) {
+                self.recover()?;
+            }
+            self.deliver();
+            self.decider_step()?;
+            self.commit()?;
+            self.flush()?;
+            self.listen()?;
+            if self.is_done() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -138,9 +155,9 @@ impl SimulationRun<'_> {
     pub(super) fn last_look(&mut self) -> Result<(), BrokenPromise> {
         self.let_go()?;
         let (ground, world) = (&*self.scene.ground, &self.model.world);
-        final_checks::journal(&self.store, world, self.options.keys_last)?;
-        final_checks::projections(&self.store, ground, world, self.options.keys_last)?;
-        final_checks::made_from_the_journal(&self.store, world)?;
+        final_checks::journal(&*self.store, world, self.options.keys_last)?;
+        final_checks::projections(&*self.store, ground, world, self.options.keys_last)?;
+        final_checks::made_from_the_journal(&*self.store, world)?;
         orders::agree(ground, world)?;
         self.counts.agree(ground, &world.view)?;
         holds::only_ones(ground, world)?;
@@ -164,6 +181,8 @@ impl SimulationRun<'_> {
         self.figures.timers = self.model.timers;
         self.figures.clock_alerts = self.model.clock_alerts;
         self.figures.faults = self.disk.faults();
+        self.figures.flips = self.files.as_ref().map_or(0, |it| it.flips);
+        self.figures.repairs = self.model.repairs;
         Ok(())
     }
 }

@@ -3,12 +3,13 @@
 
 mod ending;
 mod requests;
+mod rotting;
 mod upkeep;
 mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use trackside_engine::actor::{Actor, ActorKind};
@@ -36,6 +37,7 @@ use crate::interference::{DiskBug, InterferedStore, Interference};
 use crate::model::{ObservedStep, ReferenceModel};
 use crate::packs::WalkPack;
 use crate::request_chooser::RequestChooser;
+use crate::rot::RottingFiles;
 use crate::setup::WalkSetup;
 use crate::step_log::StepLog;
 use crate::steps::WalkStep;
@@ -58,6 +60,8 @@ pub struct SimulationOptions {
     pub steps: usize,
     pub bug: Option<Failpoint>,
     pub disk_bug: Option<DiskBug>,
+    /// Whether the store is in files whose bits flip. Then nothing else fails in the store.
+    pub rot: bool,
 }
 
 impl SimulationOptions {
@@ -77,7 +81,7 @@ impl SimulationOptions {
         let packs = Packs::compile(std::slice::from_ref(&first)).unwrap();
         let both = Packs::compile(&[first, second]).unwrap();
         let ground = Arc::new(WalkPack::load(pack));
-        Self { ground, packs, both, upkeep: true, steps, bug: None, disk_bug: None }
+        Self { ground, packs, both, upkeep: true, steps, bug: None, disk_bug: None, rot: false }
     }
 }
 
@@ -100,6 +104,9 @@ pub struct SimulationTotals {
     pub sweeps: usize,
     /// Jumps of the machine's clock that were journalled.
     pub clock_alerts: usize,
+    /// Bits that flipped, and entities that were rebuilt.
+    pub flips: usize,
+    pub repairs: usize,
 }
 
 impl SimulationTotals {
@@ -117,6 +124,8 @@ impl SimulationTotals {
         self.flushes += other.flushes;
         self.sweeps += other.sweeps;
         self.clock_alerts += other.clock_alerts;
+        self.flips += other.flips;
+        self.repairs += other.repairs;
     }
 }
 
@@ -158,7 +167,14 @@ struct SimulationRun<'a> {
     dice: Random,
     disk: FaultyDisk,
     interference: Interference,
-    store: MemoryStore,
+    /// The store in memory, unless it is in files.
+    memory: MemoryStore,
+    files: Option<RottingFiles>,
+    /// The open store.
+    store: Arc<dyn Store>,
+    wants_rebuild: Arc<Mutex<Option<String>>>,
+    /// Whether bits flipped since the files were known to be whole.
+    rotten: bool,
     options: Options,
     /// The time of the manual clock.
     manual: Arc<AtomicI64>,
@@ -227,11 +243,16 @@ impl<'a> SimulationRun<'a> {
         };
         let often = [0, 3, 15][dice.below(3)];
         let setup = WalkSetup::random(&scene.ground, &mut dice);
-        let store = MemoryStore::with_faults(disk.clone());
+        let memory = MemoryStore::with_faults(disk.clone());
+        let files = scene.rot.then(|| RottingFiles::new(seed ^ 0x2222));
         Self {
             scene,
+            store: Arc::new(memory.clone()),
+            memory,
+            files,
+            wants_rebuild: Arc::default(),
+            rotten: false,
             interference: Interference::new(seed ^ 0x7777, often, scene.disk_bug),
-            store,
             model: ReferenceModel::new(start, options.keys_last, scene.upkeep),
             options,
             manual,
@@ -290,6 +311,7 @@ impl<'a> SimulationRun<'a> {
             3,                                     // the weather changes
             3,                                     // tidying
             if self.scene.upkeep { 5 } else { 0 }, // upkeep
+            if self.scene.rot { 12 } else { 0 },   // bits flip
         ];
         match self.dice.pick_weighted(&weights) {
             0 => self.ask(),
@@ -307,6 +329,7 @@ impl<'a> SimulationRun<'a> {
                 self.disk.set(fault_rates);
             }
             11 => self.upkeep(),
+            12 => self.flip(),
             _ => {
                 if let Some(stepper) = &self.stepper {
                     stepper.write_workers().tidy().ok();
@@ -318,9 +341,16 @@ impl<'a> SimulationRun<'a> {
 
     /// A process begins.
     fn open(&mut self) -> Result<(), BrokenPromise> {
-        let store = InterferedStore { store: self.store.clone(), interference: self.interference.clone() };
-        let store: Arc<dyn Store> = Arc::new(store);
         self.interference.move_now(None);
+        if !self.open_files()? {
+            return Ok(());
+        }
+        let store = InterferedStore {
+            store: self.store.clone(),
+            interference: self.interference.clone(),
+            wants_rebuild: self.wants_rebuild.clone(),
+        };
+        let store: Arc<dyn Store> = Arc::new(store);
         match Stepper::open(store, &self.scene.both, &self.options) {
             Ok(stepper) => {
                 self.interference.move_now(Some(stepper.write_workers()));
@@ -337,7 +367,10 @@ impl<'a> SimulationRun<'a> {
             Err(why) => {
                 self.log.add(format!("it does not start: {why}"));
                 // Nothing in memory survives.
-                self.store = self.store.reopen();
+                self.forget_memory();
+                if self.files.is_some() {
+                    self.refused(&why.to_string())?;
+                }
             }
         }
         Ok(())

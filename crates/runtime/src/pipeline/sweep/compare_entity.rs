@@ -206,6 +206,7 @@ impl Decider {
         pass: &mut SweepPass,
     ) -> Result<Option<Box<EntityReplay>>, StoreError> {
         pass.report.unchecked += 1;
+        pass.is_incomplete = true;
         self.record_compared(&trial.key, pass);
         if trial.inspected && !trial.odd {
             self.inspect(&trial.key, pass)?;
@@ -245,15 +246,26 @@ impl Decider {
         self.memory.view.load(entity);
         self.timers.bring_back();
         // The rows that are damaged are those that this writes again.
-        self.memory.reader().skip_damaged(true);
-        let outcome = self.answer(&Command::new(Actor::engine(), ask));
-        self.memory.reader().skip_damaged(false);
+        let outcome = self.without_damaged(|it| it.answer(&Command::new(Actor::engine(), ask)));
         if let Some(entity) = self.memory.view.image(&key) {
             // Timers whose rows were missing are not scheduled yet.
             self.timers.know(&entity);
             self.forget_groups_of(&entity);
         }
         outcome
+    }
+
+    /// Does work for which damaged rows of groups, rankings and unique values are skipped. What it loaded is incomplete and is not used
+    /// for anything else.
+    pub(super) fn without_damaged<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.memory.reader().skip_damaged(true);
+        let done = work(self);
+        self.memory.reader().skip_damaged(false);
+        self.memory.view.forget_groups_and_rankings();
+        let unflushed = self.memory.source.unflushed.unique_values();
+        let is_unflushed = |lifecycle: &Name, value: &Name| unflushed.contains(&(lifecycle, value));
+        self.memory.view.evict_unique_values(0, is_unflushed);
+        done
     }
 
     /// Whether the entity's last move is not written yet, so that its row is about to be replaced.

@@ -21,6 +21,9 @@ use super::{SweepBudget, SweepPass};
 use crate::memory::Overlay as _;
 use crate::pipeline::decider::Decider;
 
+/// The size of an order, whether it is open, and its first entity.
+type KnownOrder = (u64, Option<bool>, Option<Name>);
+
 /// Rows read at a time.
 const PAGE: usize = 64;
 /// Attempts to compare a group whose rows change meanwhile.
@@ -274,25 +277,17 @@ impl Decider {
             if self.memory.unflushed().reranks(&ranking, found.position) {
                 continue;
             }
-            if !self.memory.view.rankings.is_known(&ranking) {
-                let need = Need::Ranking(ranking.clone());
-                match self.memory.load(need.clone()) {
-                    // Its orders are compared with the places that can be read, and rebuilt.
-                    Err(error) if error.is_state_damage() => {
-                        self.memory.reader().skip_damaged(true);
-                        let loaded = self.memory.load(need);
-                        self.memory.reader().skip_damaged(false);
-                        loaded?;
-                    }
-                    loaded => loaded?,
+            let known = match self.order_of(&ranking, &within) {
+                // It is compared with the places that can be read, and rebuilt.
+                Err(error) if error.is_state_damage() => {
+                    self.without_damaged(|it| it.order_of(&ranking, &within))?
                 }
-            }
-            let Some(known) = self.memory.view.rankings.get(&ranking) else { continue };
-            let (size, open) = (known.size(&within) as u64, known.is_open(&within));
+                known => known?,
+            };
+            let Some((size, open, first)) = known else { continue };
             if size == n && open == Some(!closed) {
                 continue;
             }
-            let first = known.ascending(&within).next().cloned();
             let difference = format!(
                 "an order of {} is stored with {n} members, {}, but has {size}, {}",
                 ranking.name,
@@ -310,6 +305,19 @@ impl Decider {
             }
         }
         Ok(())
+    }
+
+    /// The size of an order in memory, whether it is open, and its first entity.
+    fn order_of(&mut self, ranking: &RankingKey, within: &Within) -> Result<Option<KnownOrder>, StoreError> {
+        if !self.memory.view.rankings.is_known(ranking) {
+            self.memory.load(Need::Ranking(ranking.clone()))?;
+        }
+        Ok(self
+            .memory
+            .view
+            .rankings
+            .get(ranking)
+            .map(|it| (it.size(within) as u64, it.is_open(within), it.ascending(within).next().cloned())))
     }
 
     /// The first stored entity of a lifecycle, or of those after it by name.

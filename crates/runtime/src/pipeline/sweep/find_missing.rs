@@ -79,14 +79,25 @@ impl MissingRowSearch {
         Ok(self.after >= self.upto)
     }
 
-    /// Entities that can be rebuilt, with their last entry, and those whose entries are altered.
-    pub fn into_rebuildable(self, report: &mut SweepReport) -> (Vec<Rebuildable>, Vec<EntityKey>) {
+    /// Whether a part of the journal is missing.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Entities that can be rebuilt, with their last entry, those whose entries are altered, and those that are in the
+    /// projections only.
+    pub fn into_rebuildable(
+        self,
+        report: &mut SweepReport,
+    ) -> (Vec<Rebuildable>, Vec<EntityKey>, Vec<EntityKey>) {
         let (found, nowhere): (Vec<_>, Vec<_>) =
             self.missing.into_iter().partition(|(_, newest)| *newest > 0);
         report.unchecked += nowhere.len() as u64 + u64::from(self.cut);
+        let is_whole = !self.cut && self.damaged == 0;
+        let ghosts = nowhere.into_iter().filter(|_| is_whole).map(|(key, _)| key).collect();
         let (found, doubtful): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(_, newest)| *newest > self.damaged);
         let rebuildable = found.into_iter().map(|(key, newest)| (key, newest, None)).collect();
-        (rebuildable, doubtful.into_iter().map(|(key, _)| key).collect())
+        (rebuildable, doubtful.into_iter().map(|(key, _)| key).collect(), ghosts)
     }
 }

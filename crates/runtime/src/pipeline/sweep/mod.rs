@@ -4,6 +4,7 @@
 mod compare_entity;
 mod compare_shared_rows;
 mod find_missing;
+mod heal_rows;
 mod unreadable;
 mod verify_chain;
 
@@ -20,7 +21,7 @@ use trackside_engine::project::project_key;
 use trackside_engine::view::Need;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_store::store::StoredEntity;
+use trackside_store::store::{RowHealing, StoredEntity};
 use trackside_store::{Store, StoreError};
 
 use crate::answer::Failure;
@@ -30,6 +31,7 @@ use crate::work::Responder;
 use compare_entity::EntityReplay;
 use compare_shared_rows::SharedRowCheck;
 use find_missing::MissingRowSearch;
+use heal_rows::RowScan;
 
 /// The budget of a step for the sweep.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +100,8 @@ pub(super) struct Sweep {
     compared: Option<EntityKey>,
     /// The progress of scheduled passes over groups and rankings.
     shared_rows: Option<Box<SharedRowCheck>>,
+    /// The progress of scheduled passes over all other rows.
+    row_scan: Option<Box<RowScan>>,
 }
 
 /// An entity to rebuild, its last entry, and the difference that was found.
@@ -135,8 +139,20 @@ pub(super) struct SweepPass {
     /// The last entry by which this pass repaired something: groups and rankings are checked after it is flushed.
     pub awaits: u64,
     waited: u32,
+    /// Entities that are in the projections only.
+    ghosts: Vec<EntityKey>,
     /// Lifecycles whose state counts are wrong: the first entity, and the difference.
     miscounted: Vec<(EntityKey, String)>,
+    /// Whether indexes are checked before anything else, because damage was met.
+    checks_indexes: bool,
+    /// The check of all other rows, at the end of a full pass.
+    row_scan: Option<Box<RowScan>>,
+    /// The cost of it so far.
+    rows_scanned: usize,
+    /// Whether some entity could not be compared or rebuilt: damaged rows may be the last trace of what it has.
+    is_incomplete: bool,
+    /// Whether no damaged row is left.
+    is_whole: bool,
 }
 
 /// The number of rows at one position.
@@ -159,6 +175,7 @@ impl Sweep {
             asked: Vec::new(),
             compared: None,
             shared_rows: None,
+            row_scan: None,
         }
     }
 
@@ -224,11 +241,13 @@ impl Sweep {
         }
         let (asked, depths): (Vec<_>, Vec<_>) = std::mem::take(&mut self.asked).into_iter().unzip();
         let depth = depths.into_iter().chain(self.compare_all.then_some(Depth::Entities)).max();
-        self.compare_all = false;
+        let checks_indexes = std::mem::take(&mut self.compare_all);
         // A requested pass checks everything.
         let begun = self.shared_rows.take().filter(|_| depth.is_none());
         let shared_rows = Some(begun.unwrap_or_default());
-        self.pass = Some(Box::new(SweepPass { asked, depth, shared_rows, ..SweepPass::default() }));
+        let row_scan = Some(self.row_scan.take().filter(|_| depth.is_none()).unwrap_or_default());
+        let pass = SweepPass { asked, depth, shared_rows, row_scan, checks_indexes, ..SweepPass::default() };
+        self.pass = Some(Box::new(pass));
     }
 
     /// Whether an entity is due for comparison.
@@ -262,6 +281,15 @@ impl Decider {
 
     /// One step of a pass; false when there are no more.
     fn sweep_step(&mut self, pass: &mut SweepPass, left: &mut SweepBudget) -> Result<bool, StoreError> {
+        if std::mem::take(&mut pass.checks_indexes) {
+            self.damage.heal(RowHealing { indexes: true, ..RowHealing::default() });
+        }
+        // Rows are looked up by the indexes: they come first.
+        if pass.after.is_none() && !self.damage.is_healed() && pass.waited < PATIENCE {
+            pass.waited += 1;
+            left.records = 0;
+            return Ok(true);
+        }
         if let Some(trial) = pass.trial.take() {
             let before = left.records;
             pass.trial = self.go_on_with(trial, pass, left)?;
@@ -286,8 +314,9 @@ impl Decider {
             let is_over = search.go_on(self, pass, left)?;
             match is_over {
                 true => {
-                    let (rebuildable, doubtful) = search.into_rebuildable(&mut pass.report);
-                    pass.to_mend = rebuildable;
+                    pass.is_incomplete |= search.is_cut();
+                    let (rebuildable, doubtful, ghosts) = search.into_rebuildable(&mut pass.report);
+                    (pass.to_mend, pass.ghosts) = (rebuildable, ghosts);
                     doubtful.into_iter().for_each(|key| self.count_forged(pass, key));
                 }
                 false => pass.search = Some(search),
@@ -334,6 +363,25 @@ impl Decider {
                 Err(error) if error.is_journal_damage() => self.count_forged(pass, key),
                 newest => drop(newest?),
             }
+            return Ok(true);
+        }
+        // At last, when all that belongs to entities is right.
+        if let Some(mut scan) = pass.row_scan.take() {
+            if pass.waited < PATIENCE && pass.awaits > self.memory.reader().position()? {
+                pass.waited += 1;
+                pass.row_scan = Some(scan);
+                left.records = 0;
+                return Ok(true);
+            }
+            if pass.depth.is_none() && pass.rows_scanned >= WINDOW {
+                self.sweep.row_scan = Some(scan);
+                return Ok(true);
+            }
+            let before = left.records;
+            if !self.continue_row_scan(&mut scan, pass, left)? {
+                pass.row_scan = Some(scan);
+            }
+            pass.rows_scanned += before - left.records;
             return Ok(true);
         }
         Ok(false)
@@ -394,6 +442,7 @@ impl Decider {
 
     /// Counts an entity whose entries are altered, once in a pass.
     pub(super) fn count_forged(&mut self, pass: &mut SweepPass, key: EntityKey) {
+        pass.is_incomplete = true;
         pass.forged.insert(key);
         pass.report.forged = pass.forged.len() as u64;
         self.sweep.forged = true;
@@ -417,13 +466,13 @@ impl Decider {
         let actor = Actor::engine();
         let command = Command::new(actor, Ask::Inspect { entity: key.clone() });
         let decided = match self.decide(&command) {
-            // This may be what repairs it: a place that was lost is given again.
-            Err(error) if error.is_state_damage() => {
-                self.memory.reader().skip_damaged(true);
-                let decided = self.decide(&command);
-                self.memory.reader().skip_damaged(false);
-                decided
-            }
+            // A place that was lost is given again. Nothing else is decided without the damaged rows.
+            Err(error) if error.is_state_damage() => match self.without_damaged(|it| it.decide(&command)) {
+                Ok(Decision::Accepted(accepted)) if accepted.entries.iter().all(is_place_only) => {
+                    Ok(Decision::Accepted(accepted))
+                }
+                _ => Err(error),
+            },
             decided => decided,
         };
         match decided {
@@ -491,7 +540,8 @@ impl Decider {
             self.sweep.compared = None;
         }
         if pass.depth.is_some() {
-            self.damage.compared_all();
+            self.damage.compared_all(pass.is_whole, !pass.is_incomplete);
+            self.timers.bring_back();
         }
         for responder in pass.asked {
             self.say(responder, Ok(pass.report));
@@ -521,6 +571,11 @@ impl SweepPass {
             counted.first.entry(key.lifecycle.clone()).or_insert_with(|| key.clone());
         }
     }
+}
+
+/// Whether an entry changes only the place of its entity in rankings.
+fn is_place_only(entry: &Entry) -> bool {
+    matches!(&entry.event, Event::FieldsChanged { .. }) && entry.condition.as_deref() == Some("rankings")
 }
 
 fn count(entry: &Entry, report: &mut SweepReport) {

@@ -138,6 +138,7 @@ fn cost(pending: i64) -> (usize, usize, usize, usize) {
         timers: 100,
         unique_values: 100,
         keys: 100,
+        keys_last: Span(0),
         behind: 100,
     };
     let mut memory = DeciderMemory::new(Arc::default(), View::partial(0), reader, limits);

@@ -10,6 +10,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
+use super::insert_row::Put;
 use super::{WriteTxn, json};
 use crate::EntityRow;
 use crate::sqlite::failure::int;
@@ -123,13 +124,34 @@ impl WriteTxn<'_> {
         }
         let damaged = "SELECT 1 FROM state_count WHERE sum <> row_sum('state_count', lifecycle, state, n)";
         if recount || self.connection.prepare_cached(damaged)?.exists([])? {
-            self.connection.execute_batch(
-                "DELETE FROM state_count;
-                 INSERT INTO state_count (lifecycle, state, n, sum)
-                     SELECT lifecycle, state, n, row_sum('state_count', lifecycle, state, n)
-                     FROM (SELECT lifecycle, state, count(*) AS n FROM entity GROUP BY lifecycle, state);
-                 DELETE FROM meta WHERE key = 'census';",
-            )?;
+            self.recount_states()?;
+        }
+        Ok(())
+    }
+
+    fn recount_states(&self) -> Result<()> {
+        self.connection.execute_batch(
+            "DELETE FROM state_count;
+             INSERT INTO state_count (lifecycle, state, n, sum)
+                 SELECT lifecycle, state, n, row_sum('state_count', lifecycle, state, n)
+                 FROM (SELECT lifecycle, state, count(*) AS n FROM entity GROUP BY lifecycle, state);
+             DELETE FROM meta WHERE key = 'census';",
+        )
+    }
+
+    /// Deletes damaged rows of entities that do not exist.
+    pub(super) fn delete_ghosts(&mut self, keys: &[EntityKey]) -> Result<()> {
+        let sql = "DELETE FROM entity WHERE lifecycle = ?1 AND id = ?2 AND (body_sum <> row_sum('body', lifecycle, id, body) \
+                   OR sum <> row_sum('entity', lifecycle, id, state, version, definition, seq, last, entered_at, \
+                   updated_at, overdue_at, timers, effects, indexed))";
+        for key in keys {
+            let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { continue };
+            self.connection.execute(sql, (lifecycle, key.id.as_str()))?;
+        }
+        if !keys.is_empty() {
+            self.connection
+                .execute_batch("DELETE FROM member WHERE entity NOT IN (SELECT row FROM entity);")?;
+            self.recount_states()?;
         }
         Ok(())
     }
@@ -141,6 +163,12 @@ impl WriteTxn<'_> {
         self.connection.execute("DELETE FROM timer WHERE lifecycle = ?1 AND id = ?2", (own, id))?;
         self.connection.execute("DELETE FROM effect WHERE lifecycle = ?1 AND entity = ?2", (own, id))?;
         self.connection.execute("DELETE FROM field WHERE lifecycle = ?1 AND id = ?2", (lifecycle, id))?;
+        if let Some(value) = &row.entity.same {
+            let sql = "INSERT INTO same (lifecycle, value, id, sum) VALUES (?1, ?2, ?3, row_sum('same', ?1, ?2, ?3)) \
+                       ON CONFLICT (lifecycle, value) DO UPDATE SET id = excluded.id, sum = excluded.sum \
+                       WHERE sum <> row_sum('same', lifecycle, value, id)";
+            self.connection.execute(sql, (lifecycle, value.as_str(), id))?;
+        }
         let (stored, traces) = (self.row(key)?, Traces::of(row)?);
         self.put(lifecycle, state, row, stored, &traces)?;
         self.trace(key, lifecycle, &Traces::default(), &traces)
@@ -151,7 +179,20 @@ impl WriteTxn<'_> {
         let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return Ok(None) };
         let sql = "SELECT row FROM entity WHERE lifecycle = ?1 AND id = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_row((lifecycle, key.id.as_str()), |row| row.get(0)).optional()
+        let mut find = || statement.query_row((lifecycle, key.id.as_str()), |row| row.get(0)).optional();
+        if let Some(row) = find()? {
+            return Ok(Some(row));
+        }
+        // A damaged index must not lead to a second row.
+        let sql = "SELECT 1 FROM entity INDEXED BY entity_by_state WHERE lifecycle = ?1 AND id = ?2 \
+                   AND state IN (SELECT state FROM state_count WHERE lifecycle = ?1)";
+        match self.connection.prepare_cached(sql)?.exists((lifecycle, key.id.as_str()))? {
+            true => {
+                self.connection.execute_batch("REINDEX entity")?;
+                find()
+            }
+            false => Ok(None),
+        }
     }
 
     fn stored_row(&self, lifecycle: i64, id: &str) -> Result<Option<Stored>> {
@@ -223,10 +264,12 @@ impl WriteTxn<'_> {
             let rows = self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
             self.counted.timer(&name, -(rows as i64));
         }
-        let sql = "INSERT OR IGNORE INTO timer (due, lifecycle, id, name) VALUES (?1, ?2, ?3, ?4)";
+        let into = "INTO timer (due, lifecycle, id, name, sum) \
+                    VALUES (?1, ?2, ?3, ?4, row_sum('timer', ?1, ?2, ?3, ?4))";
+        let mut put = Put::new(self.connection, into)?;
         for (due, name) in new {
-            let rows = self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
-            self.counted.timer(&name, rows as i64);
+            let is_new = put.one(params![due, own, id, name.as_str()])?;
+            self.counted.timer(&name, i64::from(is_new));
         }
         let (gone, new): ChangedRules<(u64, Name)> = changed(&before.effects, &after.effects)?;
         for (number, _) in gone {
@@ -234,11 +277,12 @@ impl WriteTxn<'_> {
             let rows = self.connection.prepare_cached(sql)?.execute([int(number)])?;
             self.counted.effect(-(rows as i64));
         }
-        let sql = "INSERT OR IGNORE INTO effect (id, effect, lifecycle, entity) VALUES (?1, ?2, ?3, ?4)";
+        let into = "INTO effect (id, effect, lifecycle, entity, sum) \
+                    VALUES (?1, ?2, ?3, ?4, row_sum('effect', ?1, ?2, ?3, ?4))";
+        let mut put = Put::new(self.connection, into)?;
         for (number, effect) in new {
-            let rows =
-                self.connection.prepare_cached(sql)?.execute((int(number), effect.as_str(), own, id))?;
-            self.counted.effect(rows as i64);
+            let is_new = put.one(params![int(number), effect.as_str(), own, id])?;
+            self.counted.effect(i64::from(is_new));
         }
         let (gone, new): ChangedRules<(Name, String)> = changed(&before.indexed, &after.indexed)?;
         let sql = "DELETE FROM field WHERE lifecycle = ?1 AND field = ?2 AND value = ?3 AND id = ?4";
@@ -246,10 +290,12 @@ impl WriteTxn<'_> {
             let field = self.names.number(self.connection, &field)?;
             self.connection.prepare_cached(sql)?.execute((lifecycle, field, value, id))?;
         }
-        let sql = "INSERT OR IGNORE INTO field (lifecycle, field, value, id) VALUES (?1, ?2, ?3, ?4)";
+        let into = "INTO field (lifecycle, field, value, id, sum) \
+                    VALUES (?1, ?2, ?3, ?4, row_sum('field', ?1, ?2, ?3, ?4))";
+        let mut put = Put::new(self.connection, into)?;
         for (field, value) in new {
             let field = self.names.number(self.connection, &field)?;
-            self.connection.prepare_cached(sql)?.execute((lifecycle, field, value, id))?;
+            put.one(params![lifecycle, field, value, id])?;
         }
         Ok(())
     }

@@ -5,10 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension as _, Result};
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 
 use super::{WriteTxn, json};
 use crate::GroupChange;
-use crate::sqlite::row_sum;
+use crate::sqlite::guarded_lookup::{Lookup, Step};
+
+/// The row of a group.
+enum StoredGroup {
+    Known {
+        row: i64,
+        counts: BTreeMap<Name, u64>,
+        moved_at: Option<Timestamp>,
+    },
+    Absent,
+    /// It, or one beside it, does not match its checksum.
+    Damaged(Option<i64>),
+}
 
 /// Adds an entity to a group. A damaged row is replaced.
 const MEMBER: &str = "INSERT OR REPLACE INTO member (\"group\", entity, sum) \
@@ -30,46 +43,73 @@ impl WriteTxn<'_> {
         let lifecycle = self.names.number(self.connection, &key.of.lifecycle)?;
         let name = self.names.number(self.connection, &key.name)?;
         let id = key.of.id.as_str();
-        let sql = "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
-                   WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let stored = statement
-            .query_row((lifecycle, id, name), |row| {
-                let verified = row_sum::verify("group", row, &[0, 1, 2, 3, 4, 5], 6);
-                let kept = verified.and_then(|()| counts(row.get_ref(4)?.as_str()?));
-                Ok((row.get::<_, i64>(0)?, kept))
-            })
-            .optional()?;
-        let mut counts: BTreeMap<Name, u64> = match stored {
-            Some((_, Ok(ref kept))) => kept.clone(),
-            // Damaged counts are counted again, once the members are right.
-            Some((row, Err(_))) => {
-                self.miscounted.insert(row);
-                BTreeMap::new()
+        let stored = self.stored_group((lifecycle, id, name))?;
+        let known = match &stored {
+            StoredGroup::Known { counts, moved_at, .. } => {
+                Some((counts.clone(), change.moved_at.or(*moved_at)))
             }
-            None => BTreeMap::new(),
+            // A rebuilt entity is in a group that lost its row.
+            StoredGroup::Absent => change.moved_at.map(|it| (BTreeMap::new(), Some(it))),
+            StoredGroup::Damaged(_) => None,
         };
+        let is_known = known.is_some();
+        let (mut counts, moved_at) = known.unwrap_or((BTreeMap::new(), change.moved_at));
         for (state, by) in &change.counts {
             let count = counts.remove(state).unwrap_or(0).saturating_add_signed(*by);
             if count > 0 {
                 counts.insert(state.clone(), count);
             }
         }
-        let (counts, moved_at) = (json(&counts)?, change.moved_at.0);
-        match stored {
-            Some((row, _)) => {
-                let sql = "UPDATE \"group\" SET counts = ?2, moved_at = ?3, \
-                           sum = row_sum('group', row, lifecycle, id, name, ?2, ?3) WHERE row = ?1";
-                self.connection.prepare_cached(sql)?.execute((row, counts, moved_at))?;
-                Ok(row)
+        let (counts, at) = (json(&counts)?, moved_at.map_or(0, |it| it.0));
+        let row = match stored {
+            StoredGroup::Known { row, .. } | StoredGroup::Damaged(Some(row)) => {
+                let sql = "UPDATE \"group\" SET counts = ?2, moved_at = ?3, sum = 0 WHERE row = ?1";
+                self.connection.prepare_cached(sql)?.execute((row, counts, at))?;
+                row
             }
-            None => {
+            StoredGroup::Absent | StoredGroup::Damaged(None) => {
                 let sql = "INSERT INTO \"group\" (lifecycle, id, name, counts, moved_at, sum) \
                            VALUES (?1, ?2, ?3, ?4, ?5, 0)";
-                self.connection.prepare_cached(sql)?.execute((lifecycle, id, name, counts, moved_at))?;
-                let row = self.connection.last_insert_rowid();
-                self.sum_group(row)?;
-                Ok(row)
+                self.connection.prepare_cached(sql)?.execute((lifecycle, id, name, counts, at))?;
+                self.connection.last_insert_rowid()
+            }
+        };
+        match (is_known, moved_at) {
+            (true, _) => self.sum_group(row)?,
+            // Counted again, once the members are right.
+            (false, Some(_)) => drop(self.miscounted.insert(row)),
+            // It stays damaged until it is known when a member moved last.
+            (false, None) => {}
+        }
+        Ok(row)
+    }
+
+    fn stored_group(&self, wanted: (i64, &str, i64)) -> Result<StoredGroup> {
+        let lookup = Lookup {
+            table: "group",
+            from: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                   WHERE (lifecycle, id, name) >= (?1, ?2, ?3) ORDER BY lifecycle, id, name LIMIT 1",
+            before: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                     WHERE (lifecycle, id, name) < (?1, ?2, ?3) \
+                     ORDER BY lifecycle DESC, id DESC, name DESC LIMIT 1",
+            lenient: false,
+        };
+        let mut found = StoredGroup::Absent;
+        let looked = lookup.run(self.connection, wanted, wanted, &mut |row| {
+            if (row.get::<_, i64>(1)?, row.get_ref(2)?.as_str()?, row.get::<_, i64>(3)?) != wanted {
+                return Ok(Step::Past);
+            }
+            let counts = counts(row.get_ref(4)?.as_str()?)?;
+            found = StoredGroup::Known { row: row.get(0)?, counts, moved_at: Some(Timestamp(row.get(5)?)) };
+            Ok(Step::Found)
+        });
+        match looked {
+            Ok(()) => Ok(found),
+            Err(error @ rusqlite::Error::SqliteFailure(..)) => Err(error),
+            Err(_) => {
+                let sql = "SELECT row FROM \"group\" WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
+                let mut statement = self.connection.prepare_cached(sql)?;
+                Ok(StoredGroup::Damaged(statement.query_row(wanted, |row| row.get(0)).optional()?))
             }
         }
     }
@@ -145,17 +185,38 @@ impl WriteTxn<'_> {
         for (state, n) in found {
             counts.insert(self.names.text(self.connection, state)?, n);
         }
-        let sql = "UPDATE \"group\" SET counts = ?2 WHERE row = ?1";
+        // The time of the last move is not counted: a damaged row stays damaged.
+        let sql = "UPDATE \"group\" SET counts = ?2, \
+                   sum = CASE WHEN sum = row_sum('group', row, lifecycle, id, name, counts, moved_at) \
+                   THEN row_sum('group', row, lifecycle, id, name, ?2, moved_at) ELSE 0 END WHERE row = ?1";
         self.connection.prepare_cached(sql)?.execute((group, json(&counts)?))?;
-        self.sum_group(group)
+        Ok(())
     }
 
     /// Counts the groups again whose counts were damaged.
     pub(super) fn recount_damaged(&mut self) -> Result<()> {
         for group in std::mem::take(&mut self.miscounted) {
+            self.sum_group(group)?;
             self.recount(group)?;
         }
         Ok(())
+    }
+
+    /// Makes damaged groups right whose last move is known, and deletes the other damaged ones.
+    pub(super) fn heal_groups(&mut self, groups: &[(GroupKey, Timestamp)]) -> Result<()> {
+        for (key, moved_at) in groups {
+            let Some(row) = self.group_row(key)? else { continue };
+            let sql = "UPDATE \"group\" SET moved_at = ?2, counts = '{}', \
+                       sum = row_sum('group', row, lifecycle, id, name, '{}', ?2) \
+                       WHERE row = ?1 AND sum <> row_sum('group', row, lifecycle, id, name, counts, moved_at)";
+            if self.connection.execute(sql, (row, moved_at.0))? > 0 {
+                self.recount(row)?;
+            }
+        }
+        self.connection.execute_batch(
+            "DELETE FROM \"group\" WHERE sum <> row_sum('group', row, lifecycle, id, name, counts, moved_at);
+             DELETE FROM member WHERE \"group\" NOT IN (SELECT row FROM \"group\");",
+        )
     }
 
     fn sum_group(&self, group: i64) -> Result<()> {

@@ -18,10 +18,12 @@ impl<'a> Put<'a> {
         })
     }
 
-    pub fn one(&mut self, row: &[&dyn ToSql]) -> Result<()> {
-        if self.new.execute(row)? == 0 {
+    /// Returns whether there was no row with this key.
+    pub fn one(&mut self, row: &[&dyn ToSql]) -> Result<bool> {
+        let is_new = self.new.execute(row)? > 0;
+        if !is_new {
             self.instead.execute(row)?;
         }
-        Ok(())
+        Ok(is_new)
     }
 }

@@ -3,6 +3,7 @@
 mod census;
 mod entities;
 mod groups;
+mod heal_rows;
 mod insert_row;
 mod rankings;
 mod small_tables;
@@ -31,6 +32,7 @@ use super::options::SqliteOptions;
 use super::{row_sum, schema};
 use crate::archive::Archive;
 use crate::record::Hash;
+use crate::store::RowHealing;
 use crate::{Projection, Projector, StoreError};
 
 /// All tables except the names, which readers cache.
@@ -49,9 +51,6 @@ const TABLES: &[&str] = &[
     "notice",
     "stay",
 ];
-
-/// The columns of a key that are summed.
-const KEY_CELLS: [usize; 7] = [0, 1, 2, 3, 4, 5, 6];
 
 /// Approximate number of pages that one changed entity dirties.
 const PAGES: u64 = 4;
@@ -154,10 +153,26 @@ pub(in crate::sqlite) fn position(connection: &Connection) -> rusqlite::Result<u
 pub(in crate::sqlite) fn meta<T: FromSql>(connection: &Connection, key: &str) -> rusqlite::Result<Option<T>> {
     let mut statement = connection.prepare_cached("SELECT key, value, sum FROM meta WHERE key = ?1")?;
     let found = statement.query_row([key], |row| {
-        row_sum::verify("meta", row, &[0, 1], 2)?;
+        row_sum::verify_row("meta", row)?;
         row.get(1)
     });
-    found.optional()
+    match found.optional()? {
+        // A damaged row may be the one that is missing.
+        None => meta_holds(connection).map(|()| None),
+        found => Ok(found),
+    }
+}
+
+/// Verifies all properties of the file.
+fn meta_holds(connection: &Connection) -> rusqlite::Result<()> {
+    // The schema is written before the sums can be.
+    let mut statement =
+        connection.prepare_cached("SELECT key, value, sum FROM meta WHERE key <> 'schema'")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        row_sum::verify_row("meta", row)?;
+    }
+    Ok(())
 }
 
 /// Sets a property of the file.
@@ -195,28 +210,11 @@ impl Projector for SqliteProjector {
 
     fn expire_keys(&mut self, before: Timestamp, most: usize) -> Result<usize, StoreError> {
         let failed = failed(&self.shared.state, "delete idempotency keys");
-        // The oldest first, up to the first that is kept.
-        let sql =
-            "SELECT seq, at, actor, key, fingerprint, entries, root, sum FROM key ORDER BY seq LIMIT ?1";
-        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
-        let mut rows = statement.query([limit(most)]).map_err(&failed)?;
-        let mut last = None;
-        while let Some(row) = rows.next().map_err(&failed)? {
-            // The time of a damaged key is not known: it is deleted with a later one.
-            if row_sum::verify("key", row, &KEY_CELLS, KEY_CELLS.len()).is_err() {
-                continue;
-            }
-            let (seq, at): (i64, i64) = (row.get(0).map_err(&failed)?, row.get(1).map_err(&failed)?);
-            if at >= before.0 {
-                break;
-            }
-            last = Some(seq);
-        }
-        drop(rows);
-        let Some(last) = last else { return Ok(0) };
-        let mut statement =
-            self.connection.prepare_cached("DELETE FROM key WHERE seq <= ?1").map_err(&failed)?;
-        statement.execute([last]).map_err(failed)
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let deleted = delete_old_keys(&transaction, before, most).map_err(&failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(deleted)
     }
 
     fn clear(&mut self) -> Result<(), StoreError> {
@@ -228,6 +226,20 @@ impl Projector for SqliteProjector {
         Ok(pass.copied >= pass.length)
     }
 
+    fn heal_rows(&mut self, healing: &RowHealing) -> Result<(), StoreError> {
+        let failed = failed(&self.shared.state, "remove damaged rows");
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        heal_rows::heal_rows(&transaction, healing).map_err(&failed)?;
+        let (counted, miscounted) = Default::default();
+        let mut txn = WriteTxn { connection: &transaction, names: &mut self.names, counted, miscounted };
+        txn.delete_ghosts(&healing.entities).map_err(&failed)?;
+        if healing.tables.contains("group") {
+            txn.heal_groups(&healing.groups).map_err(&failed)?;
+        }
+        transaction.commit().map_err(failed)
+    }
+
     fn scrub(&mut self) -> Result<(), StoreError> {
         empty(&self.connection, &self.shared.state)
     }
@@ -237,6 +249,29 @@ impl Drop for SqliteProjector {
     fn drop(&mut self) {
         self.shared.projecting.store(false, Ordering::Release);
     }
+}
+
+/// Deletes the oldest keys, up to the first that is kept. The time of a damaged key is not known: it stays.
+fn delete_old_keys(connection: &Connection, before: Timestamp, most: usize) -> rusqlite::Result<usize> {
+    let sql = "SELECT key, actor, seq, at, fingerprint, entries, root, sum FROM key ORDER BY seq LIMIT ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([limit(most)])?;
+    let mut old: Vec<(String, String)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        if row_sum::verify_row("key", row).is_err() {
+            continue;
+        }
+        if row.get::<_, i64>(3)? >= before.0 {
+            break;
+        }
+        old.push((row.get(0)?, row.get(1)?));
+    }
+    drop(rows);
+    let mut statement = connection.prepare_cached("DELETE FROM key WHERE key = ?1 AND actor = ?2")?;
+    for (key, actor) in &old {
+        statement.execute([key, actor])?;
+    }
+    Ok(old.len())
 }
 
 fn clear(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {

@@ -103,14 +103,23 @@ impl WriteTxn<'_> {
             to_rebuild.iter().map(|it| it.lifecycle.clone()).chain(moved).collect();
         for name in lifecycles {
             let lifecycle = self.names.number(self.connection, &name)?;
+            // Whether a damaged order is closed is not known: it stays damaged, until the repair of one of its entities
+            // says so.
+            let sql = "UPDATE \"order\" SET closed = 0, sum = 0 WHERE lifecycle = ?1 \
+                       AND sum <> row_sum('order', lifecycle, ranking, within, n, closed)";
+            self.connection.execute(sql, [lifecycle])?;
             let sql = "INSERT INTO \"order\" (lifecycle, ranking, within, n, sum) \
                        SELECT lifecycle, ranking, within, count(*), 0 FROM place WHERE lifecycle = ?1 GROUP BY ranking, within \
-                       ON CONFLICT (lifecycle, ranking, within) DO UPDATE SET n = excluded.n";
+                       ON CONFLICT (lifecycle, ranking, within) DO UPDATE SET n = excluded.n, \
+                       sum = CASE WHEN sum = row_sum('order', lifecycle, ranking, within, n, closed) \
+                       THEN row_sum('order', lifecycle, ranking, within, excluded.n, closed) ELSE 0 END";
             self.connection.execute(sql, [lifecycle])?;
-            // The repair that needs this says which orders are closed.
             let sql = "UPDATE \"order\" SET sum = row_sum('order', lifecycle, ranking, within, n, closed) \
-                       WHERE lifecycle = ?1";
-            self.connection.execute(sql, [lifecycle])?;
+                       WHERE lifecycle = ?1 AND sum = 0 \
+                       AND (ranking, within) IN (SELECT ranking, within FROM place WHERE lifecycle = ?1 AND id = ?2)";
+            for entity in to_rebuild.iter().filter(|it| it.lifecycle == name) {
+                self.connection.execute(sql, (lifecycle, entity.id.as_str()))?;
+            }
             let sql = "DELETE FROM \"order\" WHERE lifecycle = ?1 AND (ranking, within) NOT IN \
                        (SELECT ranking, within FROM place WHERE lifecycle = ?1)";
             self.connection.execute(sql, [lifecycle])?;

@@ -16,6 +16,9 @@ use crate::dwell_times::bucket;
 use crate::projection::{Notice, Projection};
 use crate::sqlite::failure::int;
 
+pub(super) const INTO_KEY: &str = "INTO key (key, actor, seq, at, fingerprint, entries, root, sum) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, row_sum('key', ?1, ?2, ?3, ?4, ?5, ?6, ?7))";
+
 /// [`Project`] as it is stored.
 #[derive(Serialize, Deserialize)]
 pub(in crate::sqlite) struct StoredProject {
@@ -56,15 +59,13 @@ impl WriteTxn<'_> {
     }
 
     pub(super) fn keys(&mut self, keys: &[(u64, Timestamp, KeyRecord)]) -> Result<()> {
-        let into = "INTO key (seq, at, actor, key, fingerprint, entries, root, sum) \
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, row_sum('key', ?1, ?2, ?3, ?4, ?5, ?6, ?7))";
-        let mut put = Put::new(self.connection, into)?;
+        let mut put = Put::new(self.connection, INTO_KEY)?;
         for (seq, at, it) in keys {
             put.one(params![
+                it.key.as_str(),
+                it.by.as_str(),
                 int(*seq),
                 at.0,
-                it.by.as_str(),
-                it.key.as_str(),
                 it.fingerprint,
                 it.entries,
                 it.root

@@ -1,10 +1,10 @@
 //! Queries that return pages in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rusqlite::types::Value as Cell;
-use rusqlite::{Result, Row, params_from_iter};
+use rusqlite::{Connection, Result, Row, params_from_iter};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
@@ -13,61 +13,73 @@ use trackside_lifecycle::time::Timestamp;
 use super::ReadTxn;
 use super::lookup::{body, name};
 use crate::sqlite::failure::{int, limit, number, of_entity};
+use crate::sqlite::guarded_lookup::{Lookup, Step};
 use crate::sqlite::project::{ENTITY_CELLS, census, indexed, list, verify_entity};
 use crate::sqlite::row_sum;
 use crate::store::{Census, DueAt, Listing, OpenEffectRow};
 
 impl ReadTxn<'_> {
     pub(super) fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<Vec<DueAt>> {
-        let from = "SELECT due, lifecycle, id, name FROM timer";
-        let order = "ORDER BY due, lifecycle, id, name LIMIT";
-        let beyond = format!("{from} WHERE (due, lifecycle, id, name) > (?1, ?2, ?3, ?4) {order} ?5");
-        let mut statement = match after {
-            Some(_) => self.connection.prepare_cached(&beyond)?,
-            None => self.connection.prepare_cached(&format!("{from} {order} ?1"))?,
+        let lookup = Lookup {
+            table: "timer",
+            from: "SELECT due, lifecycle, id, name, sum FROM timer \
+                   WHERE (due, lifecycle, id, name) > (?1, ?2, ?3, ?4) ORDER BY due, lifecycle, id, name LIMIT ?5",
+            before: "SELECT due, lifecycle, id, name, sum FROM timer \
+                     WHERE (due, lifecycle, id, name) <= (?1, ?2, ?3, ?4) \
+                     ORDER BY due DESC, lifecycle DESC, id DESC, name DESC LIMIT 1",
+            lenient: false,
         };
-        let mut rows = match after {
-            Some(it) => {
-                let EntityKey { lifecycle, id } = &it.entity;
-                statement.query((
-                    it.due.0,
-                    lifecycle.as_str(),
-                    id.as_str(),
-                    it.timer.as_str(),
-                    limit(most),
-                ))?
+        let (due, lifecycle, id, timer) = match after {
+            None => (i64::MIN, "", "", ""),
+            Some(DueAt { due, entity, timer }) => {
+                (due.0, entity.lifecycle.as_str(), entity.id.as_str(), timer.as_str())
             }
-            None => statement.query([limit(most)])?,
         };
         let mut timers = Vec::new();
-        while let Some(row) = rows.next()? {
+        let from = (due, lifecycle, id, timer, limit(most));
+        lookup.run(self.connection, from, (due, lifecycle, id, timer), &mut |row| {
             let entity = EntityKey { lifecycle: name(row, 1)?, id: name(row, 2)? };
             timers.push(DueAt { due: Timestamp(row.get(0)?), entity, timer: name(row, 3)? });
-        }
+            Ok(Step::Next)
+        })?;
         Ok(timers)
     }
 
     pub(super) fn effects(&mut self, after: u64, most: usize) -> Result<Vec<OpenEffectRow>> {
-        let sql = "SELECT id, effect, lifecycle, entity FROM effect WHERE id > ?1 ORDER BY id LIMIT ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([int(after), limit(most)], |row| {
+        let lookup = Lookup {
+            table: "effect",
+            from: "SELECT id, effect, lifecycle, entity, sum FROM effect WHERE id > ?1 ORDER BY id LIMIT ?2",
+            before: "SELECT id, effect, lifecycle, entity, sum FROM effect WHERE id <= ?1 ORDER BY id DESC LIMIT 1",
+            lenient: false,
+        };
+        let mut effects = Vec::new();
+        lookup.run(self.connection, [int(after), limit(most)], [int(after)], &mut |row| {
             let entity = EntityKey { lifecycle: name(row, 2)?, id: name(row, 3)? };
-            Ok(OpenEffectRow { id: number(row.get(0)?), effect: name(row, 1)?, entity })
+            effects.push(OpenEffectRow { id: number(row.get(0)?), effect: name(row, 1)?, entity });
+            Ok(Step::Next)
         })?;
-        rows.collect()
+        Ok(effects)
     }
 
     pub(super) fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>> {
-        let sql =
-            "SELECT kind, seq, entity, sum FROM notice WHERE kind = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let lookup = Lookup {
+            table: "notice",
+            from: "SELECT kind, seq, entity, sum FROM notice \
+                   WHERE (kind, seq) > (?1, ?2) ORDER BY kind, seq LIMIT ?3",
+            before: "SELECT kind, seq, entity, sum FROM notice \
+                     WHERE (kind, seq) <= (?1, ?2) ORDER BY kind DESC, seq DESC LIMIT 1",
+            lenient: false,
+        };
         let mut seqs = Vec::new();
         for kind in kinds {
-            let rows = statement.query_map((kind, int(after), limit(most)), |row| {
-                row_sum::verify("notice", row, &[0, 1, 2], 3)?;
-                row.get(1).map(number)
+            let from = (kind, int(after), limit(most));
+            lookup.run(self.connection, from, (kind, int(after)), &mut |row| {
+                if row.get_ref(0)?.as_str()? != *kind {
+                    return Ok(Step::Past);
+                }
+                seqs.push(number(row.get(1)?));
+                Ok(Step::Next)
             })?;
-            seqs.extend(rows.collect::<Result<Vec<u64>>>()?);
         }
         seqs.sort_unstable();
         seqs.dedup();
@@ -97,9 +109,15 @@ impl ReadTxn<'_> {
 
     /// Every lifecycle that has an entity, in the order of names.
     fn lifecycles(&mut self) -> Result<Vec<Name>> {
-        let sql = "SELECT text FROM name WHERE id IN (SELECT lifecycle FROM state_count) ORDER BY text";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_map([], |row| name(row, 0))?.collect()
+        let mut statement =
+            self.connection.prepare_cached("SELECT lifecycle, state, n, sum FROM state_count")?;
+        let mut rows = statement.query([])?;
+        let mut all = BTreeSet::new();
+        while let Some(row) = rows.next()? {
+            row_sum::verify_row("state_count", row)?;
+            all.insert(self.names.text(self.connection, row.get(0)?)?);
+        }
+        Ok(all.into_iter().collect())
     }
 
     pub(super) fn census(&mut self) -> Result<Census> {
@@ -155,6 +173,8 @@ impl ReadTxn<'_> {
         };
         if let Some((field, value)) = &wanted_value {
             let Some(field) = self.names.find(self.connection, field)? else { return Ok(()) };
+            let start = after.map_or("", |it| it.as_str());
+            field_rows_hold(self.connection, (number, field, value, start), most)?;
             let (field, value) = (bind(field.into()), bind(value.clone().into()));
             // Use the index first: it is ordered by id, too.
             from = "field CROSS JOIN entity ON entity.lifecycle = field.lifecycle AND entity.id = field.id";
@@ -185,6 +205,34 @@ impl ReadTxn<'_> {
         }
         Ok(())
     }
+}
+
+/// Verifies the rows of the index from a place on that have one value, up to `most`.
+fn field_rows_hold(
+    connection: &Connection,
+    (lifecycle, field, value, after): (i64, i64, &str, &str),
+    most: usize,
+) -> Result<()> {
+    let lookup = Lookup {
+        table: "field",
+        from: "SELECT lifecycle, field, value, id, sum FROM field \
+               WHERE (lifecycle, field, value, id) > (?1, ?2, ?3, ?4) ORDER BY lifecycle, field, value, id LIMIT ?5",
+        before: "SELECT lifecycle, field, value, id, sum FROM field \
+                 WHERE (lifecycle, field, value, id) <= (?1, ?2, ?3, ?4) \
+                 ORDER BY lifecycle DESC, field DESC, value DESC, id DESC LIMIT 1",
+        lenient: false,
+    };
+    let wanted = (lifecycle, field, value);
+    let from = (lifecycle, field, value, after, limit(most));
+    lookup.run(connection, from, (lifecycle, field, value, after), &mut |row| match (
+        row.get::<_, i64>(0)?,
+        row.get::<_, i64>(1)?,
+        row.get_ref(2)?.as_str()?,
+    ) == wanted
+    {
+        true => Ok(Step::Next),
+        false => Ok(Step::Past),
+    })
 }
 
 /// A listed entity, if its row is the one that was written and has the value by which it was found.

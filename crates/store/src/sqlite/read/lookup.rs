@@ -16,6 +16,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use super::ReadTxn;
 use crate::sqlite::failure::{number, of_entity};
+use crate::sqlite::guarded_lookup::{Lookup, Step};
 use crate::sqlite::project::{ENTITY_CELLS, StoredProject, counts, meta, verify_entity};
 use crate::sqlite::row_sum;
 use crate::store::{Counts, DwellTimes, Members};
@@ -67,12 +68,25 @@ impl ReadTxn<'_> {
         let (of, name) = (&key.of, &key.name);
         let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(None) };
         let Some(name) = self.names.find(self.connection, name)? else { return Ok(None) };
-        let sql = "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
-                   WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let group = statement
-            .query_row((lifecycle, of.id.as_str(), name), |row| Ok((row.get(0)?, group_counts(row)?)));
-        Ok(self.unless_skipped(group.optional())?.flatten())
+        let lookup = Lookup {
+            table: "group",
+            from: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                   WHERE (lifecycle, id, name) >= (?1, ?2, ?3) ORDER BY lifecycle, id, name LIMIT 1",
+            before: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                     WHERE (lifecycle, id, name) < (?1, ?2, ?3) \
+                     ORDER BY lifecycle DESC, id DESC, name DESC LIMIT 1",
+            lenient: self.lenient,
+        };
+        let wanted = (lifecycle, of.id.as_str(), name);
+        let mut found = None;
+        lookup.run(self.connection, wanted, wanted, &mut |row| {
+            if (row.get::<_, i64>(1)?, row.get_ref(2)?.as_str()?, row.get::<_, i64>(3)?) != wanted {
+                return Ok(Step::Past);
+            }
+            found = Some((row.get(0)?, group_counts(row)?));
+            Ok(Step::Found)
+        })?;
+        Ok(found)
     }
 
     pub(super) fn counts(&mut self, key: &GroupKey) -> Result<Counts> {
@@ -82,14 +96,22 @@ impl ReadTxn<'_> {
     pub(super) fn groups(&mut self, of: &EntityKey) -> Result<Vec<(Name, Counts)>> {
         let mut groups = Vec::new();
         let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(groups) };
-        let sql = "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
-                   WHERE lifecycle = ?1 AND id = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query((lifecycle, of.id.as_str()))?;
-        while let Some(row) = rows.next()? {
-            let Some(counts) = self.unless_skipped(group_counts(row))? else { continue };
-            groups.push((self.names.text(self.connection, row.get(3)?)?, counts));
-        }
+        let lookup = Lookup {
+            table: "group",
+            from: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                   WHERE (lifecycle, id) >= (?1, ?2) ORDER BY lifecycle, id, name",
+            before: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
+                     WHERE (lifecycle, id) < (?1, ?2) ORDER BY lifecycle DESC, id DESC, name DESC LIMIT 1",
+            lenient: self.lenient,
+        };
+        let wanted = (lifecycle, of.id.as_str());
+        lookup.run(self.connection, wanted, wanted, &mut |row| {
+            if (row.get::<_, i64>(1)?, row.get_ref(2)?.as_str()?) != wanted {
+                return Ok(Step::Past);
+            }
+            groups.push((self.names.text(self.connection, row.get(3)?)?, group_counts(row)?));
+            Ok(Step::Next)
+        })?;
         Ok(groups)
     }
 
@@ -131,9 +153,11 @@ impl ReadTxn<'_> {
                    WHERE lifecycle = ?1 AND ranking = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([lifecycle, name_number])?;
+        let mut places = 0_u64;
         while let Some(row) = rows.next()? {
             let Some(place) = self.unless_skipped(place(row))? else { continue };
             ranking.put(&name(row, 2)?, Some(&place));
+            places += 1;
         }
         let sql = "SELECT lifecycle, ranking, within, n, closed, sum FROM \"order\" \
                    WHERE lifecycle = ?1 AND ranking = ?2";
@@ -148,31 +172,55 @@ impl ReadTxn<'_> {
             if ranking.size(&within) as u64 != number(n) && !self.lenient {
                 return Err(row_sum::mismatch("place"));
             }
+            places = places.saturating_sub(number(n));
             if closed {
                 ranking.set_open(&within, false);
             }
         }
-        Ok(ranking)
+        // A place whose order has no row.
+        match places > 0 && !self.lenient {
+            true => Err(row_sum::mismatch("order")),
+            false => Ok(ranking),
+        }
     }
 
     pub(super) fn unique_holder(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>> {
         let Some(number) = self.names.find(self.connection, lifecycle)? else { return Ok(None) };
-        let sql = "SELECT lifecycle, value, id, sum FROM same WHERE lifecycle = ?1 AND value = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let found = statement.query_row((number, value.as_str()), |row| {
-            row_sum::verify("same", row, &[0, 1, 2], 3)?;
-            name(row, 2)
-        });
-        let id = found.optional()?;
+        let lookup = Lookup {
+            table: "same",
+            from: "SELECT lifecycle, value, id, sum FROM same \
+                   WHERE (lifecycle, value) >= (?1, ?2) ORDER BY lifecycle, value LIMIT 1",
+            before: "SELECT lifecycle, value, id, sum FROM same \
+                     WHERE (lifecycle, value) < (?1, ?2) ORDER BY lifecycle DESC, value DESC LIMIT 1",
+            lenient: self.lenient,
+        };
+        let wanted = (number, value.as_str());
+        let mut id = None;
+        lookup.run(self.connection, wanted, wanted, &mut |row| {
+            if (row.get::<_, i64>(0)?, row.get_ref(1)?.as_str()?) != wanted {
+                return Ok(Step::Past);
+            }
+            id = Some(name(row, 2)?);
+            Ok(Step::Found)
+        })?;
         Ok(id.map(|id| EntityKey { lifecycle: lifecycle.clone(), id }))
     }
 
     pub(super) fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>> {
-        let sql = "SELECT seq, at, actor, key, fingerprint, entries, root, sum FROM key \
-                   WHERE key = ?1 AND actor = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let found = statement.query_row([key.as_str(), actor.as_str()], |row| {
-            row_sum::verify("key", row, &[0, 1, 2, 3, 4, 5, 6], 7)?;
+        let lookup = Lookup {
+            table: "key",
+            from: "SELECT key, actor, seq, at, fingerprint, entries, root, sum FROM key \
+                   WHERE (key, actor) >= (?1, ?2) ORDER BY key, actor LIMIT 1",
+            before: "SELECT key, actor, seq, at, fingerprint, entries, root, sum FROM key \
+                     WHERE (key, actor) < (?1, ?2) ORDER BY key DESC, actor DESC LIMIT 1",
+            lenient: false,
+        };
+        let wanted = (key.as_str(), actor.as_str());
+        let mut found = None;
+        lookup.run(self.connection, wanted, wanted, &mut |row| {
+            if (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?) != wanted {
+                return Ok(Step::Past);
+            }
             let record = KeyRecord {
                 key: key.clone(),
                 by: actor.clone(),
@@ -181,41 +229,58 @@ impl ReadTxn<'_> {
                 root: row.get(6)?,
                 ignored: Vec::new(),
             };
-            Ok((number(row.get(0)?), record))
-        });
-        found.optional()
+            found = Some((number(row.get(2)?), record));
+            Ok(Step::Found)
+        })?;
+        Ok(found)
     }
 
     pub(super) fn states(&mut self, lifecycle: &Name) -> Result<BTreeMap<Name, u64>> {
         let mut states = BTreeMap::new();
         let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(states) };
-        let sql = "SELECT lifecycle, state, n, sum FROM state_count WHERE lifecycle = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([lifecycle])?;
-        while let Some(row) = rows.next()? {
-            row_sum::verify("state_count", row, &[0, 1, 2], 3)?;
+        let lookup = Lookup {
+            table: "state_count",
+            from: "SELECT lifecycle, state, n, sum FROM state_count \
+                   WHERE lifecycle >= ?1 ORDER BY lifecycle, state",
+            before: "SELECT lifecycle, state, n, sum FROM state_count \
+                     WHERE lifecycle < ?1 ORDER BY lifecycle DESC, state DESC LIMIT 1",
+            lenient: false,
+        };
+        lookup.run(self.connection, [lifecycle], [lifecycle], &mut |row| {
+            if row.get::<_, i64>(0)? != lifecycle {
+                return Ok(Step::Past);
+            }
             let n = number(row.get(2)?);
             if n > 0 {
                 states.insert(self.names.text(self.connection, row.get(1)?)?, n);
             }
-        }
+            Ok(Step::Next)
+        })?;
         Ok(states)
     }
 
     pub(super) fn dwell_times(&mut self, lifecycle: &Name) -> Result<BTreeMap<Name, DwellTimes>> {
         let mut all: BTreeMap<Name, DwellTimes> = BTreeMap::new();
         let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(all) };
-        let sql = "SELECT lifecycle, state, bucket, n, total_ms, sum FROM stay WHERE lifecycle = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([lifecycle])?;
-        while let Some(row) = rows.next()? {
-            row_sum::verify("stay", row, &[0, 1, 2, 3, 4], 5)?;
+        let lookup = Lookup {
+            table: "stay",
+            from: "SELECT lifecycle, state, bucket, n, total_ms, sum FROM stay \
+                   WHERE lifecycle >= ?1 ORDER BY lifecycle, state, bucket",
+            before: "SELECT lifecycle, state, bucket, n, total_ms, sum FROM stay \
+                     WHERE lifecycle < ?1 ORDER BY lifecycle DESC, state DESC, bucket DESC LIMIT 1",
+            lenient: false,
+        };
+        lookup.run(self.connection, [lifecycle], [lifecycle], &mut |row| {
+            if row.get::<_, i64>(0)? != lifecycle {
+                return Ok(Step::Past);
+            }
             let dwell_times = all.entry(self.names.text(self.connection, row.get(1)?)?).or_default();
             let (n, total): (i64, i64) = (row.get(3)?, row.get(4)?);
             dwell_times.count += number(n);
             dwell_times.total_ms = dwell_times.total_ms.saturating_add(total);
             dwell_times.buckets.insert(row.get(2)?, number(n));
-        }
+            Ok(Step::Next)
+        })?;
         Ok(all)
     }
 }
@@ -226,9 +291,8 @@ pub(super) fn body(row: &Row<'_>, first: usize) -> Result<Entity> {
     parsed(row, first + 2)
 }
 
-/// The counts of a group, from all its columns.
+/// The counts of a group, from all columns of its verified row.
 fn group_counts(row: &Row<'_>) -> Result<Counts> {
-    row_sum::verify("group", row, &[0, 1, 2, 3, 4, 5], 6)?;
     Ok(Counts { by_state: counts(row.get_ref(4)?.as_str()?)?, moved_at: Some(Timestamp(row.get(5)?)) })
 }
 

@@ -4,6 +4,7 @@
 mod list;
 mod lookup;
 mod memberships;
+mod row_check;
 mod stored_entities;
 
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ use crate::archive::{EntityFile, folder_of};
 use crate::rules::Installed;
 use crate::store::{
     AtPosition, Census, Counts, DueAt, DwellTimes, Listing, MemberRow, Members, OpenEffectRow, OrderRow,
-    ReadAt, StoredEntity,
+    ReadAt, RowCheck, RowCursor, StoredEntity,
 };
 use crate::{Chain, Definition, EntityRow, Head, Reader, Record, StoreError, WrittenRecord};
 
@@ -184,6 +185,16 @@ impl SqliteReader {
     }
 }
 
+/// Reads the payload of a record from the archive file of its entity, if it is there.
+pub(super) fn with_payload(written: WrittenRecord, archive: &Path) -> Result<Record, StoreError> {
+    let WrittenRecord { record, moved_to } = written;
+    let Some(at) = moved_to else { return Ok(record) };
+    let unreadable = || StoreError::Unreadable { seq: record.seq, what: "it names no entity".to_owned() };
+    let entity = record.entity().ok_or_else(unreadable)?;
+    let payload = EntityFile::of(archive, &entity).payload(at, &record)?;
+    Ok(Record { payload, ..record })
+}
+
 impl Reader for SqliteReader {
     fn head(&mut self) -> Result<Head, StoreError> {
         self.log().head()
@@ -226,13 +237,7 @@ impl Reader for SqliteReader {
     }
 
     fn with_payload(&mut self, written: WrittenRecord) -> Result<Record, StoreError> {
-        let WrittenRecord { record, moved_to } = written;
-        let Some(at) = moved_to else { return Ok(record) };
-        let unreadable = || StoreError::Unreadable { seq: record.seq, what: "it names no entity".to_owned() };
-        let entity = record.entity().ok_or_else(unreadable)?;
-        let data = self.journal_path.parent().unwrap_or(Path::new("."));
-        let payload = EntityFile::of(&folder_of(data), &entity).payload(at, &record)?;
-        Ok(Record { payload, ..record })
+        with_payload(written, &folder_of(self.journal_path.parent().unwrap_or(Path::new("."))))
     }
 
     fn archived_upto(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
@@ -345,6 +350,10 @@ impl Reader for SqliteReader {
 
     fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
         self.ask("compare the stored rows of an entity", |txn| txn.difference(row))
+    }
+
+    fn check_rows(&mut self, from: RowCursor, most: usize) -> Result<RowCheck, StoreError> {
+        self.ask("verify the rows", |txn| txn.check_rows(from, most))
     }
 
     fn groups_after(&mut self, after: u64, most: usize) -> ReadAt<Vec<(u64, GroupKey)>> {

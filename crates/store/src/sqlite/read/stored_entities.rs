@@ -1,7 +1,7 @@
 //! Reads entity rows without trusting them: any cell may contain anything.
 
 use rusqlite::types::{Value as Cell, ValueRef};
-use rusqlite::{OptionalExtension as _, Result, Row};
+use rusqlite::{OptionalExtension as _, Params, Result, Row};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
@@ -128,36 +128,50 @@ impl ReadTxn<'_> {
         match found {
             None => nothing(),
             Some(Some(told)) => Ok(Some(told)),
-            Some(None) => self.without_trace(key, lifecycle, &traces),
+            Some(None) => self.without_trace(row, lifecycle, &traces),
         }
     }
 
     /// The first derived row that is missing.
-    fn without_trace(&mut self, key: &EntityKey, lifecycle: i64, traces: &Traces) -> Result<Option<String>> {
+    fn without_trace(&mut self, row: &EntityRow, lifecycle: i64, traces: &Traces) -> Result<Option<String>> {
+        let key = &row.entity.key;
         let (own, id) = (key.lifecycle.as_str(), key.id.as_str());
-        let sql = "SELECT 1 FROM timer WHERE due = ?1 AND lifecycle = ?2 AND id = ?3 AND name = ?4";
+        let sql = "SELECT due, lifecycle, id, name, sum FROM timer \
+                   WHERE due = ?1 AND lifecycle = ?2 AND id = ?3 AND name = ?4";
         for (due, name) in list::<(i64, Name)>(&traces.timers)? {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            if !statement.exists((due, own, id, name.as_str()))? {
+            if !self.has_row("timer", sql, (due, own, id, name.as_str()))? {
                 return Ok(Some(format!("its timer {name} has no row")));
             }
         }
-        let sql = "SELECT 1 FROM effect WHERE id = ?1 AND effect = ?2 AND lifecycle = ?3 AND entity = ?4";
+        let sql = "SELECT id, effect, lifecycle, entity, sum FROM effect \
+                   WHERE id = ?1 AND effect = ?2 AND lifecycle = ?3 AND entity = ?4";
         for (number, effect) in list::<(u64, Name)>(&traces.effects)? {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            if !statement.exists((int(number), effect.as_str(), own, id))? {
+            if !self.has_row("effect", sql, (int(number), effect.as_str(), own, id))? {
                 return Ok(Some(format!("its effect {effect} has no row")));
             }
         }
-        let sql = "SELECT 1 FROM field WHERE lifecycle = ?1 AND field = ?2 AND value = ?3 AND id = ?4";
+        let sql = "SELECT lifecycle, field, value, id, sum FROM field \
+                   WHERE lifecycle = ?1 AND field = ?2 AND value = ?3 AND id = ?4";
         for (field, value) in list::<(Name, String)>(&traces.indexed)? {
             let number = self.names.find(self.connection, &field)?;
-            let mut statement = self.connection.prepare_cached(sql)?;
-            if !statement.exists((lifecycle, number, value, id))? {
+            if !self.has_row("field", sql, (lifecycle, number, value, id))? {
                 return Ok(Some(format!("its field {field} is missing from the index")));
             }
         }
+        if let Some(value) = &row.entity.same {
+            let sql = "SELECT lifecycle, value, id, sum FROM same WHERE lifecycle = ?1 AND value = ?2";
+            if !self.has_row("same", sql, (lifecycle, value.as_str()))? {
+                return Ok(Some("its unique value has no row".to_owned()));
+            }
+        }
         Ok(None)
+    }
+
+    /// Whether a row is there and as it was written.
+    fn has_row(&self, table: &str, sql: &str, key: impl Params) -> Result<bool> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(key)?;
+        Ok(rows.next()?.is_some_and(|row| row_sum::verify_row(table, row).is_ok()))
     }
 }
 
