@@ -70,6 +70,8 @@ pub(crate) enum CliCommand {
     History(HistoryArgs),
     /// Show why an entity is not moving, who must act, and what happens next
     Explain(ExplainArgs),
+    /// Show what changed in the work on an entity, as a diff
+    Changes(ChangesArgs),
     /// Follow a lifecycle live: entities per state, latest events, overdue entities
     Watch(WatchArgs),
     /// List the processes of agents, or show one

@@ -18,7 +18,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Change entities", &["new", "fire", "claim", "heartbeat", "correct"]),
     (
         "Inspect entities",
-        &["show", "list", "explain", "history", "messages", "watch", "query", "stats", "journal"],
+        &["show", "list", "explain", "changes", "history", "messages", "watch", "query", "stats", "journal"],
     ),
     (
         "Run and connect agents",

@@ -7,6 +7,7 @@ mod archive;
 mod attach;
 mod audit;
 mod backup;
+mod changes;
 mod check;
 mod claim;
 mod clock;
@@ -85,6 +86,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::List(args) => list::run(args),
         CliCommand::History(args) => history::run(args),
         CliCommand::Explain(args) => explain::run(args),
+        CliCommand::Changes(args) => changes::run(args),
         CliCommand::Watch(args) => watch::run(args),
         CliCommand::Mcp(args) => mcp::run(args),
         CliCommand::Journal(args) => journal::run(args),

@@ -32,7 +32,7 @@ use crate::problem::Refused;
 use crate::transcripts::{AppendError, LinesFound, TranscriptLimits};
 
 /// The role of programs that start agents.
-const RUNNER_ROLE: &str = "fleet:agent_runner";
+pub(super) const RUNNER_ROLE: &str = "fleet:agent_runner";
 /// Most lines of one request.
 const MOST_LINES: usize = 10_000;
 /// Lines that a stream reads at a time.
