@@ -46,7 +46,7 @@ fn print_change(diff: &Json, only_figures: bool) {
     if others.len() > 1 {
         print::line("");
         print::line("Reported changes, each shown with --from and --to:");
-        print_table(["FROM", "TO", "FILES", "LINES", "REPORTED"], others, |it| {
+        print_table(["FROM", "TO", "FILES", "LINES", "AT"], others, |it| {
             [
                 short(text(it, "from")),
                 short(text(it, "to")),
