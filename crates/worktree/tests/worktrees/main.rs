@@ -1,0 +1,7 @@
+//! Worktrees in real repositories.
+
+mod creating;
+mod fixture;
+mod kills;
+mod merging;
+mod saving;
