@@ -3,9 +3,11 @@
 //! Three rules hold. Every step is written down before it is taken, so a kill at any point recovers. Nothing unmerged
 //! is deleted before it is saved. Commands that race in git run under a lock of the repository.
 
+mod change;
 mod commands;
 mod error;
 mod files;
+mod fingerprint;
 mod git;
 mod merging;
 mod pool;
@@ -17,9 +19,14 @@ mod step_log;
 mod trash;
 mod worktree;
 
+pub use change::{
+    ChangeFigures, ChangeHunk, ChangeLine, ChangeLineKind, ChangedFile, ChangedFileStatus, CommitChange,
+    LARGEST_CHANGE, read_bounded_change, read_change,
+};
 pub use commands::CommandOutcome;
 pub use error::WorktreeError;
 pub use files::FileLock;
+pub use fingerprint::{CheckoutFingerprint, WorktreeFacts, is_present};
 pub use git::{GitError, GitFolder, is_object_id};
 pub use merging::{MergeOutcome, MergeRequest, MergeWay};
 pub use record::{RequestOrigin, WorktreeRecord, WorktreeState};

@@ -1,5 +1,6 @@
 //! Worktrees in real repositories.
 
+mod changes;
 mod creating;
 mod fixture;
 mod kills;
