@@ -37,6 +37,7 @@ impl AgentLoop<'_> {
         }
         (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
         self.clean(&run.id);
+        let touched = self.report_folder(&record);
         let code = code_of(&result, &self.settings.rule);
         let moved = self.has_moved(&record, &run, own_moves)?;
         if moved {
@@ -72,7 +73,7 @@ impl AgentLoop<'_> {
                 self.drop_work(&record)?;
                 return Ok(self.after_task());
             }
-            Ending::Itself | Ending::Told(_) | Ending::Over => {}
+            Ending::Itself | Ending::Told(_) | Ending::Over | Ending::Vanished => {}
         }
         if result.class == ExitClass::Quota {
             return self.hold(record, &result);
@@ -86,7 +87,13 @@ impl AgentLoop<'_> {
             && result.ending == Ending::Itself
         {
             if !moved {
-                self.finish(&record, &run.id, "done", &json!({}))?;
+                match touched_words(&touched) {
+                    None => self.finish(&record, &run.id, "done", &json!({}))?,
+                    Some(why) => {
+                        (self.say)(&why);
+                        self.finish(&record, &run.id, "failed", &json!({ "why": why }))?;
+                    }
+                }
             }
             self.drop_work(&record)?;
             return Ok(self.after_task());
@@ -247,6 +254,15 @@ impl AgentLoop<'_> {
     }
 }
 
+/// Why the result of a run does not count that changed the main checkout.
+fn touched_words(touched: &[String]) -> Option<String> {
+    let shown: Vec<&str> = touched.iter().take(20).map(String::as_str).collect();
+    let more = if touched.len() > shown.len() { ", …" } else { "" };
+    (!touched.is_empty()).then(|| {
+        format!("The agent changed the main checkout, outside its worktree: {}{more}. Its work is not submitted", shown.join(", "))
+    })
+}
+
 /// The exit code by which the pack's rules judge a run.
 fn code_of(result: &RunResult, rule: &WorkRule) -> i64 {
     match (&result.ending, result.class) {
@@ -267,6 +283,7 @@ fn words_of(result: &RunResult) -> String {
         Ending::Runner => " (the runner ends)".to_owned(),
         Ending::Handoff => " (context nearly full)".to_owned(),
         Ending::Over => " (its work was moved on)".to_owned(),
+        Ending::Vanished => " (its worktree is gone)".to_owned(),
     };
     format!("{class}{code}{why}")
 }

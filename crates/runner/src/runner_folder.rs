@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use trackside_shim::RunFolder;
 
 use crate::adapter::RunUsage;
+use crate::effects::TaskFolder;
 use crate::held_leases::HeldLease;
 
 /// The folder of one runner. At most one process has it open.
@@ -40,6 +41,8 @@ pub struct AssignmentRecord {
     pub lease: Option<HeldLease>,
     /// The lease ended because the work was moved on.
     pub is_released: bool,
+    /// The folder of its runs; none for the folder of the runner.
+    pub task_folder: Option<TaskFolder>,
     /// The run under way.
     pub run: Option<RunRecord>,
     /// The run before it.

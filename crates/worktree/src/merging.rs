@@ -91,6 +91,16 @@ impl Repository {
         FileLock::wait(&self.data().join("merge.lock"))
     }
 
+    /// The merge queue, if no other process merges now.
+    pub fn take_merge_queue(&self) -> Result<Option<FileLock>, WorktreeError> {
+        FileLock::take(&self.data().join("merge.lock"))
+    }
+
+    /// Whether the repository has a commit.
+    pub fn has_commit(&self, name: &str) -> bool {
+        self.bare_git().commit(name).is_ok_and(|it| it.is_some())
+    }
+
     /// Checks that the integration branch can be moved now. An error says what has to change first.
     pub fn check_merge_is_possible(&self, into: &str) -> Result<(), WorktreeError> {
         self.check_fitness(into)?;

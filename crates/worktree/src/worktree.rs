@@ -390,6 +390,44 @@ impl Repository {
         }
     }
 
+    /// The folder in which git keeps the state of a worktree.
+    pub fn admin_folder(&self, place: &Path) -> Option<PathBuf> {
+        self.admin_of(place).ok().flatten()
+    }
+
+    /// Checks out a commit without a branch, in a folder of its own that is used again and again. Work that was left in
+    /// it is saved first.
+    pub fn check_out_detached(&self, path: &str, name: &str) -> Result<PathBuf, WorktreeError> {
+        let place = self.place(path)?;
+        let _lock = self.lock_worktree(&place)?;
+        let missing = || WorktreeError::Hold(format!("there is no commit {name}"));
+        let commit = self.bare_git().commit(name)?.ok_or_else(missing)?;
+        let is_there = place.join(".git").exists() && self.admin_of(&place)?.is_some();
+        let own = GitFolder::new(&place);
+        let is_ready = is_there
+            && own.text(&["status", "--porcelain"]).is_ok_and(|it| it.is_empty())
+            && own.commit("HEAD")?.as_deref() == Some(&commit);
+        if is_ready {
+            return Ok(place);
+        }
+        let branch = format!("review/{}", place.file_name().unwrap_or_default().to_string_lossy());
+        if exists(&place) || self.admin_of(&place)?.is_some() {
+            self.remove_content(&place, &branch, None, &RequestOrigin::default(), false)?;
+        }
+        self.ignore_folder(&place)?;
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent).at(parent)?;
+        }
+        let folder = place.to_string_lossy().into_owned();
+        {
+            let _lock = self.lock()?;
+            self.repair_half_made()?;
+            self.git().run(&["worktree", "add", "--quiet", "--no-checkout", "--detach", &folder, &commit])?;
+        }
+        own.run(&["reset", "--hard", "--quiet", &commit])?;
+        Ok(place)
+    }
+
     /// Whether the folder of a worktree is there and git works in it.
     pub fn is_usable(&self, record: &WorktreeRecord) -> Result<bool, WorktreeError> {
         if !record.path.join(".git").exists() {

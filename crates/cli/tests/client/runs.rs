@@ -45,8 +45,15 @@ impl RunGround {
         ground
     }
 
-    fn repo(&self) -> std::path::PathBuf {
+    /// The main checkout.
+    fn checkout(&self) -> std::path::PathBuf {
         self.server.root.join("repo")
+    }
+
+    /// The folder in which an agent works: the worktree of the task once it exists.
+    fn repo(&self) -> std::path::PathBuf {
+        let worktree = self.checkout().join(".worktrees/T-1");
+        if worktree.exists() { worktree } else { self.checkout() }
     }
 
     fn task(&self, id: &str) {
@@ -71,7 +78,7 @@ impl RunGround {
     /// A command of the runner, with its own state folder.
     fn runner(&self, args: &[&str], script: &str) -> Command {
         let mut command = self.server.command(args);
-        command.arg("--repo").arg(self.repo()).args(["--", "sh", "-c", script]);
+        command.arg("--repo").arg(self.checkout()).args(["--", "sh", "-c", script]);
         command.env("XDG_CACHE_HOME", self.server.root.join("cache")).stderr(Stdio::piped());
         command
     }
