@@ -8,6 +8,7 @@ mod project;
 mod runs;
 mod server;
 mod work;
+mod worktree;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ pub(crate) use project::*;
 pub(crate) use runs::*;
 pub(crate) use server::*;
 pub(crate) use work::*;
+pub(crate) use worktree::*;
 
 /// Rules for AI agents, enforced: declare in YAML what a task may do next; Trackside refuses everything else and says why.
 #[derive(Debug, Parser)]
@@ -82,6 +84,8 @@ pub(crate) enum CliCommand {
     Attach(AttachArgs),
     /// Stop a run
     Stop(StopArgs),
+    /// List the worktrees of tasks; restore the saved work of removed ones
+    Worktree(WorktreeArgs),
     /// List agent programs and check whether they work
     Adapter(AdapterArgs),
     /// Serve MCP on standard input and output, for coding agents

@@ -137,7 +137,12 @@ pub(crate) enum LoopError {
 }
 
 /// Runs the loop until it ends. `stop` asks it to end; `say` prints a message for the user.
-pub fn run(settings: LoopSettings, api: ServerApi, stop: &AtomicBool, say: &(dyn Fn(&str) + Sync)) -> LoopEnd {
+pub fn run(
+    settings: LoopSettings,
+    api: ServerApi,
+    stop: &AtomicBool,
+    say: &(dyn Fn(&str) + Sync),
+) -> LoopEnd {
     match AgentLoop::open(settings, api, stop, say) {
         Ok(Ok(mut agent)) => {
             let end = work_beside(&mut agent);

@@ -259,7 +259,10 @@ fn touched_words(touched: &[String]) -> Option<String> {
     let shown: Vec<&str> = touched.iter().take(20).map(String::as_str).collect();
     let more = if touched.len() > shown.len() { ", …" } else { "" };
     (!touched.is_empty()).then(|| {
-        format!("The agent changed the main checkout, outside its worktree: {}{more}. Its work is not submitted", shown.join(", "))
+        format!(
+            "The agent changed the main checkout, outside its worktree: {}{more}. Its work is not submitted",
+            shown.join(", ")
+        )
     })
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, TransitionBody};
 
-use crate::effects::FolderState;
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
+use crate::effects::FolderState;
 use crate::held_leases::HeldLease;
 use crate::launch::{self, RunIdentity, SessionToResume};
 use crate::local_run::LocalRun;
@@ -34,8 +34,13 @@ impl AgentLoop<'_> {
             },
             None => json!({ "entity": null, "role": self.settings.role, "agent": self.settings.agent }),
         };
-        let waits: Vec<&str> =
-            task.get("waits").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let waits: Vec<&str> = task
+            .get("waits")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         if !waits.is_empty() {
             (self.say)(&format!("{} waits: {}", self.settings.agent, waits.join(". ")));
             let due = self.pause(HOLD_POLL, false);
@@ -88,17 +93,16 @@ impl AgentLoop<'_> {
         let space = self.settings.space.join(&run.id);
         let resume = SessionToResume { id: record.session.clone(), total: record.total };
         let login = self.login_folder(&run.id);
-        let started =
-            launch::prepare(&launch, &who, &space, &login, &task, &resume).and_then(|mut ready| {
-                for (name, value) in record.task_folder.iter().flat_map(|it| &it.variables) {
-                    ready.environment.set(name, value.clone());
-                }
-                let folder = self.folder.run_folder(&run.id);
-                let lease = u64::try_from(self.time_left().as_nanos()).unwrap_or(u64::MAX);
-                let (shim, environment) = (&self.settings.shim, &ready.environment);
-                let local = LocalRun::start_with_lease(shim, &folder, ready.plan, environment, lease)?;
-                Ok((local, ready.session))
-            });
+        let started = launch::prepare(&launch, &who, &space, &login, &task, &resume).and_then(|mut ready| {
+            for (name, value) in record.task_folder.iter().flat_map(|it| &it.variables) {
+                ready.environment.set(name, value.clone());
+            }
+            let folder = self.folder.run_folder(&run.id);
+            let lease = u64::try_from(self.time_left().as_nanos()).unwrap_or(u64::MAX);
+            let (shim, environment) = (&self.settings.shim, &ready.environment);
+            let local = LocalRun::start_with_lease(shim, &folder, ready.plan, environment, lease)?;
+            Ok((local, ready.session))
+        });
         let (local, session) = match started {
             Ok(started) => started,
             Err(error) => {

@@ -338,7 +338,7 @@ fn a_sandboxed_agent_steals_nothing() {
                 sandbox: true,
                 variables: more.iter().map(|(name, _)| (*name).to_owned()).collect(),
                 write: Vec::new(),
-        read: Vec::new(),
+                read: Vec::new(),
                 model: None,
                 hidden: vec![state.clone()],
                 user_home: user.clone(),

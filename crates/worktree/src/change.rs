@@ -172,7 +172,8 @@ fn read_figures(listed: &[u8], files: &mut [ChangedFile]) {
         file.additions = added.parse().unwrap_or(0);
         file.deletions = deleted.parse().unwrap_or(0);
         if words.next() == Some("") {
-            (parts.next(), parts.next());
+            parts.next();
+            parts.next();
         }
     }
 }

@@ -33,5 +33,10 @@ pub use record::{RequestOrigin, WorktreeRecord, WorktreeState};
 pub use repository::{ListedWorktree, Repository};
 pub use settings::{CommandRule, PortRule, SETTINGS_FILE, TrashRules, WorktreeKind, WorktreeSettings};
 pub use step_log::{StepHook, UnfinishedOperation};
+/// The present moment.
+pub fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
 pub use trash::{SavedWork, list_saved_work, prune_saved_work, restore_saved_work};
 pub use worktree::{CreateOutcome, CreateRequest, RemoveOutcome, RemoveRequest};

@@ -17,7 +17,9 @@ use crate::files::{FileLock, random_id, remove_file};
 /// Called before and after each step with its name, such as `remove.save:begun`. An error ends the operation there as a
 /// kill would. For tests.
 #[derive(Clone, Default)]
-pub struct StepHook(Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>);
+pub struct StepHook(Option<Arc<StopAt>>);
+
+type StopAt = dyn Fn(&str) -> bool + Send + Sync;
 
 impl std::fmt::Debug for StepHook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

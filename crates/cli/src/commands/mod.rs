@@ -58,6 +58,7 @@ mod watch;
 mod webhook;
 mod whoami;
 mod work;
+mod worktree;
 
 use std::process::ExitCode;
 
@@ -79,6 +80,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::Logs(args) => logs::run(args),
         CliCommand::Attach(args) => attach::run(args),
         CliCommand::Stop(args) => stop::run(args),
+        CliCommand::Worktree(args) => worktree::run(args),
         CliCommand::Adapter(args) => adapter::run(args),
         CliCommand::Hook(args) => hook::run(args),
         CliCommand::Correct(args) => correct::run(args),

@@ -119,7 +119,8 @@ impl BackgroundWorker<'_> {
             }
             // A runner of another clone can have it.
             if !self.git.repository.has_commit(commit) {
-                waits = Some(format!("the commit {commit} is not in {}", self.git.repository.root().display()));
+                waits =
+                    Some(format!("the commit {commit} is not in {}", self.git.repository.root().display()));
                 continue;
             }
             let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? else { continue };
@@ -144,7 +145,8 @@ impl BackgroundWorker<'_> {
     /// Keeps ready worktrees for the next task, once a task has shown from which branch they start.
     fn fill_pool(&self) {
         let records = self.git.repository.worktree_records().unwrap_or_default();
-        let latest = records.iter().filter(|it| !it.integration.is_empty()).max_by_key(|it| it.made_for.number);
+        let latest =
+            records.iter().filter(|it| !it.integration.is_empty()).max_by_key(|it| it.made_for.number);
         if let Some(latest) = latest {
             let _ = self.git.repository.fill_pool(WORKTREES, &latest.integration, &self.git.environment);
         }

@@ -34,8 +34,8 @@ impl HeldEffect {
 /// Effects of one kind that have no result, oldest first.
 pub(crate) fn open_effects(api: &ServerApi, kind: &str) -> Result<Vec<EffectBody>, ApiError> {
     let listed = api.get(&format!("/v1/effects?kind={kind}&limit=200"))?;
-    let page: Page<EffectBody> =
-        serde_json::from_value(listed).map_err(|it| ApiError::Unreachable(format!("unreadable answer: {it}")))?;
+    let page: Page<EffectBody> = serde_json::from_value(listed)
+        .map_err(|it| ApiError::Unreachable(format!("unreadable answer: {it}")))?;
     Ok(page.items)
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn take_effect(
     let entity = format!("{}/{}", effect.lifecycle, effect.entity);
     let body = json!({ "kind": effect.kind, "entity": entity, "limit": 1, "lease": format!("{lease}s") });
     let taken = api.post_report("/v1/effects/take", &body, &new_uuid())?;
-    let page: Page<EffectTaken> =
-        serde_json::from_value(taken).map_err(|it| ApiError::Unreachable(format!("unreadable answer: {it}")))?;
+    let page: Page<EffectTaken> = serde_json::from_value(taken)
+        .map_err(|it| ApiError::Unreachable(format!("unreadable answer: {it}")))?;
     Ok(page.items.into_iter().next().map(|it| HeldEffect {
         id: it.id,
         lifecycle: it.lifecycle,

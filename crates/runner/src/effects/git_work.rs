@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use trackside_worktree::{
-    CreateOutcome, CreateRequest, FileLock, MergeOutcome, MergeRequest, RemoveOutcome, RemoveRequest, Repository,
-    RequestOrigin, WorktreeError, WorktreeRecord,
+    CreateOutcome, CreateRequest, FileLock, MergeOutcome, MergeRequest, RemoveOutcome, RemoveRequest,
+    Repository, RequestOrigin, WorktreeError, WorktreeRecord,
 };
 
 use super::effect_client::{HeldEffect, settle_effect};
@@ -32,7 +32,10 @@ pub(crate) enum MadeWorktree {
     Ready(Box<WorktreeRecord>),
     Outdated,
     /// It failed, and why. `is_unfit` blames this machine.
-    Failed { why: String, is_unfit: bool },
+    Failed {
+        why: String,
+        is_unfit: bool,
+    },
 }
 
 impl GitWork {
@@ -134,7 +137,12 @@ impl GitWork {
         let entity = effect.entity_key();
         let text = |name: &str| effect.text(name);
         let (Some(branch), Some(commit), Some(into)) = (text("branch"), text("commit"), text("into")) else {
-            settle_effect(api, effect, false, json!({ "detail": "the effect needs `branch`, `commit` and `into`" }))?;
+            settle_effect(
+                api,
+                effect,
+                false,
+                json!({ "detail": "the effect needs `branch`, `commit` and `into`" }),
+            )?;
             return Ok(Ok(format!("{entity}: the effect needs `branch`, `commit` and `into`")));
         };
         let request = MergeRequest {
@@ -163,7 +171,8 @@ impl GitWork {
                 Ok(Ok(words))
             }
             Ok(MergeOutcome::Failed { summary, output }) => {
-                let mut fields = json!({ "integration_failure": shortened(&summary, LONGEST), "commit": commit });
+                let mut fields =
+                    json!({ "integration_failure": shortened(&summary, LONGEST), "commit": commit });
                 let stored = if output.is_empty() { None } else { store_artifact(api, output.as_bytes()) };
                 if let (Some(stored), Some(fields)) = (stored, fields.as_object_mut()) {
                     fields.insert("integration_output".to_owned(), stored.into());

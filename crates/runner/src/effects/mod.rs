@@ -12,5 +12,5 @@ mod work_report;
 
 pub(crate) use background::work_beside;
 pub(crate) use git_work::GitWork;
-pub(crate) use task_folder::{FolderState, UnfitRepository};
 pub use task_folder::TaskFolder;
+pub(crate) use task_folder::{FolderState, UnfitRepository};

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trackside_protocol::TransitionBody;
-use trackside_worktree::{CheckoutFingerprint, CreateOutcome, CreateRequest, GitFolder, WorktreeKind, WorktreeRecord, is_present};
+use trackside_worktree::{
+    CheckoutFingerprint, CreateOutcome, CreateRequest, GitFolder, WorktreeKind, WorktreeRecord, is_present,
+};
 
 use super::effect_client::{open_effects, take_effect};
 use super::git_work::{GitWork, MadeWorktree};
@@ -72,7 +74,8 @@ impl AgentLoop<'_> {
             }
             // Another runner has it: it was taken for an earlier claim, and its result counts for that one.
             let Some(held) = take_effect(&self.api, &effect, LEASE)? else { continue };
-            let making = json!({ "state": "making", "path": held.text("path"), "branch": held.text("branch") });
+            let making =
+                json!({ "state": "making", "path": held.text("path"), "branch": held.text("branch") });
             let _ = report_state(&self.api, &entity, making);
             let made = self.while_beating(|| git.make_worktree(&held, slot.as_deref()))?;
             git.settle_worktree(&self.api, &held, &made)?;
@@ -106,7 +109,8 @@ impl AgentLoop<'_> {
             worktree.path.clone()
         } else {
             let agent = self.settings.agent.clone();
-            let prepared = self.while_beating(|| prepare_review_folder(&git.repository, &worktree, &agent))?;
+            let prepared =
+                self.while_beating(|| prepare_review_folder(&git.repository, &worktree, &agent))?;
             prepared.map_err(|it| LoopError::Folder(it.to_string()))?
         };
         let mut variables = worktree.variables.clone();
@@ -208,7 +212,8 @@ impl AgentLoop<'_> {
         let why = shortened(why, 1_900);
         let fence = self.leases.get("fleet.runner", &self.settings.runner).map(|it| it.fence);
         let fields = members(json!({ "unfit": why }));
-        let body = TransitionBody { event: Some("describe".to_owned()), fields, fence, ..TransitionBody::default() };
+        let body =
+            TransitionBody { event: Some("describe".to_owned()), fields, fence, ..TransitionBody::default() };
         let runner = self.settings.runner.clone();
         let _ = self.api.fire(RequestActor::Runner, "fleet.runner", &runner, &body, &launch::new_uuid());
     }
