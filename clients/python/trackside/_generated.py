@@ -409,6 +409,38 @@ class ChainEnd(TypedDict):
     seq: int
 
 
+class ChangeStats(TypedDict):
+    """Figures of a change."""
+
+    # Added lines.
+    additions: NotRequired[int]
+    # Deleted lines.
+    deletions: NotRequired[int]
+    # Changed files.
+    files: NotRequired[int]
+
+
+# A reported change, without its files.
+ChangeSummary = TypedDict(
+    "ChangeSummary",
+    {
+        "additions": "int",
+        "artifact": "str",
+        # When it was first reported.
+        "at": "str",
+        "deletions": "int",
+        # Changed files.
+        "files": "int",
+        # The commit before the change.
+        "from": "str",
+        # Who reported it.
+        "runner": "NotRequired[str | None]",
+        # The commit with the change.
+        "to": "str",
+    },
+)
+
+
 class Check(TypedDict):
     """A condition with its result."""
 
@@ -538,6 +570,45 @@ class DiagramRule(TypedDict):
     when: NotRequired[str | None]
     # The callers as text; `engine` if no caller can request it.
     who: str
+
+
+class Diff(TypedDict):
+    """The change of an entity's work between two commits."""
+
+    # The change that is shown.
+    change: ChangeSummary
+    # Every reported change, the oldest first. Each can be read with its `from` and `to`.
+    changes: list[ChangeSummary]
+    files: list[FileChange]
+    id: str
+    lifecycle: str
+    stats: ChangeStats
+    # True if lines or files were left out because there are too many.
+    truncated: bool
+
+
+class DiffHunk(TypedDict):
+    """Changed lines of a file with the lines around them."""
+
+    # The text after the second `@@`, such as the function that the lines are in.
+    header: NotRequired[str]
+    lines: list[DiffLine]
+    newLines: int
+    newStart: int
+    oldLines: int
+    oldStart: int
+
+
+class DiffLine(TypedDict):
+    """A line of a hunk."""
+
+    kind: DiffLineKind
+    # Without its line break.
+    text: str
+
+
+class DiffLineKind(TypedDict):
+    pass
 
 
 class Dropped(TypedDict):
@@ -778,6 +849,24 @@ class FieldType(TypedDict):
 
 class FieldWriter(TypedDict):
     """The writer of a field."""
+
+
+class FileChange(TypedDict):
+    """A changed file."""
+
+    additions: NotRequired[int]
+    # True if its content is not text. It has no hunks.
+    binary: NotRequired[bool]
+    deletions: NotRequired[int]
+    hunks: NotRequired[list[DiffHunk]]
+    # The path before, of a file that was renamed or copied.
+    oldPath: NotRequired[str | None]
+    path: str
+    status: FileStatus
+
+
+class FileStatus(TypedDict):
+    """What happened to a file. `mode`: only its permissions changed."""
 
 
 class Graph(TypedDict):
@@ -1385,6 +1474,62 @@ class ReplayWebhook(TypedDict):
     seqs: NotRequired[list[int]]
 
 
+# A change of the work on an entity. Its artifact has been stored before.
+ReportChange = TypedDict(
+    "ReportChange",
+    {
+        "additions": "NotRequired[int]",
+        # The SHA-256 of the artifact, a `Change`.
+        "artifact": "str",
+        "deletions": "NotRequired[int]",
+        # Changed files.
+        "files": "NotRequired[int]",
+        # The commit before the change.
+        "from": "str",
+        # The commit with the change.
+        "to": "str",
+    },
+)
+
+
+class ReportWorktree(TypedDict):
+    """The state of the worktree of an entity. What is left out stays as it was reported before."""
+
+    # Lines added since the base.
+    additions: NotRequired[int | None]
+    # The commit that it started from.
+    base: NotRequired[str | None]
+    branch: NotRequired[str | None]
+    # Lines deleted since the base.
+    deletions: NotRequired[int | None]
+    # Whether it has changes that are not committed. A number counts as true if it is not 0.
+    dirty: NotRequired[bool | None]
+    # Its present commit.
+    head: NotRequired[str | None]
+    # How it is isolated: `worktree` or `clone`.
+    kind: NotRequired[str | None]
+    # Its folder on the runner's machine.
+    path: NotRequired[str | None]
+    # `making`, `ready`, `vanished` or `removed`.
+    state: str
+    # Commits of its branch that the integration branch does not have.
+    unmerged: NotRequired[int | None]
+
+
+class Reported(TypedDict):
+    """The report of a worktree or of a change was recorded."""
+
+    # The id of the record.
+    id: str
+    # The lifecycle of the record.
+    lifecycle: str
+    # True if the same request was sent before under its idempotency key.
+    replayed: bool
+    # The journal entry of the report.
+    seq: int
+    success: bool
+
+
 class RequestAction(TypedDict):
     """A call of an action that may need an approval."""
 
@@ -1763,6 +1908,8 @@ class Sweep(TypedDict):
 class TakeEffects(TypedDict):
     """A request to take effects."""
 
+    # Only effects of this entity, as `LIFECYCLE/ID`.
+    entity: NotRequired[str | None]
     # Only effects of this kind.
     kind: NotRequired[str | None]
     # How long the effects are reserved for the caller: `5m` by default, at most `24h`. After that, another
@@ -2055,6 +2202,34 @@ class WorkEvent(TypedDict):
     to: list[str]
 
 
+class Worktree(TypedDict):
+    """The worktree of an entity."""
+
+    # Lines added since the base.
+    additions: NotRequired[int | None]
+    # The commit that it started from.
+    base: NotRequired[str | None]
+    branch: NotRequired[str | None]
+    # Lines deleted since the base.
+    deletions: NotRequired[int | None]
+    # Whether it has changes that are not committed.
+    dirty: NotRequired[bool | None]
+    # Its present commit.
+    head: NotRequired[str | None]
+    # How it is isolated: `worktree` or `clone`.
+    kind: NotRequired[str | None]
+    # Its folder on the runner's machine.
+    path: NotRequired[str | None]
+    reportedAt: NotRequired[str | None]
+    # Who reported it last.
+    runner: NotRequired[str | None]
+    since: str
+    # `making`, `ready`, `vanished` or `removed`.
+    state: str
+    # Commits of its branch that the integration branch does not have.
+    unmerged: NotRequired[int | None]
+
+
 class Routes(Transport):
     """Every route of a server."""
 
@@ -2275,6 +2450,7 @@ class Routes(Transport):
     def take_effects(
         self,
         *,
+        entity: str | None = None,
         kind: str | None = None,
         lease: str | None = None,
         limit: int | None = None,
@@ -2284,7 +2460,7 @@ class Routes(Transport):
         response: Page[EffectTaken] = self._json(
             "POST",
             "/v1/effects/take",
-            json=given({"kind": kind, "lease": lease, "limit": limit}),
+            json=given({"entity": entity, "kind": kind, "lease": lease, "limit": limit}),
             key=self._key(idempotency_key),
         )
         return response
@@ -3000,6 +3176,68 @@ class Routes(Transport):
             "POST",
             f"/v1/webhooks/{part(id)}/replay",
             json=given({"seqs": seqs}),
+            key=self._key(idempotency_key),
+        )
+        return response
+
+    def report_change(
+        self,
+        lifecycle: str,
+        id: str,
+        *,
+        artifact: str,
+        from_: str,
+        to: str,
+        additions: int | None = None,
+        deletions: int | None = None,
+        files: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Reported:
+        """Reports what changed between two commits of the work on an entity. Store the artifact first."""
+        response: Reported = self._json(
+            "POST",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/changes",
+            json=given({"additions": additions, "artifact": artifact, "deletions": deletions, "files": files, "from": from_, "to": to}),
+            key=self._key(idempotency_key),
+        )
+        return response
+
+    def diff(self, lifecycle: str, id: str, *, from_: str | None = None, to: str | None = None) -> Diff:
+        """Shows what changed in the work on an entity: files, hunks and figures."""
+        response: Diff = self._json(
+            "GET",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/diff",
+            query=given({"from": from_, "to": to}),
+        )
+        return response
+
+    def worktree(self, lifecycle: str, id: str) -> Worktree:
+        """Shows the worktree of an entity: its branch, unmerged commits, changed lines and state."""
+        response: Worktree = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}/worktree")
+        return response
+
+    def report_worktree(
+        self,
+        lifecycle: str,
+        id: str,
+        *,
+        state: str,
+        additions: int | None = None,
+        base: str | None = None,
+        branch: str | None = None,
+        deletions: int | None = None,
+        dirty: bool | None = None,
+        head: str | None = None,
+        kind: str | None = None,
+        path: str | None = None,
+        unmerged: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Reported:
+        """Reports the state of the worktree of an entity."""
+        response: Reported = self._json(
+            "POST",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/worktree",
+            json=given({"additions": additions, "base": base, "branch": branch, "deletions": deletions, "dirty": dirty, "head": head, "kind": kind, "path": path, "state": state, "unmerged": unmerged}),
             key=self._key(idempotency_key),
         )
         return response

@@ -371,6 +371,33 @@ export interface ChainEnd {
   seq: number;
 }
 
+/** Figures of a change. */
+export interface ChangeStats {
+  /** Added lines. */
+  additions?: number;
+  /** Deleted lines. */
+  deletions?: number;
+  /** Changed files. */
+  files?: number;
+}
+
+/** A reported change, without its files. */
+export interface ChangeSummary {
+  additions: number;
+  artifact: string;
+  /** When it was first reported. */
+  at: string;
+  deletions: number;
+  /** Changed files. */
+  files: number;
+  /** The commit before the change. */
+  from: string;
+  /** Who reported it. */
+  runner?: string | null;
+  /** The commit with the change. */
+  to: string;
+}
+
 /** A condition with its result. */
 export interface Check {
   message?: string | null;
@@ -488,6 +515,41 @@ export interface DiagramRule {
   when?: string | null;
   /** The callers as text; `engine` if no caller can request it. */
   who: string;
+}
+
+/** The change of an entity's work between two commits. */
+export interface Diff {
+  /** The change that is shown. */
+  change: ChangeSummary;
+  /** Every reported change, the oldest first. Each can be read with its `from` and `to`. */
+  changes: ChangeSummary[];
+  files: FileChange[];
+  id: string;
+  lifecycle: string;
+  stats: ChangeStats;
+  /** True if lines or files were left out because there are too many. */
+  truncated: boolean;
+}
+
+/** Changed lines of a file with the lines around them. */
+export interface DiffHunk {
+  /** The text after the second `@@`, such as the function that the lines are in. */
+  header?: string;
+  lines: DiffLine[];
+  newLines: number;
+  newStart: number;
+  oldLines: number;
+  oldStart: number;
+}
+
+/** A line of a hunk. */
+export interface DiffLine {
+  kind: DiffLineKind;
+  /** Without its line break. */
+  text: string;
+}
+
+export interface DiffLineKind {
 }
 
 /** An entry that dropped payloads. */
@@ -709,6 +771,23 @@ export interface FieldType {
 
 /** The writer of a field. */
 export interface FieldWriter {
+}
+
+/** A changed file. */
+export interface FileChange {
+  additions?: number;
+  /** True if its content is not text. It has no hunks. */
+  binary?: boolean;
+  deletions?: number;
+  hunks?: DiffHunk[];
+  /** The path before, of a file that was renamed or copied. */
+  oldPath?: string | null;
+  path: string;
+  status: FileStatus;
+}
+
+/** What happened to a file. `mode`: only its permissions changed. */
+export interface FileStatus {
 }
 
 /** A lifecycle to be drawn. */
@@ -1272,6 +1351,56 @@ export interface ReplayWebhook {
   seqs?: number[];
 }
 
+/** A change of the work on an entity. Its artifact has been stored before. */
+export interface ReportChange {
+  additions?: number;
+  /** The SHA-256 of the artifact, a `Change`. */
+  artifact: string;
+  deletions?: number;
+  /** Changed files. */
+  files?: number;
+  /** The commit before the change. */
+  from: string;
+  /** The commit with the change. */
+  to: string;
+}
+
+/** The state of the worktree of an entity. What is left out stays as it was reported before. */
+export interface ReportWorktree {
+  /** Lines added since the base. */
+  additions?: number | null;
+  /** The commit that it started from. */
+  base?: string | null;
+  branch?: string | null;
+  /** Lines deleted since the base. */
+  deletions?: number | null;
+  /** Whether it has changes that are not committed. A number counts as true if it is not 0. */
+  dirty?: boolean | null;
+  /** Its present commit. */
+  head?: string | null;
+  /** How it is isolated: `worktree` or `clone`. */
+  kind?: string | null;
+  /** Its folder on the runner's machine. */
+  path?: string | null;
+  /** `making`, `ready`, `vanished` or `removed`. */
+  state: string;
+  /** Commits of its branch that the integration branch does not have. */
+  unmerged?: number | null;
+}
+
+/** The report of a worktree or of a change was recorded. */
+export interface Reported {
+  /** The id of the record. */
+  id: string;
+  /** The lifecycle of the record. */
+  lifecycle: string;
+  /** True if the same request was sent before under its idempotency key. */
+  replayed: boolean;
+  /** The journal entry of the report. */
+  seq: number;
+  success: boolean;
+}
+
 /** A call of an action that may need an approval. */
 export interface RequestAction {
   action: string;
@@ -1627,6 +1756,8 @@ export interface Sweep {
 
 /** A request to take effects. */
 export interface TakeEffects {
+  /** Only effects of this entity, as `LIFECYCLE/ID`. */
+  entity?: string | null;
   /** Only effects of this kind. */
   kind?: string | null;
   /**
@@ -1897,6 +2028,33 @@ export interface WorkEvent {
   schema: { [name: string]: Json };
   /** The possible target states; empty if the state stays. */
   to: string[];
+}
+
+/** The worktree of an entity. */
+export interface Worktree {
+  /** Lines added since the base. */
+  additions?: number | null;
+  /** The commit that it started from. */
+  base?: string | null;
+  branch?: string | null;
+  /** Lines deleted since the base. */
+  deletions?: number | null;
+  /** Whether it has changes that are not committed. */
+  dirty?: boolean | null;
+  /** Its present commit. */
+  head?: string | null;
+  /** How it is isolated: `worktree` or `clone`. */
+  kind?: string | null;
+  /** Its folder on the runner's machine. */
+  path?: string | null;
+  reportedAt?: string | null;
+  /** Who reported it last. */
+  runner?: string | null;
+  since: string;
+  /** `making`, `ready`, `vanished` or `removed`. */
+  state: string;
+  /** Commits of its branch that the integration branch does not have. */
+  unmerged?: number | null;
 }
 
 /** Every route of a server. */
@@ -3031,6 +3189,58 @@ export class Routes extends Transport {
     return this.forJson<WebhookReplayed>({
       method: 'POST',
       path: `/v1/webhooks/${encodeURIComponent(id)}/replay`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Reports what changed between two commits of the work on an entity. Store the artifact first. */
+  reportChange(lifecycle: string, id: string, body: ReportChange, options: CallOptions = {}): Promise<Reported> {
+    return this.forJson<Reported>({
+      method: 'POST',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/changes`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Shows what changed in the work on an entity: files, hunks and figures. */
+  diff(lifecycle: string, id: string, options: { from?: string; to?: string } & CallOptions = {}): Promise<Diff> {
+    return this.forJson<Diff>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/diff`,
+      query: { from: options.from, to: options.to },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows the worktree of an entity: its branch, unmerged commits, changed lines and state. */
+  worktree(lifecycle: string, id: string, options: CallOptions = {}): Promise<Worktree> {
+    return this.forJson<Worktree>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/worktree`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Reports the state of the worktree of an entity. */
+  reportWorktree(lifecycle: string, id: string, body: ReportWorktree, options: CallOptions = {}): Promise<Reported> {
+    return this.forJson<Reported>({
+      method: 'POST',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/worktree`,
       query: {},
       headers: {},
       body: { json: body },

@@ -8,6 +8,7 @@ mod project;
 mod runs;
 mod server;
 mod work;
+mod worktree;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ pub(crate) use project::*;
 pub(crate) use runs::*;
 pub(crate) use server::*;
 pub(crate) use work::*;
+pub(crate) use worktree::*;
 
 /// Rules for AI agents, enforced: declare in YAML what a task may do next; Trackside refuses everything else and says why.
 #[derive(Debug, Parser)]
@@ -70,6 +72,8 @@ pub(crate) enum CliCommand {
     History(HistoryArgs),
     /// Show why an entity is not moving, who must act, and what happens next
     Explain(ExplainArgs),
+    /// Show what changed in the work on an entity, as a diff
+    Changes(ChangesArgs),
     /// Follow a lifecycle live: entities per state, latest events, overdue entities
     Watch(WatchArgs),
     /// List the processes of agents, or show one
@@ -80,6 +84,8 @@ pub(crate) enum CliCommand {
     Attach(AttachArgs),
     /// Stop a run
     Stop(StopArgs),
+    /// List the worktrees of tasks; restore the saved work of removed ones
+    Worktree(WorktreeArgs),
     /// List agent programs and check whether they work
     Adapter(AdapterArgs),
     /// Serve MCP on standard input and output, for coding agents

@@ -18,11 +18,11 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Change entities", &["new", "fire", "claim", "heartbeat", "correct"]),
     (
         "Inspect entities",
-        &["show", "list", "explain", "history", "messages", "watch", "query", "stats", "journal"],
+        &["show", "list", "explain", "changes", "history", "messages", "watch", "query", "stats", "journal"],
     ),
     (
         "Run and connect agents",
-        &["work", "supervise", "runs", "logs", "attach", "stop", "adapter", "mcp", "hook"],
+        &["work", "supervise", "runs", "logs", "attach", "stop", "worktree", "adapter", "mcp", "hook"],
     ),
     ("Requests, alerts and violations", &["approvals", "alerts", "notifications", "violations", "validate"]),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),

@@ -2,6 +2,7 @@
 
 mod answers;
 mod batch;
+mod changes;
 #[cfg(feature = "client")]
 mod client;
 mod cloud_event;
@@ -34,6 +35,10 @@ pub use answers::{
     EffectTaken, HeartbeatReply, Message, Page, PolicyJudgement, Stop, Success,
 };
 pub use batch::{BatchRefusal, BatchReply, BatchResult};
+pub use changes::{
+    ChangeArtifact, ChangeStats, ChangeSummaryBody, DiffBody, DiffHunk, DiffLine, DiffLineKind, FileChange,
+    FileStatus, ReportChange, ReportWorktree, ReportedBody, WorktreeBody,
+};
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Exchange, HttpReply};
 pub use cloud_event::CloudEvent;

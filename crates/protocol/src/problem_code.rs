@@ -88,11 +88,13 @@ problem_codes! {
     UnknownAlert = "unknown-alert", 404, [];
     UnknownApproval = "unknown-approval", 404, [];
     UnknownArtifact = "unknown-artifact", 404, [];
+    UnknownChange = "unknown-change", 404, [];
     UnknownEffect = "unknown-effect", 404, [];
     UnknownEntry = "unknown-entry", 404, [];
     UnknownQuery = "unknown-query", 404, [];
     UnknownRole = "unknown-role", 422, [];
     UnknownRoute = "unknown-route", 404, [];
+    UnknownWorktree = "unknown-worktree", 404, [];
     VersionInUse = "version-in-use", 409, [];
     WorkFailed = "work-failed", 422, [];
 }

@@ -180,6 +180,10 @@ pub struct TakeEffects {
     /// Only effects of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Only effects of this entity, as `LIFECYCLE/ID`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[^/]+/[^/]+$")]
+    pub entity: Option<String>,
     /// How long the effects are reserved for the caller: `5m` by default, at most `24h`. After that, another worker can take those without a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[0-9]{1,6}[smhd]$")]

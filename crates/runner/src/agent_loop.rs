@@ -12,8 +12,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use trackside_protocol::TransitionBody;
+use trackside_worktree::Repository;
 
 use crate::changes::ChangeSignal;
+use crate::effects::{GitWork, UnfitRepository, work_beside};
+use crate::environment::{EnvironmentRequest, RunEnvironment};
 use crate::held_leases::{BeatReport, HeldLease, HeldLeases};
 use crate::launch::{self, LaunchError, LaunchSettings};
 use crate::local_run::LocalRun;
@@ -54,6 +57,10 @@ pub struct LoopSettings {
     pub machine: String,
     pub rule: WorkRule,
     pub launch: LaunchSettings,
+    /// The repository in which the effects of the pack are carried out; none outside a repository.
+    pub repository: Option<Repository>,
+    /// A name of the server that stays the same.
+    pub server: String,
     pub shim: ShimProgram,
     /// Where the runner keeps its records. Agents cannot see it.
     pub state: PathBuf,
@@ -88,7 +95,11 @@ pub struct AgentLoop<'a> {
     pub(crate) leases: HeldLeases,
     pub(crate) changes: ChangeSignal,
     pub(crate) stop: &'a AtomicBool,
-    pub(crate) say: &'a dyn Fn(&str),
+    pub(crate) say: &'a (dyn Fn(&str) + Sync),
+    /// Git work for the pack's effects.
+    pub(crate) git: Option<GitWork>,
+    /// Why this machine takes no work, and until when.
+    pub(crate) unfit: Option<UnfitRepository>,
     pub(crate) generation: u64,
     pub(crate) is_manual: bool,
     pub(crate) waited: Duration,
@@ -122,13 +133,21 @@ pub(crate) enum LoopError {
     Launch(#[from] LaunchError),
     #[error("{0}")]
     Collision(String),
+    /// The folder of a task cannot be prepared.
+    #[error("{0}")]
+    Folder(String),
 }
 
 /// Runs the loop until it ends. `stop` asks it to end; `say` prints a message for the user.
-pub fn run(settings: LoopSettings, api: ServerApi, stop: &AtomicBool, say: &dyn Fn(&str)) -> LoopEnd {
+pub fn run(
+    settings: LoopSettings,
+    api: ServerApi,
+    stop: &AtomicBool,
+    say: &(dyn Fn(&str) + Sync),
+) -> LoopEnd {
     match AgentLoop::open(settings, api, stop, say) {
         Ok(Ok(mut agent)) => {
-            let end = agent.work();
+            let end = work_beside(&mut agent);
             agent.leave(&end);
             end
         }
@@ -143,7 +162,7 @@ impl<'a> AgentLoop<'a> {
         settings: LoopSettings,
         api: ServerApi,
         stop: &'a AtomicBool,
-        say: &'a dyn Fn(&str),
+        say: &'a (dyn Fn(&str) + Sync),
     ) -> Result<Result<Self, LoopEnd>, LoopError> {
         let Some(folder) = RunnerFolder::open(&settings.state)? else {
             let why = format!("another process on this machine runs {}", settings.agent);
@@ -153,7 +172,17 @@ impl<'a> AgentLoop<'a> {
         let clock = api.clock()?;
         let changes = ChangeSignal::follow(&api)?;
         let is_manual = clock.clock == "manual";
+        let git = match settings.repository.clone() {
+            Some(repository) => Some(GitWork {
+                repository,
+                origin: settings.server.clone(),
+                environment: environment_of_commands(&settings)?,
+            }),
+            None => None,
+        };
         let mut agent = Self {
+            git,
+            unfit: None,
             settings,
             api,
             folder,
@@ -245,10 +274,11 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// The commit that the agent's folder is at; none outside a git repository.
-    pub(crate) fn commit_of_folder(&self) -> Option<String> {
+    pub(crate) fn commit_of_folder(&self, record: &AssignmentRecord) -> Option<String> {
+        let folder = record.task_folder.as_ref().map_or(&self.settings.launch.folder, |it| &it.path);
         let output = Command::new("git")
             .args(["rev-parse", "--verify", "--quiet", "HEAD"])
-            .current_dir(&self.settings.launch.folder)
+            .current_dir(folder)
             .stdin(Stdio::null())
             .stderr(Stdio::null())
             .output()
@@ -290,6 +320,7 @@ impl<'a> AgentLoop<'a> {
         }
         let record = match self.folder.assignment()? {
             Some(record) => Some(record),
+            None if !self.is_fit() => None,
             None => self.take_work()?,
         };
         match record {
@@ -541,6 +572,13 @@ impl<'a> AgentLoop<'a> {
         let _ = std::fs::remove_dir_all(space);
         let _ = std::fs::remove_dir_all(self.folder.run_folder(run));
     }
+}
+
+/// The environment of setup commands and checks: the caller's, without credentials.
+fn environment_of_commands(settings: &LoopSettings) -> Result<BTreeMap<String, String>, LoopError> {
+    let request = EnvironmentRequest { named: &[], login: &[], sandboxed: false };
+    let chosen = RunEnvironment::choose(&settings.launch.caller, &request);
+    Ok(chosen.map_err(LaunchError::from)?.variables)
 }
 
 pub(crate) fn members(value: Value) -> Map<String, Value> {

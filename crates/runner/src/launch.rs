@@ -48,6 +48,8 @@ pub struct LaunchSettings {
     pub variables: Vec<String>,
     /// Further paths that a sandboxed run may write.
     pub write: Vec<PathBuf>,
+    /// Further paths that a sandboxed run may read.
+    pub read: Vec<PathBuf>,
     pub model: Option<String>,
     /// Folders that a sandboxed run must not see: credentials, data and other runs.
     pub hidden: Vec<PathBuf>,
@@ -278,6 +280,7 @@ fn sandbox_of(
     };
     let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     read.push(space.to_owned());
+    read.extend(settings.read.iter().cloned());
     read.extend(packages_of(program));
     read.extend(packages_of(&settings.trackside));
     for folder in std::env::split_paths(path).filter(|it| it.is_absolute()) {

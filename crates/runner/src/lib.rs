@@ -7,6 +7,7 @@ pub mod adapter_trial;
 pub mod agent_loop;
 mod app_server;
 mod changes;
+mod effects;
 pub mod environment;
 mod held_leases;
 pub mod launch;

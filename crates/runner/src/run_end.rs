@@ -35,6 +35,7 @@ impl AgentLoop<'_> {
                 return Ok(Step::End(LoopEnd::Stopped));
             }
         }
+        let touched = self.report_folder(&record);
         let code = code_of(&result, &self.settings.rule);
         let moved = self.has_moved(&record, &run, own_moves)?;
         if moved {
@@ -53,7 +54,7 @@ impl AgentLoop<'_> {
             record.total = RunUsage::default();
         }
         (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
-        record.ended = Some(EndedRun { id: run.id.clone(), result, code, moved, version: run.version });
+        record.ended = Some(EndedRun { id: run.id.clone(), result, code, moved, version: run.version, touched });
         self.folder.save_assignment(&record)?;
         // Only now: until here the next process has to find the run's folder.
         self.clean(&run.id);
@@ -63,7 +64,7 @@ impl AgentLoop<'_> {
     /// Does what follows from the end of a run. A crash or an outage of the server in between repeats it; every event
     /// has a key, so it counts once.
     pub(crate) fn follow_up(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
-        let Some(EndedRun { id, result, code, moved, version }) = record.ended.clone() else {
+        let Some(EndedRun { id, result, code, moved, version, touched }) = record.ended.clone() else {
             return Ok(Step::Continue);
         };
         match &result.ending {
@@ -86,7 +87,7 @@ impl AgentLoop<'_> {
                 self.drop_work(&record)?;
                 return Ok(self.after_task());
             }
-            Ending::Itself | Ending::Told(_) | Ending::Over => {}
+            Ending::Itself | Ending::Told(_) | Ending::Over | Ending::Vanished => {}
         }
         if result.class == ExitClass::Quota {
             return self.hold(record, &result);
@@ -101,7 +102,13 @@ impl AgentLoop<'_> {
             && result.ending == Ending::Itself
         {
             if !moved {
-                self.finish(&record, &id, "done", &json!({}))?;
+                match touched_words(&touched) {
+                    None => self.finish(&record, &id, "done", &json!({}))?,
+                    Some(why) => {
+                        (self.say)(&why);
+                        self.finish(&record, &id, "failed", &json!({ "why": why }))?;
+                    }
+                }
             }
             self.drop_work(&record)?;
             return Ok(self.after_task());
@@ -311,6 +318,18 @@ impl AgentLoop<'_> {
     }
 }
 
+/// Why the result of a run does not count that changed the main checkout.
+fn touched_words(touched: &[String]) -> Option<String> {
+    let shown: Vec<&str> = touched.iter().take(20).map(String::as_str).collect();
+    let more = if touched.len() > shown.len() { ", …" } else { "" };
+    (!touched.is_empty()).then(|| {
+        format!(
+            "The agent changed the main checkout, outside its worktree: {}{more}. Its work is not submitted",
+            shown.join(", ")
+        )
+    })
+}
+
 /// The exit code by which the pack's rules judge a run.
 fn code_of(result: &RunResult, rule: &WorkRule) -> i64 {
     match (&result.ending, result.class) {
@@ -331,6 +350,7 @@ fn words_of(result: &RunResult) -> String {
         Ending::Runner => " (the runner ends)".to_owned(),
         Ending::Handoff => " (context nearly full)".to_owned(),
         Ending::Over => " (its work was moved on)".to_owned(),
+        Ending::Vanished => " (its worktree is gone)".to_owned(),
     };
     format!("{class}{code}{why}")
 }

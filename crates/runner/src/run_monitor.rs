@@ -58,6 +58,8 @@ pub enum Ending {
     Handoff,
     /// The work was moved on, and the process did not end by itself.
     Over,
+    /// The folder of the task is gone.
+    Vanished,
 }
 
 /// How a run ended.
@@ -244,6 +246,10 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             self.end(Ending::Over, "the work is over", None)?;
         }
         if Instant::now() >= self.next.renew {
+            if self.agent.has_vanished(self.record) && self.ending == Ending::Itself {
+                // What it would do next would happen in another folder.
+                self.end(Ending::Vanished, "its worktree is gone", Some(0))?;
+            }
             self.next.renew = Instant::now() + RENEW;
             let left = self.agent.time_left();
             self.run.renew(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX))?;
@@ -432,7 +438,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         let entity = self.record.entity.as_ref();
         let entity = entity
             .and_then(|(lifecycle, id)| self.agent.api().entity(RequestActor::Agent, lifecycle, id).ok());
-        (entity.map(|it| it.version), self.agent.commit_of_folder())
+        (entity.map(|it| it.version), self.agent.commit_of_folder(self.record))
     }
 
     /// Whether the entity moved or a commit was made since the last look. That is progress, too.
@@ -578,7 +584,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         put("exitText", json!(shortened(&result.text, 3_900)));
         let reset = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
         put("resetsAt", json!(reset.map(|it| it.to_string())));
-        put("commit", json!(self.agent.commit_of_folder()));
+        put("commit", json!(self.agent.commit_of_folder(self.record)));
         if let Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } = &result.ending {
             put("stopReason", json!(shortened(why, 480)));
         }

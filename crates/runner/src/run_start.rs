@@ -1,9 +1,10 @@
 //! Starts a run: its record on the server, its token, its process.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, TransitionBody};
 
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
+use crate::effects::FolderState;
 use crate::held_leases::HeldLease;
 use crate::launch::{self, RunIdentity, SessionToResume};
 use crate::local_run::LocalRun;
@@ -16,6 +17,12 @@ impl AgentLoop<'_> {
     /// Creates the run's record and starts its process.
     pub(crate) fn start(&mut self, record: &mut AssignmentRecord) -> Result<Started, LoopError> {
         let named = record.entity.clone();
+        if record.run.as_ref().is_none_or(|it| !it.is_created)
+            && self.prepare_folder(record)? == FolderState::GivenBack
+        {
+            return Ok(Started::Dropped);
+        }
+        let launch = self.launch_in_folder(record);
         let task = match &named {
             Some((lifecycle, id)) => match self.api.work(lifecycle, id, &self.settings.role) {
                 Ok(task) => task,
@@ -27,6 +34,18 @@ impl AgentLoop<'_> {
             },
             None => json!({ "entity": null, "role": self.settings.role, "agent": self.settings.agent }),
         };
+        let waits: Vec<&str> = task
+            .get("waits")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if !waits.is_empty() {
+            (self.say)(&format!("{} waits: {}", self.settings.agent, waits.join(". ")));
+            let due = self.pause(HOLD_POLL, false);
+            return Ok(if due { Started::Waiting } else { Started::Ended });
+        }
         if record.starts > 0 && !self.take_again(record)? {
             return Ok(Started::Dropped);
         }
@@ -83,14 +102,16 @@ impl AgentLoop<'_> {
         let space = self.settings.space.join(&run.id);
         let resume = SessionToResume { id: record.session.clone(), total: record.total };
         let login = self.login_folder(&run.id);
-        let started =
-            launch::prepare(&self.settings.launch, &who, &space, &login, &task, &resume).and_then(|ready| {
-                let folder = self.folder.run_folder(&run.id);
-                let lease = u64::try_from(self.time_left().as_nanos()).unwrap_or(u64::MAX);
-                let (shim, environment) = (&self.settings.shim, &ready.environment);
-                let local = LocalRun::start_with_lease(shim, &folder, ready.plan, environment, lease)?;
-                Ok((local, ready.session))
-            });
+        let started = launch::prepare(&launch, &who, &space, &login, &task, &resume).and_then(|mut ready| {
+            for (name, value) in record.task_folder.iter().flat_map(|it| &it.variables) {
+                ready.environment.set(name, value.clone());
+            }
+            let folder = self.folder.run_folder(&run.id);
+            let lease = u64::try_from(self.time_left().as_nanos()).unwrap_or(u64::MAX);
+            let (shim, environment) = (&self.settings.shim, &ready.environment);
+            let local = LocalRun::start_with_lease(shim, &folder, ready.plan, environment, lease)?;
+            Ok((local, ready.session))
+        });
         let (local, session) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -153,7 +174,7 @@ impl AgentLoop<'_> {
             "runner": self.settings.runner,
             "runnerGeneration": self.generation,
             "adapter": self.settings.launch.adapter.adapter,
-            "folder": self.settings.launch.folder,
+            "folder": record.task_folder.as_ref().map_or(&self.settings.launch.folder, |it| &it.path),
             "tier": self.settings.launch.tier.name(),
             "restarts": record.restarts,
             "reruns": record.reruns,

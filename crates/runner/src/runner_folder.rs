@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use trackside_shim::RunFolder;
 
 use crate::adapter::RunUsage;
+use crate::effects::TaskFolder;
 use crate::held_leases::HeldLease;
 use crate::run_monitor::RunResult;
 
@@ -41,6 +42,8 @@ pub struct AssignmentRecord {
     pub lease: Option<HeldLease>,
     /// The lease ended because the work was moved on.
     pub is_released: bool,
+    /// The folder of its runs; none for the folder of the runner.
+    pub task_folder: Option<TaskFolder>,
     /// The run under way.
     pub run: Option<RunRecord>,
     /// The run that has ended and whose consequences are not complete yet.
@@ -69,6 +72,9 @@ pub struct EndedRun {
     pub moved: bool,
     /// The version of the entity at the start.
     pub version: u64,
+    /// What the agent changed in the main checkout, outside its worktree.
+    #[serde(default)]
+    pub touched: Vec<String>,
 }
 
 /// The run under way.

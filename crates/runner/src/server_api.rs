@@ -239,6 +239,12 @@ impl ServerApi {
         Ok(self.runner.post_with(path, body, &[("Idempotency-Key", key)])?.body)
     }
 
+    /// Stores content under its SHA-256.
+    pub fn put_artifact(&self, id: &str, content: &[u8]) -> Result<(), ApiError> {
+        self.runner.put_bytes(&format!("/v1/artifacts/{id}"), content)?;
+        Ok(())
+    }
+
     /// Sends lines of a transcript; returns the number of the line that the server expects next.
     pub fn append_transcript(&self, run: &str, lines: &[TranscriptLine]) -> Result<u64, ApiError> {
         #[derive(Serialize)]

@@ -26,9 +26,11 @@ const PACKS: &[OwnPack] = &[
         &[
             ("pack.yaml", include_str!("../fleet/pack.yaml")),
             ("lifecycles/account.yaml", include_str!("../fleet/lifecycles/account.yaml")),
+            ("lifecycles/change.yaml", include_str!("../fleet/lifecycles/change.yaml")),
             ("lifecycles/run.yaml", include_str!("../fleet/lifecycles/run.yaml")),
             ("lifecycles/runner.yaml", include_str!("../fleet/lifecycles/runner.yaml")),
             ("lifecycles/work.yaml", include_str!("../fleet/lifecycles/work.yaml")),
+            ("lifecycles/worktree.yaml", include_str!("../fleet/lifecycles/worktree.yaml")),
             ("stages/limits.yaml", include_str!("../fleet/stages/limits.yaml")),
             ("stages/lost.yaml", include_str!("../fleet/stages/lost.yaml")),
             ("stages/runs.yaml", include_str!("../fleet/stages/runs.yaml")),

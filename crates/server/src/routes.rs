@@ -20,11 +20,11 @@ use crate::auth::Caller;
 use crate::middleware::{RequestRules, guard, replay_or_run};
 use crate::problem::Refused;
 use crate::rest::{
-    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock,
+    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, changes, claims, clock,
     corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
     journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
     redactions, run_actions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions,
-    webhooks, work,
+    webhooks, work, worktrees,
 };
 use crate::{document, events, mcp};
 
@@ -101,6 +101,9 @@ fn route_table() -> RouteTable {
         .routes(routes!(messages::messages))
         .routes(routes!(explain::explain))
         .routes(routes!(work::work))
+        .routes(routes!(worktrees::report, worktrees::show))
+        .routes(routes!(changes::report))
+        .routes(routes!(changes::diff))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::heartbeat))
         .routes(routes!(corrections::correct))

@@ -33,8 +33,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-redact", &[]),
     // The shim stays small: every run has one.
     ("trackside-shim", &["trackside-redact"]),
+    // Git's command line. It knows no server.
+    ("trackside-worktree", &[]),
     // A client of the HTTP API.
-    ("trackside-runner", &["trackside-protocol", "trackside-shim"]),
+    ("trackside-runner", &["trackside-protocol", "trackside-shim", "trackside-worktree"]),
     (
         "trackside",
         &[
@@ -47,6 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trackside-shim",
             "trackside-store",
             "trackside-study",
+            "trackside-worktree",
         ],
     ),
     ("bench-peers", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),

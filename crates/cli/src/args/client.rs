@@ -260,6 +260,27 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
+    after_help = "Examples:\n  trackside changes coding.task/T-1\n  trackside changes coding.task/T-1 --from 4be1c2d --to 9c0ffee --stat\n\nWithout --from and --to, shows everything between the base of the worktree and the commit that was reported last."
+)]
+pub(crate) struct ChangesArgs {
+    /// Entity, such as coding.task/T-1
+    #[arg(value_name = "LIFECYCLE/ID")]
+    pub(crate) entity: String,
+    /// Commit before the change, or its first characters
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) from: Option<String>,
+    /// Commit with the change, or its first characters
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) to: Option<String>,
+    /// List only the files with their figures
+    #[arg(long)]
+    pub(crate) stat: bool,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
     after_help = "Example:\n  trackside list mission.task --state BLOCKED,REVIEW --where 'priority == 1'\n\nExpressions take comparisons, &&, ||, ! and in, over fields."
 )]
 pub(crate) struct ListArgs {

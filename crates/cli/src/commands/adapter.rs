@@ -246,6 +246,7 @@ fn trial_part(
         sandbox: true,
         variables: Vec::new(),
         write: Vec::new(),
+        read: Vec::new(),
         model,
         hidden: Vec::new(),
         user_home: home(),

@@ -7,6 +7,7 @@ mod archive;
 mod attach;
 mod audit;
 mod backup;
+mod changes;
 mod check;
 mod claim;
 mod clock;
@@ -57,6 +58,7 @@ mod watch;
 mod webhook;
 mod whoami;
 mod work;
+mod worktree;
 
 use std::process::ExitCode;
 
@@ -78,6 +80,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::Logs(args) => logs::run(args),
         CliCommand::Attach(args) => attach::run(args),
         CliCommand::Stop(args) => stop::run(args),
+        CliCommand::Worktree(args) => worktree::run(args),
         CliCommand::Adapter(args) => adapter::run(args),
         CliCommand::Hook(args) => hook::run(args),
         CliCommand::Correct(args) => correct::run(args),
@@ -85,6 +88,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::List(args) => list::run(args),
         CliCommand::History(args) => history::run(args),
         CliCommand::Explain(args) => explain::run(args),
+        CliCommand::Changes(args) => changes::run(args),
         CliCommand::Watch(args) => watch::run(args),
         CliCommand::Mcp(args) => mcp::run(args),
         CliCommand::Journal(args) => journal::run(args),

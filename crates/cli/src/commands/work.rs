@@ -317,6 +317,7 @@ fn settings(
         sandbox,
         variables: job.launch.variables.clone(),
         write,
+        read: Vec::new(),
         model: job.launch.model.clone(),
         hidden,
         user_home: home,
@@ -327,6 +328,7 @@ fn settings(
         trackside: own,
         limit: job.launch.limit.map(|it| it.as_secs().max(1)),
     };
+    let repository = trackside_worktree::Repository::open(&launch.folder).ok();
     launch.check_program().map_err(|it| CliError::usage(it.to_string()))?;
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Ok(LoopSettings {
@@ -338,6 +340,8 @@ fn settings(
         state: state.join("runners").join(server).join(&runner),
         space: cache.join("trackside/runs"),
         actor: runner.split('.').next().unwrap_or_default().to_owned(),
+        repository,
+        server: server.to_owned(),
         runner,
         machine: machine.trim().to_owned(),
         rule: job.rule.clone(),

@@ -87,6 +87,7 @@ const OTHERS: &[&str] = &[
     "doctor",
     "import",
     "schema",
+    "worktree",
     "adapter",
     "reference",
     "version",

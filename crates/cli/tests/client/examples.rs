@@ -124,6 +124,10 @@ const STEPS: &[Step] = &[
     Until("logs", 2, CTRL_C, 1.5, 130),
     Until("attach", 0, CTRL_C, 1.5, 130),
     Help("stop", &[]),
+    Help("worktree list", &[]),
+    // Nothing was saved.
+    Fails("worktree restore", 0, 1),
+    Help("worktree prune", &[]),
     Help("adapter list", &[]),
     Help("adapter check", &[]),
     Help("clock advance", &[]),

@@ -73,6 +73,9 @@ fn help_matches_the_reviewed_snapshots() {
         ("clock", "advance"),
         ("pack", "list"),
         ("pack", "add"),
+        ("worktree", "list"),
+        ("worktree", "restore"),
+        ("worktree", "prune"),
         ("adapter", "list"),
         ("adapter", "check"),
     ] {

@@ -36,3 +36,4 @@ mod terminal;
 mod tls;
 mod upkeep;
 mod watch;
+mod worktrees;

@@ -155,3 +155,47 @@ fn a_run_is_stopped_with_a_reason() {
     ground.ask(&["runs", "R-1"]).says(0, &["stopReason: wrong branch"]);
     ground.ask(&["stop", "R-9"]).says(1, &["R-9"]);
 }
+
+#[test]
+fn the_change_of_an_entity_is_printed_as_a_diff_and_escaped() {
+    let ground = ClientServer::small("changes");
+    ground.ask(&["new", "small.light", "--id", "L-1"]).says(0, &[]);
+    ground.ask(&["changes", "small.light/L-1"]).says(1, &["No change was reported for small.light/L-1"]);
+    let host = Client::new(&ground.url(), &ground.token("host-1", "system", &[]));
+    let line = |kind: &str, text: &str| json!({ "kind": kind, "text": text });
+    let lines =
+        [line("context", "fn main() {"), line("delete", "\told();"), line("add", "\tnew(\"\u{1b}[2J\");")];
+    let hunk =
+        json!({ "oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "header": "", "lines": lines });
+    let main = json!({ "path": "src/main.rs", "oldPath": "main.rs", "status": "renamed", "additions": 1, "deletions": 1, "hunks": [hunk] });
+    let logo = json!({ "path": "logo.png", "status": "added", "binary": true });
+    let stats = json!({ "files": 2, "additions": 1, "deletions": 1 });
+    for (from, to) in [("base0000", "one11111"), ("one11111", "two22222")] {
+        let change =
+            json!({ "base": from, "head": to, "stats": stats, "files": [main, logo], "truncated": true });
+        let content = change.to_string().into_bytes();
+        let artifact = trackside_store::Artifacts::id_of(&content);
+        host.put_bytes(&format!("/v1/artifacts/{artifact}"), &content).unwrap();
+        let body = json!({ "from": from, "to": to, "artifact": artifact, "files": 2, "additions": 1, "deletions": 1 });
+        host.post("/v1/entities/small.light/L-1/changes", &body).unwrap();
+    }
+    let diff = [
+        "small.light/L-1  base0000..one11111",
+        "2 files, +1 -1",
+        "too large to be shown in full",
+        "main.rs → src/main.rs  renamed  +1 -1",
+        "@@ -1,2 +1,2 @@",
+        " fn main() {",
+        "-    old();",
+        "+    new(\"\\u{1b}[2J\");",
+        "logo.png  added, binary",
+        "Reported changes",
+    ];
+    let shown = ground.ask(&["changes", "small.light/L-1", "--to", "one1"]).says(0, &diff).data.clone();
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    let figures =
+        ground.ask(&["changes", "small.light/L-1", "--stat"]).says(0, &["one11111..two22222"]).data.clone();
+    assert!(!figures.contains("@@"), "{figures}");
+    let found = ground.ask(&["changes", "small.light/L-1", "--json"]).says(0, &[]).json();
+    assert_eq!(found["files"][0]["hunks"][0]["lines"][2]["text"], json!("\tnew(\"\u{1b}[2J\");"));
+}

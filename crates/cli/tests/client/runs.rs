@@ -22,13 +22,13 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// A server with the pack coding, and a git repository to work in.
-struct RunGround {
-    server: ClientServer,
+pub(crate) struct RunGround {
+    pub(crate) server: ClientServer,
     planner: String,
 }
 
 impl RunGround {
-    fn new(name: &str, settings: &[&str]) -> Self {
+    pub(crate) fn new(name: &str, settings: &[&str]) -> Self {
         let root = scratch(name);
         let server = ClientServer::start_by(root, "coding", "system", &[]);
         let planner = server.token("planner-1", "agent", &["coding:planner"]);
@@ -45,33 +45,40 @@ impl RunGround {
         ground
     }
 
-    fn repo(&self) -> std::path::PathBuf {
+    /// The main checkout.
+    pub(crate) fn checkout(&self) -> std::path::PathBuf {
         self.server.root.join("repo")
     }
 
-    fn task(&self, id: &str) {
+    /// The folder in which an agent works: the worktree of the task once it exists.
+    fn repo(&self) -> std::path::PathBuf {
+        let worktree = self.checkout().join(".worktrees/T-1");
+        if worktree.exists() { worktree } else { self.checkout() }
+    }
+
+    pub(crate) fn task(&self, id: &str) {
         let made = ["new", "coding.task", "--id", id, "description=Write the file"];
         self.server.ask_as(&self.planner, &made).says(0, &[]);
         self.server.ask_as(&self.planner, &["fire", &format!("coding.task/{id}"), "finalize"]).says(0, &[]);
     }
 
-    fn entity(&self, entity: &str) -> Json {
+    pub(crate) fn entity(&self, entity: &str) -> Json {
         self.server.ask(&["show", entity, "--json"]).json()
     }
 
-    fn state(&self, entity: &str) -> String {
+    pub(crate) fn state(&self, entity: &str) -> String {
         self.entity(entity)["state"].as_str().unwrap().to_owned()
     }
 
-    fn runs(&self) -> Vec<Json> {
+    pub(crate) fn runs(&self) -> Vec<Json> {
         let listed = self.server.ask(&["list", "fleet.run", "--json"]).json();
         listed["items"].as_array().unwrap().clone()
     }
 
     /// A command of the runner, with its own state folder.
-    fn runner(&self, args: &[&str], script: &str) -> Command {
+    pub(crate) fn runner(&self, args: &[&str], script: &str) -> Command {
         let mut command = self.server.command(args);
-        command.arg("--repo").arg(self.repo()).args(["--", "sh", "-c", script]);
+        command.arg("--repo").arg(self.checkout()).args(["--", "sh", "-c", script]);
         command.env("XDG_CACHE_HOME", self.server.root.join("cache")).stderr(Stdio::piped());
         command
     }
@@ -81,7 +88,7 @@ impl RunGround {
     }
 
     /// Runs one task and returns the exit code and the messages.
-    fn once(&self, script: &str) -> (i32, String) {
+    pub(crate) fn once(&self, script: &str) -> (i32, String) {
         let output = self.runner(&["work", "coding.task", "--once"], script).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
@@ -213,7 +220,7 @@ fn s2_one_generation_of_an_identity() {
     let mark = format!("trackside-twice-{}", std::process::id());
     let script = format!("while :; do sleep 1; : {mark}; done");
     let _runner = ground.spawn(&["work", "coding.task", "--once"], &script);
-    wait_for("the process starts", || (!processes(&mark).is_empty()).then_some(()));
+    wait_for("the run is known", || ground.runs().first().map(|_| ()));
     // On the same machine the folder of the runner is locked; on another the server refuses.
     for state in ["state", "other-machine"] {
         let mut second = ground.runner(&["supervise", "--role", "coder", "--id", "coder-1"], "exit 0");

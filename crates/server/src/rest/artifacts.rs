@@ -116,7 +116,7 @@ fn must_be_id(id: &str) -> Result<(), Refused> {
     }
 }
 
-fn unavailable(error: &std::io::Error) -> Refused {
+pub(super) fn unavailable(error: &std::io::Error) -> Refused {
     if error.kind() == std::io::ErrorKind::InvalidData {
         return Refused::new(ProblemCode::ArtifactDamaged, error.to_string());
     }

@@ -107,12 +107,22 @@ pub(crate) async fn take(
             Refused::shape("`lease` must be a duration of at most 24h, such as `90s`, `15m` or `24h`")
         })?,
     };
+    let entity = match body.entity.as_deref().map(|it| EntityKey::parse(it).ok_or(it)) {
+        Some(Err(text)) => {
+            let detail = format!("`{text}` names no entity: send LIFECYCLE/ID, such as coding.task/T-1");
+            return Err(Refused::parameter("entity", detail));
+        }
+        named => named.and_then(Result::ok),
+    };
     let (courier, visibility) = (app.runtime.outbox()?, Visibility::of(&app, &caller));
     let taker = caller.actor().id.clone();
     let taken = app.read(move |reads| {
         let kind = body.kind.as_deref().map(Name::new);
         // An effect whose entity cannot be read now is not handed out.
-        let may = |it: &EntityKey| visibility.sees_entity(reads, it).unwrap_or(false);
+        let may = |it: &EntityKey| {
+            entity.as_ref().is_none_or(|wanted| wanted == it)
+                && visibility.sees_entity(reads, it).unwrap_or(false)
+        };
         courier.take_of(kind.as_ref(), &taker, lease, most, &may)
     });
     let items: Vec<EffectTaken> = taken.await?.iter().map(taken_body).collect();

@@ -10,6 +10,7 @@ pub(crate) mod backups;
 pub(crate) mod batch;
 mod bodies;
 mod body;
+pub(crate) mod changes;
 pub(crate) mod claims;
 pub(crate) mod clock;
 mod command_headers;
@@ -52,6 +53,7 @@ pub(crate) mod transcripts;
 pub(crate) mod transitions;
 pub(crate) mod webhooks;
 pub(crate) mod work;
+pub(crate) mod worktrees;
 
 pub(crate) use bodies::{entity_bodies, entity_body, entry_text, stored_body};
 pub(crate) use body::{Body, Large, Parameters, Required, check_strictly, unknown_parameters, whole};

@@ -23,7 +23,7 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 
 /// The role of programs that start agents.
-const RUNNER_ROLE: &str = "fleet:agent_runner";
+pub(super) const RUNNER_ROLE: &str = "fleet:agent_runner";
 
 /// Fires the event that the work of a run's role declares for a step, on the entity of the run and for its agent.
 #[utoipa::path(

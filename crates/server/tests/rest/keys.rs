@@ -132,6 +132,18 @@ fn route_request(ground: &RestServer, route: &str) -> (String, Json, Json) {
             let right = |reason: &str| json!({ "to": "TAKEN", "reason": reason });
             on("/v1/entities/once.thing/wrong/correct", right("so"), right("or so"))
         }
+        "/v1/entities/{lifecycle}/{id}/worktree" => {
+            thing(owner, "housed");
+            let report = |state: &str| json!({ "state": state });
+            on("/v1/entities/once.thing/housed/worktree", report("making"), report("ready"))
+        }
+        "/v1/entities/{lifecycle}/{id}/changes" => {
+            thing(owner, "changed");
+            let artifact = crate::worktrees::stored_change(owner, "aaaa", "bbbb");
+            let report =
+                |files: u64| json!({ "from": "aaaa", "to": "bbbb", "artifact": artifact, "files": files });
+            on("/v1/entities/once.thing/changed/changes", report(1), report(2))
+        }
         "/v1/batch" => {
             let create = json!({ "lifecycle": "once.thing", "fields": { "size": 1 } });
             let longer = json!({ "commands": [create, create, create] });

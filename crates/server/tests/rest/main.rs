@@ -57,3 +57,4 @@ mod upkeep;
 mod watch;
 mod webhooks;
 mod work;
+mod worktrees;

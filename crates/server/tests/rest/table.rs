@@ -95,6 +95,8 @@ const PEOPLE: &str = "1111 33 33 322";
 const TAKERS: &str = "1111 33 23 232";
 /// Another actor's hidden entity: only admins see it.
 const SECRET: &str = "1111 44 43 442";
+/// A change whose artifact does not exist.
+const CHANGE: &str = r#"{"from":"aaaa","to":"bbbb","artifact":"0000000000000000000000000000000000000000000000000000000000000000"}"#;
 /// The caller's own.
 const MINE: &str = "1111 22 23 222";
 
@@ -128,6 +130,15 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Own, MINE, ""),
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Other, ANYONE, ""),
     row("GET", "/v1/entities/{lifecycle}/{id}/explain", Hidden, SECRET, ""),
+    // Worktrees and changes. None was reported, and there is no such artifact.
+    row("GET", "/v1/entities/{lifecycle}/{id}/worktree", Own, "1111 44 43 444", ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/worktree", Hidden, "1111 44 43 444", ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/diff", Own, "1111 44 43 444", ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/diff", Hidden, "1111 44 43 444", ""),
+    row("POST", "/v1/entities/{lifecycle}/{id}/worktree", Own, "1111 33 33 232", r#"{"state":"ready"}"#),
+    row("POST", "/v1/entities/{lifecycle}/{id}/worktree", Hidden, "1111 33 33 432", r#"{"state":"ready"}"#),
+    row("POST", "/v1/entities/{lifecycle}/{id}/changes", Own, "1111 33 33 434", CHANGE),
+    row("POST", "/v1/entities/{lifecycle}/{id}/changes", Hidden, "1111 33 33 434", CHANGE),
     with("?role=keeper", row("GET", "/v1/entities/{lifecycle}/{id}/work", Own, MINE, "")),
     with("?role=keeper", row("GET", "/v1/entities/{lifecycle}/{id}/work", Hidden, SECRET, "")),
     row("POST", "/v1/entities/{lifecycle}/claim", None, "1111 rr r3 rrr", "{}"),

@@ -1,0 +1,154 @@
+//! Merges and removals, in a thread beside the agent.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use trackside_protocol::EffectBody;
+use trackside_worktree::{WorktreeSettings, prune_saved_work};
+
+use super::effect_client::{open_effects, take_effect};
+use super::git_work::GitWork;
+use crate::agent_loop::{AgentLoop, LoopEnd};
+use crate::server_api::{ApiError, ServerApi};
+
+/// The pause between two looks for effects, and the shorter one between looks for the end.
+const POLL: Duration = Duration::from_secs(2);
+const TICK: Duration = Duration::from_millis(100);
+/// Seconds for which an effect is taken, beside the time of its commands.
+const LEASE: u64 = 120;
+/// The folder below the main checkout in which packs have their worktrees, for the pool.
+const WORKTREES: &str = ".worktrees";
+
+/// Runs the loop of an agent, and the effects of its pack beside it.
+pub(crate) fn work_beside(agent: &mut AgentLoop<'_>) -> LoopEnd {
+    let Some(git) = agent.git.clone() else { return agent.work() };
+    let worker = BackgroundWorker {
+        git,
+        api: agent.api().clone(),
+        pack: format!("{}.", agent.pack()),
+        say: agent.say,
+    };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().name("effects".to_owned());
+        let started = beside.spawn_scoped(scope, || worker.run(&is_over));
+        if let Err(error) = started {
+            return LoopEnd::Failed(format!("no thread for merges: {error}"));
+        }
+        let end = agent.work();
+        is_over.store(true, Ordering::Relaxed);
+        end
+    })
+}
+
+struct BackgroundWorker<'a> {
+    git: GitWork,
+    api: ServerApi,
+    /// The beginning of the names of its lifecycles.
+    pack: String,
+    say: &'a (dyn Fn(&str) + Sync),
+}
+
+impl BackgroundWorker<'_> {
+    fn run(&self, is_over: &AtomicBool) {
+        match self.git.repository.recover() {
+            Ok(report) => report.iter().for_each(|line| (self.say)(line)),
+            Err(error) => (self.say)(&error.to_string()),
+        }
+        let _ = prune_saved_work(&self.git.repository, jiff::Timestamp::now(), &[]);
+        let mut said = String::new();
+        loop {
+            // One more look after the end: what the agent's last step requested is done.
+            let is_last = is_over.load(Ordering::Relaxed);
+            match self.look() {
+                Ok(why) => {
+                    if let Some(why) = why.filter(|it| *it != said) {
+                        (self.say)(&why);
+                        said = why;
+                    }
+                }
+                Err(ApiError::Unreachable(_)) => {}
+                Err(refused) => {
+                    let why = refused.words();
+                    if why != said {
+                        (self.say)(&format!("effects are left to other runners: {why}"));
+                        said = why;
+                    }
+                }
+            }
+            if is_last {
+                return;
+            }
+            self.fill_pool();
+            let until = Instant::now() + POLL;
+            while Instant::now() < until && !is_over.load(Ordering::Relaxed) {
+                std::thread::sleep(TICK);
+            }
+        }
+    }
+
+    /// Does everything that can be done. Returns why something has to wait.
+    fn look(&self) -> Result<Option<String>, ApiError> {
+        for effect in self.own(open_effects(&self.api, "worktree.remove")?) {
+            if let Some(held) = take_effect(&self.api, &effect, LEASE)? {
+                self.tell(&self.git.remove_worktree(&self.api, &held)?);
+            }
+        }
+        if self.own(open_effects(&self.api, "merge")?).is_empty() {
+            return Ok(None);
+        }
+        self.merge_all()
+    }
+
+    /// Merges in order, one at a time in a repository, whoever has the queue.
+    fn merge_all(&self) -> Result<Option<String>, ApiError> {
+        let queue = match self.git.repository.take_merge_queue() {
+            Ok(Some(queue)) => queue,
+            // Another runner merges now.
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        let limits: u64 = WorktreeSettings::read(self.git.repository.root())
+            .map_or(0, |it| it.checks.iter().map(|it| it.limit.as_secs()).sum());
+        let mut waits = None;
+        for effect in self.own(open_effects(&self.api, "merge")?) {
+            let into = effect.with.get("into").and_then(|it| it.as_str()).unwrap_or_default();
+            let commit = effect.with.get("commit").and_then(|it| it.as_str()).unwrap_or_default();
+            if let Err(error) = self.git.repository.check_merge_is_possible(into) {
+                return Ok(Some(format!("merges wait: {error}")));
+            }
+            // A runner of another clone can have it.
+            if !self.git.repository.has_commit(commit) {
+                waits =
+                    Some(format!("the commit {commit} is not in {}", self.git.repository.root().display()));
+                continue;
+            }
+            let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? else { continue };
+            match self.git.merge(&self.api, &held, &queue)? {
+                Ok(words) => self.tell(&words),
+                Err(why) => return Ok(Some(format!("merges wait: {why}"))),
+            }
+        }
+        Ok(waits)
+    }
+
+    fn own(&self, effects: Vec<EffectBody>) -> Vec<EffectBody> {
+        effects.into_iter().filter(|it| it.lifecycle.starts_with(&self.pack)).collect()
+    }
+
+    fn tell(&self, words: &str) {
+        if !words.is_empty() {
+            (self.say)(words);
+        }
+    }
+
+    /// Keeps ready worktrees for the next task, once a task has shown from which branch they start.
+    fn fill_pool(&self) {
+        let records = self.git.repository.worktree_records().unwrap_or_default();
+        let latest =
+            records.iter().filter(|it| !it.integration.is_empty()).max_by_key(|it| it.made_for.number);
+        if let Some(latest) = latest {
+            let _ = self.git.repository.fill_pool(WORKTREES, &latest.integration, &self.git.environment);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Git effects: worktrees of tasks and merges, requested by packs and carried out by runners.
+//!
+//! The runner that claimed a task makes its worktree. Merges and removals are done beside the agent, by any runner of
+//! the repository.
+
+mod background;
+mod effect_client;
+mod git_work;
+mod review_folder;
+mod task_folder;
+mod work_report;
+
+pub(crate) use background::work_beside;
+pub(crate) use git_work::GitWork;
+pub use task_folder::TaskFolder;
+pub(crate) use task_folder::{FolderState, UnfitRepository};

@@ -1,0 +1,116 @@
+//! Worktrees of entities and their changes, as runners report them.
+
+use serde_json::json;
+use trackside_protocol::Client;
+
+use crate::artifacts::id;
+use crate::ground::{RestServer, each, refused, why};
+
+/// The artifact of a change in one file, stored.
+pub(crate) fn stored_change(client: &Client, from: &str, to: &str) -> String {
+    let lines = json!([{ "kind": "delete", "text": "old" }, { "kind": "add", "text": "new\u{1b}[2J" }]);
+    let hunk = json!({ "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "header": "fn main", "lines": lines });
+    let file = json!({ "path": "src/main.rs", "status": "modified", "additions": 1, "deletions": 1, "hunks": [hunk] });
+    let stats = json!({ "files": 1, "additions": 1, "deletions": 1 });
+    let change = json!({ "base": from, "head": to, "truncated": false, "stats": stats, "files": [file] });
+    let content = change.to_string().into_bytes();
+    client.put_bytes(&format!("/v1/artifacts/{}", id(&content)), &content).unwrap();
+    id(&content)
+}
+
+/// Reports a change of the first task.
+fn report(client: &Client, path: &str, from: &str, to: &str) {
+    let artifact = stored_change(client, from, to);
+    let body =
+        json!({ "from": from, "to": to, "artifact": artifact, "files": 1, "additions": 1, "deletions": 1 });
+    client.post(path, &body).unwrap_or_else(|it| panic!("{it:#?}"));
+}
+
+/// A lifecycle that only admins and systems read, with an entity.
+fn safe(ground: &RestServer) {
+    let safe = "lifecycle: bank.safe\nabout: A safe.\nread: (human && admin) || system\ncreate: { by: human }\nstates: { SHUT: { initial: true }, OPEN: {} }\n\
+        transitions: { open: { from: SHUT, to: OPEN, by: human }, shut: { from: OPEN, to: SHUT, by: human } }\n";
+    let pack = json!({ "files": { "pack.yaml": "pack: bank\nversion: 1\nabout: A bank.\n", "lifecycles/safe.yaml": safe } });
+    ground.owner.put("/v1/packs/bank", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    ground.owner.post("/v1/entities/bank.safe", &json!({ "id": "S-1" })).unwrap();
+}
+
+#[test]
+fn a_diff_is_what_a_runner_reported_for_those_who_see_the_entity() {
+    let ground = RestServer::new();
+    safe(&ground);
+    let host = ground.actor(json!({ "actor": "host-1", "kind": "system" }));
+    let (pia, agent) = (ground.person("pia"), ground.agent("coder-1", "coding:coder"));
+    let (changes, diff) = ("/v1/entities/bank.safe/S-1/changes", "/v1/entities/bank.safe/S-1/diff");
+    let none = refused(ground.owner.get(diff));
+    assert_eq!((none.status, none.code.as_str()), (404, "unknown-change"));
+    assert!(none.detail.starts_with("No change was reported for bank.safe/S-1"), "{}", none.detail);
+
+    report(&host, changes, "base-0000", "one-1111");
+    report(&host, changes, "base-0000", "two-2222");
+    report(&host, changes, "one-1111", "two-2222");
+    let found = ground.owner.get(diff).unwrap().body;
+    assert_eq!((&found["change"]["from"], &found["change"]["to"]), (&json!("base-0000"), &json!("two-2222")));
+    assert_eq!(found["files"][0]["hunks"][0]["lines"][1], json!({ "kind": "add", "text": "new\u{1b}[2J" }));
+    assert_eq!((&found["stats"]["files"], found["changes"].as_array().unwrap().len()), (&json!(1), 3));
+    let rounds = ground.owner.get(&format!("{diff}?from=one-1&to=two-2222")).unwrap().body;
+    assert_eq!(rounds["change"]["from"], json!("one-1111"));
+    let missing = refused(host.get(&format!("{diff}?from=two-2222")));
+    assert!(
+        missing.code == "unknown-change" && missing.detail.contains("base-0000..one-1111"),
+        "{missing:#?}"
+    );
+    assert_eq!(why(ground.owner.get(&format!("{diff}?from=one"))).0, 400);
+
+    for client in [&pia, &agent] {
+        assert_eq!(why(client.get(diff)), (404, "unknown-entity".to_owned()));
+        assert_eq!(why(client.get("/v1/entities/bank.safe/S-1/worktree")).0, 404);
+        // The record itself is no way around.
+        assert!(each(&client.get("/v1/entities/fleet.change").unwrap().body, "id").is_empty());
+    }
+    let body = json!({ "from": "a-000", "to": "b-000", "artifact": "0".repeat(64) });
+    for client in [&pia, &agent] {
+        assert_eq!(why(client.post(changes, &body)).0, 403);
+    }
+    assert_eq!(why(host.post(changes, &body)), (404, "unknown-artifact".to_owned()));
+    let artifact = stored_change(&host, "c-000", "d-000");
+    let wrong = json!({ "from": "a-000", "to": "b-000", "artifact": artifact });
+    assert_eq!(why(host.post(changes, &wrong)).0, 400);
+}
+
+#[test]
+fn a_worktree_is_as_it_was_reported_last() {
+    let ground = RestServer::new();
+    let host = ground.actor(json!({ "actor": "host-1", "kind": "system" }));
+    ground
+        .agent("planner-1", "coding:planner")
+        .post("/v1/entities/coding.task", &json!({ "id": "T-1" }))
+        .unwrap();
+    let path = "/v1/entities/coding.task/T-1/worktree";
+    assert_eq!(why(ground.owner.get(path)), (404, "unknown-worktree".to_owned()));
+    let first =
+        json!({ "state": "making", "path": "/src/.worktrees/T-1", "branch": "task/T-1", "kind": "worktree" });
+    host.post(path, &first).unwrap();
+    assert_eq!(ground.owner.get(path).unwrap().body["state"], json!("making"));
+    let second = json!({ "state": "ready", "base": "b4b4b4b", "head": "c0ffee1", "unmerged": 2, "dirty": 3, "additions": 10 });
+    host.post(path, &second).unwrap();
+    let found = ground.agent("coder-9", "coding:coder").get(path).unwrap().body;
+    let shown = ["state", "branch", "unmerged", "dirty", "additions", "runner"].map(|it| found[it].clone());
+    assert_eq!(json!(shown), json!(["ready", "task/T-1", 2, true, 10, "host-1"]));
+    host.post(path, &json!({ "state": "vanished" })).unwrap();
+    assert_eq!(ground.owner.get(path).unwrap().body["state"], json!("vanished"));
+    assert_eq!(why(host.post(path, &json!({ "state": "lost" }))).0, 422);
+    assert_eq!(why(ground.agent("coder-1", "coding:coder").post(path, &second)).0, 403);
+    let history = ground.owner.get("/v1/entities/fleet.worktree/coding.task-T-1/history").unwrap().body;
+    assert_eq!(history["items"].as_array().unwrap().len(), 3, "{history:#}");
+    // One that was ready when it was reported first.
+    ground
+        .agent("planner-1", "coding:planner")
+        .post("/v1/entities/coding.task", &json!({ "id": "T-2" }))
+        .unwrap();
+    host.post("/v1/entities/coding.task/T-2/worktree", &second).unwrap();
+    assert_eq!(
+        ground.owner.get("/v1/entities/coding.task/T-2/worktree").unwrap().body["state"],
+        json!("ready")
+    );
+}

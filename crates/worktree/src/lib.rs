@@ -1,0 +1,42 @@
+//! Worktrees of tasks: made, saved, merged and removed. git's command line does the work.
+//!
+//! Three rules hold. Every step is written down before it is taken, so a kill at any point recovers. Nothing unmerged
+//! is deleted before it is saved. Commands that race in git run under a lock of the repository.
+
+mod change;
+mod commands;
+mod error;
+mod files;
+mod fingerprint;
+mod git;
+mod merging;
+mod pool;
+mod record;
+mod repository;
+mod settings;
+mod snapshot;
+mod step_log;
+mod trash;
+mod worktree;
+
+pub use change::{
+    ChangeFigures, ChangeHunk, ChangeLine, ChangeLineKind, ChangedFile, ChangedFileStatus, CommitChange,
+    LARGEST_CHANGE, read_bounded_change, read_change,
+};
+pub use commands::CommandOutcome;
+pub use error::WorktreeError;
+pub use files::FileLock;
+pub use fingerprint::{CheckoutFingerprint, WorktreeFacts, is_present};
+pub use git::{GitError, GitFolder, is_object_id};
+pub use merging::{MergeOutcome, MergeRequest, MergeWay};
+pub use record::{RequestOrigin, WorktreeRecord, WorktreeState};
+pub use repository::{ListedWorktree, Repository};
+pub use settings::{CommandRule, PortRule, SETTINGS_FILE, TrashRules, WorktreeKind, WorktreeSettings};
+pub use step_log::{StepHook, UnfinishedOperation};
+/// The present moment.
+pub fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+pub use trash::{SavedWork, list_saved_work, prune_saved_work, restore_saved_work};
+pub use worktree::{CreateOutcome, CreateRequest, RemoveOutcome, RemoveRequest};

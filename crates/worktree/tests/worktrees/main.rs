@@ -1,0 +1,14 @@
+//! Worktrees in real repositories.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+mod changes;
+mod creating;
+mod fixture;
+mod kills;
+mod merging;
+mod saving;
