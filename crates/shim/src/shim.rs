@@ -173,13 +173,14 @@ impl Running {
 
     /// Watches the run until it has ended, and ends its remaining processes.
     fn watch(mut self, signalled: &AtomicBool) -> ExitRecord {
-        let mut clock = SuspensionClock::new();
+        let mut clock = SuspensionClock::new(boot_time::now(), boot_time::awake());
         let mut beat = 0;
         let (cause, reason, grace) = loop {
             if let Ok(Some(_)) = self.agent.try_wait() {
                 break (ExitCause::Exit, String::new(), 0);
             }
             let now = boot_time::now();
+            clock.tick(now, boot_time::awake());
             if let Ok(Some(stop)) = self.folder.read::<StopRequest>("stop") {
                 break (ExitCause::Stop, stop.reason, stop.grace.unwrap_or(self.spec.grace));
             }
@@ -201,7 +202,6 @@ impl Running {
                 termination::reap_orphans(self.own);
             }
             thread::sleep(TICK);
-            clock.tick();
         };
         self.finish(cause, reason, Duration::from_millis(grace))
     }
@@ -287,13 +287,12 @@ struct SuspensionClock {
 }
 
 impl SuspensionClock {
-    fn new() -> Self {
-        Self { boot: boot_time::now(), awake: boot_time::awake(), woke: None }
+    fn new(boot: u64, awake: u64) -> Self {
+        Self { boot, awake, woke: None }
     }
 
-    fn tick(&mut self) {
-        let (boot, awake) = (boot_time::now(), boot_time::awake());
-        let asleep = (boot - self.boot).saturating_sub(awake - self.awake);
+    fn tick(&mut self, boot: u64, awake: u64) {
+        let asleep = boot.saturating_sub(self.boot).saturating_sub(awake.saturating_sub(self.awake));
         if asleep > SECOND {
             self.woke = Some(boot);
         }
@@ -302,5 +301,25 @@ impl SuspensionClock {
 
     fn woke_lately(&self, now: u64) -> bool {
         self.woke.is_some_and(|it| now < it + AFTER_SUSPENSION)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runner_has_ten_seconds_to_renew_after_the_machine_was_suspended() {
+        let (mut boot, mut awake) = (50 * SECOND, 40 * SECOND);
+        let mut clock = SuspensionClock::new(boot, awake);
+        let mut pass = |clock: &mut SuspensionClock, asleep: u64| {
+            (boot, awake) = (boot + SECOND / 5 + asleep, awake + SECOND / 5);
+            clock.tick(boot, awake);
+            clock.woke_lately(boot)
+        };
+        assert!((0..1_000).all(|_| !pass(&mut clock, 0)), "a lease that ends while the machine runs is over");
+        assert!(pass(&mut clock, 3_600 * SECOND), "an hour asleep");
+        assert!((0..48).all(|_| pass(&mut clock, 0)), "nearly ten seconds");
+        assert!((0..100).all(|_| !pass(&mut clock, 0)), "then the lease counts");
     }
 }

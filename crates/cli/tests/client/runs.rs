@@ -251,10 +251,11 @@ fn s6_a_lifetime_cap_that_nothing_resets() {
 fn s11_a_restarted_runner_adopts_its_run() {
     let ground = RunGround::new("runs-s11", &[]);
     ground.task("T-1");
-    let script = "echo start >> starts.txt; for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.5; done; \
+    let script = "echo start >> starts.txt; for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 1; done; \
         git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work";
     let mut runner = ground.spawn(&["work", "coding.task", "--once"], script);
-    wait_for("the process starts", || read(&ground.repo().join("starts.txt")));
+    let run = ground.run_of("coder-1")["id"].as_str().unwrap().to_owned();
+    wait_for("lines are read", || ground.server.ask(&["logs", &run]).data.contains("line 2").then_some(()));
     runner.kill();
     let (code, messages) = ground.once(script);
     assert_eq!(code, 0, "{messages}");
@@ -278,10 +279,50 @@ fn s12_a_fresh_process_reads_the_notes() {
     let (code, messages) = ground.once(script);
     assert_eq!(code, 0, "{messages}");
     let task = read(&ground.repo().join("second.json")).unwrap_or_else(|| panic!("{messages}"));
-    assert!(task.contains("half of it is done") && task.contains("write the rest"), "{task}");
+    let task: Json = serde_json::from_str(&task).unwrap();
+    let notes = &task["handoff"];
+    assert_eq!(
+        (&notes["summary"], &notes["next_action"]),
+        (&"half of it is done".into(), &"write the rest".into()),
+        "{task:#}"
+    );
     assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
     assert_eq!(ground.entity("coding.task/T-1")["fields"]["handoff_pending"], false);
     assert_eq!(ground.runs().len(), 2);
+}
+
+#[test]
+fn s12_a_crash_resumes_the_conversation_and_starts_cold_if_it_is_gone() {
+    let ground = RunGround::new("runs-s12-session", &["crash_delay=1s"]);
+    ground.task("T-1");
+    let gone = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found with session ID: x"]}"#;
+    ground.claude(&format!(
+        "echo \"$*\" > args.$TURN; case $TURN in 1) exit 3;; 2) echo '{gone}'; CODE=1;; *) good; CODE=0;; esac"
+    ));
+    let (code, messages) = ground.spawn_claude("coder-1", &["--once"]).end();
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    let args = |turn: u32| {
+        let text = read(&ground.server.root.join("coder-1").join(format!("args.{turn}"))).unwrap();
+        text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let value = |turn: u32, name: &str| {
+        let args = args(turn);
+        args.iter().position(|it| it == name).map(|it| args[it + 1].clone())
+    };
+    assert!(value(1, "--session-id").is_some());
+    let session = Some("s-1".to_owned());
+    assert_eq!(
+        value(2, "--resume"),
+        session,
+        "the second process continues the conversation that the first named"
+    );
+    assert_eq!(value(3, "--resume"), None, "the third starts cold");
+    let runs = ground.runs();
+    let [first, second, third] = &runs[..] else { panic!("{messages}") };
+    assert_eq!(first["fields"]["session"], "s-1", "{first:#}");
+    assert_eq!(second["fields"]["exitClass"], "no-session", "{second:#}");
+    assert_eq!((&second["fields"]["previous"], &third["fields"]["previous"]), (&first["id"], &second["id"]));
 }
 
 #[test]
@@ -619,6 +660,9 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     assert_ne!(text, earlier);
     std::fs::write(&record, earlier).unwrap();
     std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let run = ground.runs()[0]["id"].as_str().unwrap().to_owned();
+    let exit = Path::new(&record).with_file_name("runs").join(run).join("exit");
+    wait_for("the process has ended", || exit.exists().then_some(()));
     let output = command().output().unwrap();
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{messages}");
