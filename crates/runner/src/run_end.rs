@@ -37,6 +37,10 @@ impl AgentLoop<'_> {
         }
         (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
         self.clean(&run.id);
+        for folder in &run.leftovers {
+            // Fails for a folder that is not empty: it stays.
+            let _ = std::fs::remove_dir(self.settings.launch.folder.join(folder));
+        }
         let code = code_of(&result, &self.settings.rule);
         let moved = self.has_moved(&record, &run, own_moves)?;
         if moved {

@@ -5,7 +5,7 @@ use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, Transitio
 
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
 use crate::held_leases::HeldLease;
-use crate::launch::{self, RunIdentity, SessionToResume};
+use crate::launch::{self, LaunchSettings, RunIdentity, SessionToResume};
 use crate::local_run::LocalRun;
 use crate::run_monitor::shortened;
 use crate::runner_folder::{AssignmentRecord, RunRecord};
@@ -55,6 +55,7 @@ impl AgentLoop<'_> {
             }
             None => (0, String::new()),
         };
+        let entity = named.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")).unwrap_or_default();
         let token = self.api.new_token(&NewToken {
             actor: self.settings.agent.clone(),
             kind: "agent".to_owned(),
@@ -62,8 +63,9 @@ impl AgentLoop<'_> {
             on_behalf: Vec::new(),
             lifetime: None,
             note: Some(run.id.clone()),
+            run: (!entity.is_empty()).then(|| run.id.clone()),
+            entity: Some(entity.clone()).filter(|it| !it.is_empty()),
         })?;
-        let entity = named.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")).unwrap_or_default();
         let who = RunIdentity {
             run: &run.id,
             agent: &self.settings.agent,
@@ -72,6 +74,9 @@ impl AgentLoop<'_> {
             token: &token.token,
         };
         let space = self.settings.space.join(&run.id);
+        let LaunchSettings { adapter, folder, .. } = &self.settings.launch;
+        let left_empty = adapter.stop.remove_if_empty.iter();
+        let leftovers = left_empty.filter(|it| !folder.join(it).exists()).cloned().collect();
         let resume = SessionToResume { id: record.session.clone(), total: record.total };
         let login = self.login_folder(&run.id);
         let started =
@@ -99,6 +104,7 @@ impl AgentLoop<'_> {
             (run.is_created, run.is_started) = (true, true);
             (run.version, run.state) = (before.0, before.1);
             run.token = Some(token.details.id);
+            run.leftovers = leftovers;
         }
         self.folder.save_assignment(record)?;
         let plan = &local.plan;
