@@ -945,6 +945,8 @@ Identity = TypedDict(
         # The actor on whose behalf the caller sends this request; null if there is none.
         "actingFor": "NotRequired[str | None]",
         "actor": "str",
+        # The entity that the token is limited to, as `LIFECYCLE/ID`; null if it is not limited.
+        "entity": "NotRequired[str | None]",
         # When the token expires; null means never.
         "expiresAt": "NotRequired[str | None]",
         # The actors on whose behalf the caller may act.
@@ -1232,6 +1234,10 @@ NewToken = TypedDict(
     {
         # The actor that the token identifies.
         "actor": "str",
+        # Limits the token of an agent to one entity, as `LIFECYCLE/ID`: it can change only that entity, the
+        # agent's own record and `run`, and create what the entity's `work` declares. It can read what the agent
+        # can read.
+        "entity": "NotRequired[str | None]",
         # The actors on whose behalf the holder may act: ids, where `*` at the end matches any rest.
         "for": "NotRequired[list[str]]",
         # The kind of actor: `human`, `agent` or `system`.
@@ -1242,6 +1248,8 @@ NewToken = TypedDict(
         "note": "NotRequired[str | None]",
         # Roles as `pack:role`, or as `role` if that is unique. `admin` gives the rights of the owner.
         "roles": "NotRequired[list[str]]",
+        # The run that uses the token.
+        "run": "NotRequired[str | None]",
     },
 )
 
@@ -1951,6 +1959,8 @@ Token = TypedDict(
         # The actor that the token identifies.
         "actor": "str",
         "createdAt": "str",
+        # The entity that it is limited to, as `LIFECYCLE/ID`.
+        "entity": "NotRequired[str | None]",
         # When it expires; null means never.
         "expiresAt": "NotRequired[str | None]",
         # The actors on whose behalf the holder may act.
@@ -1968,6 +1978,8 @@ Token = TypedDict(
         "note": "NotRequired[str | None]",
         "purpose": "str",
         "roles": "list[str]",
+        # The run that uses it.
+        "run": "NotRequired[str | None]",
         "state": "str",
     },
 )
@@ -2736,17 +2748,19 @@ class Routes(Transport):
         *,
         actor: str,
         kind: str,
+        entity: str | None = None,
         for_: Sequence[str] | None = None,
         lifetime: str | None = None,
         note: str | None = None,
         roles: Sequence[str] | None = None,
+        run: str | None = None,
         idempotency_key: str | None = None,
     ) -> TokenMade:
         """Creates a token. Its text is only in this answer; a repeated request is refused with the token's id."""
         response: TokenMade = self._json(
             "POST",
             "/v1/tokens",
-            json=given({"actor": actor, "for": for_, "kind": kind, "lifetime": lifetime, "note": note, "roles": roles}),
+            json=given({"actor": actor, "entity": entity, "for": for_, "kind": kind, "lifetime": lifetime, "note": note, "roles": roles, "run": run}),
             key=self._key(idempotency_key),
         )
         return response

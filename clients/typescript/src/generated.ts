@@ -859,6 +859,8 @@ export interface Identity {
   /** The actor on whose behalf the caller sends this request; null if there is none. */
   actingFor?: string | null;
   actor: string;
+  /** The entity that the token is limited to, as `LIFECYCLE/ID`; null if it is not limited. */
+  entity?: string | null;
   /** When the token expires; null means never. */
   expiresAt?: string | null;
   /** The actors on whose behalf the caller may act. */
@@ -1125,6 +1127,11 @@ export interface NewLink {
 export interface NewToken {
   /** The actor that the token identifies. */
   actor: string;
+  /**
+   * Limits the token of an agent to one entity, as `LIFECYCLE/ID`: it can change only that entity, the agent's own
+   * record and `run`, and create what the entity's `work` declares. It can read what the agent can read.
+   */
+  entity?: string | null;
   /** The actors on whose behalf the holder may act: ids, where `*` at the end matches any rest. */
   for?: string[];
   /** The kind of actor: `human`, `agent` or `system`. */
@@ -1137,6 +1144,8 @@ export interface NewToken {
   note?: string | null;
   /** Roles as `pack:role`, or as `role` if that is unique. `admin` gives the rights of the owner. */
   roles?: string[];
+  /** The run that uses the token. */
+  run?: string | null;
 }
 
 /** A webhook to create. */
@@ -1796,6 +1805,8 @@ export interface Token {
   /** The actor that the token identifies. */
   actor: string;
   createdAt: string;
+  /** The entity that it is limited to, as `LIFECYCLE/ID`. */
+  entity?: string | null;
   /** When it expires; null means never. */
   expiresAt?: string | null;
   /** The actors on whose behalf the holder may act. */
@@ -1813,6 +1824,8 @@ export interface Token {
   note?: string | null;
   purpose: string;
   roles: string[];
+  /** The run that uses it. */
+  run?: string | null;
   state: string;
 }
 

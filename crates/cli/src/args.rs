@@ -464,4 +464,6 @@ pub(crate) enum SchemaKind {
     Scenario,
     /// A file in a pack's `stages` folder
     Stage,
+    /// An adapter of an agent program
+    Adapter,
 }

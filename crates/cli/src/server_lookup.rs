@@ -344,6 +344,12 @@ impl ServerConnection {
                 let next = person::start_server(&format!("trackside up --data {folder}"));
                 format!("{error}. The address is from {folder}/address. {next}")
             }
+            // Some agent programs run commands without a network.
+            (ClientError::Unreachable { .. }, None) if read_environment("TRACKSIDE_RUN").is_some() => {
+                format!(
+                    "{error}. If your sandbox has no network, use the tools of the MCP server `trackside`, such as `fire`"
+                )
+            }
             (ClientError::Unreachable { .. }, None) => format!(
                 "{error}. The address is from TRACKSIDE_URL: check it and that the server runs, or unset it to use the server of a data folder"
             ),

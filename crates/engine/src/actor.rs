@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trackside_lifecycle::name::Name;
 
+use crate::key::EntityKey;
+
 /// The id under which the engine and the program around it act.
 pub const ENGINE: &str = "trackside";
 
@@ -62,6 +64,14 @@ impl CredentialKind {
     }
 }
 
+/// The limits of the token of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunScope {
+    /// The entity that the run works on.
+    pub entity: EntityKey,
+    pub run: Option<Name>,
+}
+
 /// A human, an agent or the system, with its roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
@@ -73,11 +83,13 @@ pub struct Actor {
     pub subject: Option<Name>,
     /// How a person was authenticated, if known. It does not affect the decision.
     pub via: Option<CredentialKind>,
+    /// The limits of its token, if it is the token of a run.
+    pub scope: Option<Arc<RunScope>>,
 }
 
 impl Actor {
     pub fn new(id: impl Into<Name>, kind: ActorKind) -> Self {
-        Self { id: id.into(), kind, roles: Arc::default(), subject: None, via: None }
+        Self { id: id.into(), kind, roles: Arc::default(), subject: None, via: None, scope: None }
     }
 
     /// The engine, and the program around it.
@@ -104,6 +116,12 @@ impl Actor {
     /// Sets how the person was authenticated.
     pub fn authenticated_by(mut self, via: Option<CredentialKind>) -> Self {
         self.via = via;
+        self
+    }
+
+    /// Limits it to the entity of a run.
+    pub fn limited_to(mut self, scope: Option<RunScope>) -> Self {
+        self.scope = scope.map(Arc::new);
         self
     }
 

@@ -25,7 +25,7 @@ impl Command {
         }
         // The project's rules give an actor its kind and roles. Its subject is `on_behalf_of`. A person may repeat a
         // request with another credential.
-        let Actor { id, kind: _, roles: _, subject: _, via: _ } = actor;
+        let Actor { id, kind: _, roles: _, subject: _, via: _, scope: _ } = actor;
         let mut digest = Digest(Sha256::new());
         digest.text(id);
         digest.text(on_behalf_of.as_deref().unwrap_or_default());

@@ -1186,6 +1186,7 @@ work:
     claim: start
     ask: 'You are {agent} ({role}): {title}'
     offers: [close]
+    creates: [demo.task]
     feedback: title
     handoff: 'size == null ? null : {\"size\": size}'
     done: { fire: close, with: { commit: run.commit, size: run.output }, when: run.commit != null, reason: run.exitText }
@@ -1203,6 +1204,7 @@ fn work_is_compiled() {
     let steps: Vec<(&str, &str)> =
         work.events.iter().map(|(step, event)| (step.as_str(), event.fire.as_str())).collect();
     assert_eq!(steps, [("done", "close"), ("failed", "close")]);
+    assert_eq!(work.creates, ["demo.task"]);
     let agent = work.agent.as_ref().unwrap();
     assert_eq!((agent.ready.as_deref(), agent.leave.as_deref()), (Some("start"), Some("close")));
     // Every agent, without a role.
@@ -1221,6 +1223,11 @@ fn work_is_checked() {
             &["error[unknown-transition]", "did you mean `start`?"],
         ),
         ("offers: [close]", "offers: [clos]", &["error[unknown-transition]", "did you mean `close`?"]),
+        (
+            "creates: [demo.task]",
+            "creates: [demo.tusk]",
+            &["error[unknown-lifecycle]", "did you mean `demo.task`?"],
+        ),
         ("failed: close", "failed: clos", &["error[unknown-transition]", "did you mean `close`?"]),
         ("{title}'", "{titel}'", &["unknown name `titel`", "did you mean `title`?", "task.yaml:16:"]),
         ("{title}'", "{title'", &["`{` is never closed"]),

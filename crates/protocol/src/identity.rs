@@ -22,6 +22,12 @@ pub struct NewToken {
     pub lifetime: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Limits the token of an agent to one entity, as `LIFECYCLE/ID`: it can change only that entity, the agent's own record and `run`, and create what the entity's `work` declares. It can read what the agent can read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+    /// The run that uses the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// A token, without its secret.
@@ -52,6 +58,10 @@ pub struct Token {
     /// The id of the token it ends with, for run tokens and browser sessions.
     pub made_with: Option<String>,
     pub note: Option<String>,
+    /// The entity that it is limited to, as `LIFECYCLE/ID`.
+    pub entity: Option<String>,
+    /// The run that uses it.
+    pub run: Option<String>,
 }
 
 /// A created token. Its text is returned only once.
@@ -83,6 +93,9 @@ pub struct IdentityBody {
     /// When the token expires; null means never.
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
+    /// The entity that the token is limited to, as `LIFECYCLE/ID`; null if it is not limited.
+    #[serde(default)]
+    pub entity: Option<String>,
 }
 
 /// A person to create a sign-in link for.

@@ -77,7 +77,9 @@ pub use runs::{
 };
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use strict_json::{JsonMistake, find_mistake};
-pub use tools::{ClaimReply, ClaimableEntity, EntityBrief, WaitReply, WorkSummary, WorkerIdentity};
+pub use tools::{
+    ClaimReply, ClaimableEntity, EntityBrief, TaskInstructions, WaitReply, WorkSummary, WorkerIdentity,
+};
 pub use upkeep::{
     ArchiveBody, ArchiveFile, ArchiveReply, Backup, BackupReply, MigrateBody, Migrated, MigratedOne,
     PackBody, PackInstalled, PackSummary, ProjectBody, ProjectPut, RedactBody, RedactReply, SettingBody,

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::entity::{EntityBody, LeaseBody};
 use crate::entry::EntryBody;
+use crate::work::{WorkBody, WorkEventBody};
 
 /// The work of the caller: the result of the tool `my_work`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -15,6 +16,9 @@ pub struct WorkSummary {
     pub you: WorkerIdentity,
     #[schema(format = DateTime)]
     pub now: String,
+    /// The entity of your run, or the one you asked for: its instructions, and the events that you may fire, each with the JSON Schema of its fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskInstructions>,
     /// Open entities that name you: you work on them, review them or wait for them.
     pub yours: Vec<EntityBrief>,
     /// The entities that `claim` would give you now, by lifecycle.
@@ -25,6 +29,31 @@ pub struct WorkSummary {
     pub open: Vec<EntityBrief>,
     /// True if there are more entities than listed. Ask for one lifecycle, or use `list`.
     pub more: bool,
+}
+
+/// What an agent is asked to do with an entity.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct TaskInstructions {
+    pub lifecycle: String,
+    pub id: String,
+    pub role: String,
+    pub state: String,
+    pub instructions: String,
+    #[schema(value_type = Vec<Object>)]
+    pub events: Vec<WorkEventBody>,
+}
+
+impl From<&WorkBody> for TaskInstructions {
+    fn from(work: &WorkBody) -> Self {
+        Self {
+            lifecycle: work.lifecycle.to_string(),
+            id: work.id.to_string(),
+            role: work.role.to_string(),
+            state: work.entity.state.to_string(),
+            instructions: work.instructions.clone(),
+            events: work.events.clone(),
+        }
+    }
 }
 
 /// The identity of an actor.

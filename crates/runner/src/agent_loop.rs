@@ -27,6 +27,7 @@ use crate::runner_folder::{AssignmentRecord, RunnerFolder};
 use crate::server_api::{ApiError, EntityView, RequestActor, ServerApi};
 use crate::shim_program::ShimProgram;
 use crate::spool::{ReportDelivery, ReportSpool, SpooledReport};
+use crate::tool_arguments::relative_to;
 use crate::work_rule::WorkRule;
 
 /// The pause between two looks for work, unless the server signals a change.
@@ -221,6 +222,16 @@ impl<'a> AgentLoop<'a> {
 
     pub(crate) fn pack(&self) -> &str {
         &self.settings.pack
+    }
+
+    /// The agent's role, with the name of its pack.
+    pub(crate) fn role_name(&self) -> Option<String> {
+        WorkRule::role_name(&self.settings.pack, &self.settings.role)
+    }
+
+    /// The arguments of a tool call, with paths relative to the agent's folder.
+    pub(crate) fn arguments_of(&self, input: Value) -> Value {
+        relative_to(input, &self.settings.launch.folder.display().to_string())
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

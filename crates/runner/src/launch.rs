@@ -14,6 +14,7 @@ use crate::environment::{EnvironmentError, EnvironmentRequest, RunEnvironment};
 use crate::local_run::LaunchPlan;
 use crate::private_home::PrivateHome;
 use crate::program_lookup::{self, LookupError};
+use crate::repository;
 use crate::template::fill_string;
 
 /// Folders of the system that a sandboxed run may read.
@@ -140,6 +141,9 @@ pub fn prepare(
             private(&config)?;
             environment.set(&folder.variable, shown(&config));
         }
+        for (name, value) in repository::author(&settings.folder, who.agent, &settings.caller) {
+            environment.set(&name, value);
+        }
     }
     for (name, value) in adapter.quiet_env.iter().chain(&adapter.start.env) {
         environment.set(name, value.clone());
@@ -205,8 +209,10 @@ fn arguments(
 ) -> Option<String> {
     let adapter = &settings.adapter;
     args.extend(adapter.start.args.iter().cloned());
+    let write = repository::git_folders(&settings.folder).into_iter().chain(settings.write.iter().cloned());
+    let write: Vec<String> = write.map(|it| it.display().to_string()).collect();
     let mut option = |name: &str, value: &str| {
-        let values = BTreeMap::from([("value", Value::from(value))]);
+        let values = BTreeMap::from([("value", Value::from(value)), ("write", json!(write))]);
         args.extend(adapter.options.get(name).into_iter().flatten().map(|it| fill_string(it, &values)));
     };
     if let Some(model) = &settings.model {
@@ -342,10 +348,18 @@ pub(crate) fn new_uuid() -> String {
 }
 
 impl LaunchSettings {
-    /// Checks that the program can be found, before any work is taken for it.
+    /// Checks that the program can be found and can work in its folder, before any work is taken for it.
     pub fn check_program(&self) -> Result<(), LaunchError> {
         let path = path_with(&self.caller, self.trackside.parent());
-        program_of(self, &path).map(|_| ())
+        program_of(self, &path)?;
+        if self.adapter.start.needs_git && repository::git_folders(&self.folder).is_empty() {
+            return Err(LaunchError::Settings(format!(
+                "{} works only in a git repository, and {} is none. Run `git init` there, or name another folder with --repo",
+                self.adapter.about,
+                self.folder.display()
+            )));
+        }
+        Ok(())
     }
 
     /// Whether messages can be sent to a running agent.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -92,6 +93,10 @@ pub struct LocalRun {
     /// Approvals that `poll` has returned.
     asked: BTreeSet<String>,
     answered: BTreeSet<String>,
+    opened: Instant,
+    /// Since when the program has said only that it waits for the network.
+    network_lost: Option<Instant>,
+    is_stopped: bool,
 }
 
 impl LocalRun {
@@ -181,7 +186,7 @@ impl LocalRun {
     fn open(folder: RunFolder, plan: LaunchPlan) -> io::Result<Self> {
         let adapter = AdapterDefinition::parse(&plan.adapter).map_err(io::Error::other)?;
         let transcript = TranscriptWriter::open(&folder.file("transcript"))?;
-        let reader = AdapterReader::new(adapter.clone(), plan.earlier);
+        let reader = AdapterReader::new(adapter.clone(), plan.earlier).resuming(plan.resume.as_deref());
         let conversation = adapter.handshake.is_some().then(AppServerConversation::default);
         Ok(Self {
             plan,
@@ -196,6 +201,9 @@ impl LocalRun {
             conversation,
             asked: BTreeSet::new(),
             answered: BTreeSet::new(),
+            opened: Instant::now(),
+            network_lost: None,
+            is_stopped: false,
         })
     }
 
@@ -233,6 +241,7 @@ impl LocalRun {
     }
 
     pub fn stop(&mut self, reason: &str, grace: Option<u64>) -> io::Result<()> {
+        self.is_stopped = true;
         self.mark(&format!("stopped: {reason}"))?;
         self.folder
             .write("stop", &StopRequest { reason: reason.to_owned(), grace: grace.map(|it| it * 1_000) })
@@ -394,6 +403,7 @@ impl LocalRun {
         }
         if exit.is_none() && alive {
             self.converse()?;
+            self.enforce_limits()?;
         }
         for asked in self.reader.approvals() {
             if !self.answered.contains(&asked.id) && self.asked.insert(asked.id.clone()) {
@@ -415,6 +425,23 @@ impl LocalRun {
             self.transcript.sync()?;
         }
         Ok(progress)
+    }
+
+    /// Ends a program that says nothing at all, or waits for the network without an end.
+    fn enforce_limits(&mut self) -> io::Result<()> {
+        if self.is_stopped || self.adapter.transport == Transport::Plain {
+            return Ok(());
+        }
+        let limits = self.adapter.limits.clone();
+        self.network_lost =
+            self.reader.waits_for_network().then(|| self.network_lost.unwrap_or_else(Instant::now));
+        if self.network_lost.is_some_and(|it| it.elapsed().as_secs() >= limits.network) {
+            return self.stop(&format!("it has had no network for {} s", limits.network), None);
+        }
+        if self.read == 0 && self.opened.elapsed().as_secs() >= limits.startup {
+            return self.stop(&format!("it has said nothing in its first {} s", limits.startup), None);
+        }
+        Ok(())
     }
 
     /// The shim takes its lock a moment after it was started.

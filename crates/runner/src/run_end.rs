@@ -35,6 +35,10 @@ impl AgentLoop<'_> {
                 return Ok(Step::End(LoopEnd::Stopped));
             }
         }
+        for folder in &run.leftovers {
+            // Fails for a folder that is not empty: it stays.
+            let _ = std::fs::remove_dir(self.launch_in_folder(&record).folder.join(folder));
+        }
         let touched = self.report_folder(&record);
         let code = code_of(&result, &self.settings.rule);
         let moved = self.has_moved(&record, &run, own_moves)?;

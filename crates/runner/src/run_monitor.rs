@@ -350,14 +350,14 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             let PendingApproval { id, tool, input, leaves_sandbox, .. } = open.asked.clone();
             let request = RequestAction {
                 action: tool,
-                arguments: input.clone(),
-                role: None,
+                arguments: self.agent.arguments_of(input.clone()),
+                role: self.agent.role_name(),
                 pack: Some(self.agent.pack().to_owned()),
                 entity: self.record.entity.as_ref().map(|(_, id)| id.clone()),
             };
             match self.agent.api().request_action(&request) {
                 // Without a policy the sandbox is the limit.
-                Err(ApiError::Refused(problem)) if problem.status == 404 => {
+                Err(ApiError::Refused(problem)) if problem.code == "no-policy" => {
                     let denied = leaves_sandbox
                         .then_some("it would leave the sandbox, and the pack has no policy that allows it");
                     self.run.answer(&id, &input, denied)?;
@@ -581,7 +581,9 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         put("exitCode", json!(result.code));
         put("signal", json!(result.signal));
         put("exitClass", json!(result.class));
-        put("exitText", json!(shortened(&result.text, 3_900)));
+        if !result.text.is_empty() {
+            put("exitText", json!(shortened(&result.text, 3_900)));
+        }
         let reset = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
         put("resetsAt", json!(reset.map(|it| it.to_string())));
         put("commit", json!(self.agent.commit_of_folder(self.record)));

@@ -80,6 +80,7 @@ impl AgentLoop<'_> {
         if let Some(unused) = &run.token {
             let _ = self.api.revoke_token(unused);
         }
+        let entity = named.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")).unwrap_or_default();
         let token = self.api.new_token(&NewToken {
             actor: self.settings.agent.clone(),
             kind: "agent".to_owned(),
@@ -87,11 +88,14 @@ impl AgentLoop<'_> {
             on_behalf: Vec::new(),
             lifetime: None,
             note: Some(run.id.clone()),
+            run: (!entity.is_empty()).then(|| run.id.clone()),
+            entity: Some(entity.clone()).filter(|it| !it.is_empty()),
         })?;
+        let left_empty = launch.adapter.stop.remove_if_empty.iter();
+        run.leftovers = left_empty.filter(|it| !launch.folder.join(it).exists()).cloned().collect();
         (run.is_created, run.token) = (true, Some(token.details.id.clone()));
         record.run = Some(run.clone());
         self.folder.save_assignment(record)?;
-        let entity = named.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")).unwrap_or_default();
         let who = RunIdentity {
             run: &run.id,
             agent: &self.settings.agent,

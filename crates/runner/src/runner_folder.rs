@@ -101,6 +101,8 @@ pub struct RunRecord {
     pub metered_tokens: u64,
     /// The last message to the agent that was passed on.
     pub delivered: u64,
+    /// Folders that the program may leave behind and that were not there before.
+    pub leftovers: Vec<String>,
 }
 
 impl RunnerFolder {

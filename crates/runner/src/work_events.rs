@@ -34,7 +34,10 @@ impl AgentLoop<'_> {
                 }
                 let _ = self.folder.save_assignment(record);
             }
-            Err(error) if error.is_refusal() => run.meterings += 1,
+            Err(error) if error.is_refusal() => {
+                run.meterings += 1;
+                (self.say)(&format!("the cost of {} was not charged: {}", run.id, error.words()));
+            }
             Err(_) => {}
         }
     }

@@ -200,7 +200,7 @@ fn start(agents: &Path, name: &str, choices: &Choices) -> Started {
     let mut args = adapter.start.args.clone();
     for option in ["model", choices.permission.unwrap_or("permission.edits")] {
         let of_option = adapter.options.get(option).unwrap();
-        args.extend(of_option.iter().map(|it| it.replace("{value}", &test.model)));
+        args.extend(of_option.iter().map(|it| it.replace("{value}", &test.model).replace("{write}", "[]")));
     }
     if let (Some((used, id)), Some(rule)) = (&choices.session, &adapter.session) {
         let template = if *used == SessionUse::Start { &rule.start } else { &rule.resume };

@@ -103,7 +103,7 @@ fn every_end_of_codex_has_its_class() {
         ("codex-401", 1, Auth),
         ("codex-context-overflow", 1, Context),
         // It waits for the network for ever: no end event.
-        ("codex-conn-refused-hangs", 1, Crash),
+        ("codex-conn-refused-hangs", 1, Network),
     ] {
         assert_eq!(class("codex-exec", sample, code).0, expected, "{sample}");
     }
@@ -182,7 +182,11 @@ fn text_that_is_no_event_is_kept() {
 
 #[test]
 fn a_plain_command_is_judged_by_its_exit_code() {
-    let reader = AdapterReader::new(adapter("command"), RunUsage::default());
+    let mut reader = AdapterReader::new(adapter("command"), RunUsage::default());
+    assert_eq!(RunOutcome::of(&reader, &exit(Some(0), None), "").text, "");
+    ["working\n", "The result is in out.txt \n", "\n"].iter().for_each(|it| drop(reader.read_line(it)));
+    let ended = RunOutcome::of(&reader, &exit(Some(0), None), "");
+    assert_eq!((ended.class, ended.text.as_str()), (ExitClass::Ok, "The result is in out.txt"));
     for (code, class) in [(0, ExitClass::Ok), (42, ExitClass::Context), (1, ExitClass::Crash)] {
         assert_eq!(RunOutcome::of(&reader, &exit(Some(code), None), "").class, class);
     }
@@ -201,4 +205,221 @@ fn a_bad_adapter_file_is_refused_with_the_reason() {
             .contains("lower case")
     );
     assert!(parse("adapter: x\nabout: x\nspeed: 3\n").contains("speed"));
+}
+
+/// The lines of a sample, changed.
+fn changed(
+    adapter_name: &str,
+    sample: &str,
+    earlier: RunUsage,
+    change: impl Fn(&mut serde_json::Value),
+) -> Sample {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/samples/{sample}.jsonl"));
+    let mut reader = AdapterReader::new(adapter(adapter_name), earlier);
+    let mut lines = Vec::new();
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let mut event = serde_json::from_str(line).unwrap();
+        change(&mut event);
+        lines.extend(reader.read_line(&event.to_string()));
+    }
+    Sample { reader, lines }
+}
+
+fn outcome(read: &Sample, code: Option<i32>, signal: Option<i32>, stderr: &str) -> ExitClass {
+    RunOutcome::of(&read.reader, &exit(code, signal), stderr).class
+}
+
+#[test]
+fn a_run_without_an_end_event_did_not_go_well_even_with_exit_code_0() {
+    for name in ["claude", "codex", "codex-exec"] {
+        let silent =
+            Sample { reader: AdapterReader::new(adapter(name), RunUsage::default()), lines: Vec::new() };
+        assert_eq!(outcome(&silent, Some(0), None, ""), ExitClass::Crash, "{name}");
+        assert_eq!(outcome(&silent, None, Some(9), ""), ExitClass::Killed, "{name}");
+    }
+    // It began to work and then ended.
+    let cut = changed("claude", "claude-ok", RunUsage::default(), |event| {
+        if event["type"] == "result" {
+            *event = serde_json::Value::Null;
+        }
+    });
+    assert_eq!(outcome(&cut, Some(0), None, ""), ExitClass::Crash);
+}
+
+#[test]
+fn what_a_program_says_only_on_standard_error_has_its_class() {
+    for (name, code, stderr, class) in [
+        ("claude", 1, "Error: Session ID 0c9f is already in use.", ExitClass::Usage),
+        ("claude", 1, "error: unknown option '--modle'", ExitClass::Usage),
+        (
+            "claude",
+            1,
+            "--dangerously-skip-permissions cannot be used with root/sudo privileges",
+            ExitClass::Usage,
+        ),
+        ("claude", 1, "No conversation found with session ID: 0c9f", ExitClass::NoSession),
+        ("codex-exec", 2, "error: unexpected argument '--jsn' found", ExitClass::Usage),
+        ("codex-exec", 1, "Error: thread/resume: no rollout found for thread id 0c9f", ExitClass::NoSession),
+        ("codex-exec", 1, "Not inside a trusted directory", ExitClass::Crash),
+        ("codex", 2, "error: unexpected argument", ExitClass::Usage),
+    ] {
+        let silent =
+            Sample { reader: AdapterReader::new(adapter(name), RunUsage::default()), lines: Vec::new() };
+        assert_eq!(outcome(&silent, Some(code), None, stderr), class, "{name}: {stderr}");
+    }
+}
+
+#[test]
+fn an_older_claude_that_says_less_about_an_error_has_the_same_classes() {
+    use ExitClass::*;
+    for (sample, class) in [
+        ("claude-429-apikey", Rate),
+        ("claude-429-subscription-limit", Quota),
+        ("claude-billing", Billing),
+        ("claude-401", Auth),
+        ("claude-529", Overloaded),
+        ("claude-context-overflow", Context),
+    ] {
+        // 2.1.197 has neither of these, and calls every end complete.
+        let older = changed("claude", sample, RunUsage::default(), |event| {
+            let Some(event) = event.as_object_mut() else { return };
+            event.remove("api_error_type");
+            event.remove("api_error");
+            if event.contains_key("terminal_reason") {
+                event.insert("terminal_reason".to_owned(), "completed".into());
+            }
+        });
+        assert_eq!(outcome(&older, Some(1), None, ""), class, "{sample}");
+    }
+}
+
+#[test]
+fn steps_of_a_message_count_once_and_those_of_an_error_not_at_all() {
+    // Two events of one message, each with its tokens.
+    let usage = read("claude", "claude-sigterm", RunUsage::default()).reader.usage();
+    assert_eq!((usage.input, usage.cache_read, usage.cache_write), (1000, 200, 30));
+    let usage = read("claude", "claude-401", RunUsage::default()).reader.usage();
+    assert_eq!((usage.input, usage.output), (0, 0));
+}
+
+#[test]
+fn a_cost_that_the_program_invents_is_left_out() {
+    let known = read("claude", "claude-ok", RunUsage::default());
+    assert!(known.reader.usage().cost.is_some());
+    let invented = changed("claude", "claude-ok", RunUsage::default(), |event| {
+        for model in event["modelUsage"].as_object_mut().into_iter().flat_map(|it| it.values_mut()) {
+            model["costBasis"] = "unknown".into();
+        }
+    });
+    assert_eq!(invented.reader.usage().cost, None);
+    assert_eq!(invented.reader.usage().input, known.reader.usage().input);
+}
+
+#[test]
+fn a_session_is_told_once_though_the_program_repeats_it_and_is_not_always_first() {
+    let steered = read("claude", "claude-steer-interrupt", RunUsage::default());
+    let sessions = |lines: &[TranscriptContent]| {
+        lines.iter().filter(|it| matches!(it, TranscriptContent::Session { .. })).count()
+    };
+    assert_eq!(sessions(&steered.lines), 1);
+    // Events of hooks come before it.
+    let mut reader = AdapterReader::new(adapter("claude"), RunUsage::default());
+    reader.read_line(r#"{"type":"system","subtype":"hook_started","hook_event":"SessionStart"}"#);
+    assert_eq!(reader.session(), None);
+    reader.read_line(r#"{"session_id":"0c9f","model":"m","subtype":"init","type":"system"}"#);
+    assert_eq!((reader.session(), reader.model()), (Some("0c9f"), Some("m")), "the order of keys varies");
+}
+
+#[test]
+fn a_program_that_begins_another_session_than_asked_says_so_and_counts_from_nothing() {
+    let earlier = RunUsage { input: 5000, output: 500, ..RunUsage::default() };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/codex-ok.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    let usage_of = |session: &str| {
+        let mut reader = AdapterReader::new(adapter("codex-exec"), earlier).resuming(Some(session));
+        let lines: Vec<TranscriptContent> = text.lines().flat_map(|it| reader.read_line(it)).collect();
+        let warned = lines.iter().any(|it| {
+            matches!(it, TranscriptContent::Warning { text } if text.contains("did not continue the session no-uuid"))
+        });
+        (reader.usage(), warned)
+    };
+    let (usage, warned) = usage_of("no-uuid");
+    assert!(warned && usage.input > 0, "{usage:?}");
+    let plain = read("codex-exec", "codex-ok", RunUsage::default());
+    assert_eq!(usage, plain.reader.usage());
+    let (continued, warned) = usage_of(plain.reader.session().unwrap());
+    assert!(!warned && continued.input < usage.input, "{continued:?}");
+}
+
+#[test]
+fn a_retry_and_a_warning_are_no_end() {
+    let waiting = read("codex-exec", "codex-conn-refused-hangs", RunUsage::default());
+    assert!(waiting.lines.iter().any(|it| matches!(it, TranscriptContent::Retry { .. })));
+    assert!(waiting.reader.waits_for_network() && waiting.reader.retries() > 1);
+    // The runner ends it after a while, which is a lack of network and not a crash.
+    let mut stopped = exit(None, Some(15));
+    stopped.cause = ExitCause::Stop;
+    let ended = RunOutcome::of(&waiting.reader, &stopped, "");
+    assert_eq!((ended.class, ended.retry), (ExitClass::Network, RetryAdvice::Wait));
+    // An error item is a warning: the run goes on.
+    let warned = read("codex-exec", "codex-hook-exit2", RunUsage::default());
+    assert!(warned.lines.iter().any(|it| matches!(it, TranscriptContent::Warning { .. })));
+    assert_eq!(outcome(&warned, Some(0), None, ""), ExitClass::Ok);
+    let near = read("claude", "claude-ratelimit-warning", RunUsage::default());
+    assert!(near.reader.quota().is_some() && outcome(&near, Some(0), None, "") == ExitClass::Ok);
+}
+
+#[test]
+fn a_denied_tool_call_is_a_failed_result_or_no_call_at_all() {
+    let denied = read("codex-exec", "codex-mcp-needs-approval", RunUsage::default());
+    let result = denied.lines.iter().find_map(|it| match it {
+        TranscriptContent::ToolResult { text, failed: true, .. } => Some(text.clone()),
+        _ => None,
+    });
+    assert!(result.unwrap().contains("requires approval"), "the reason is in the transcript");
+    // What its sandbox denies leaves no trace, so the result of a run is judged by its commit.
+    let invisible = read("codex-exec", "codex-denied-command-invisible", RunUsage::default());
+    let calls = invisible.lines.iter().filter(|it| matches!(it, TranscriptContent::ToolCall { .. })).count();
+    assert_eq!((calls, outcome(&invisible, Some(0), None, "")), (2, ExitClass::Ok));
+}
+
+#[test]
+fn programs_are_started_with_what_keeps_them_from_misleading_us() {
+    let claude = adapter("claude");
+    assert!(claude.start.args.iter().any(|it| it == "--verbose"), "without it, there is no stream");
+    // The system prompt of a resumed session is that of its first run otherwise.
+    assert!(claude.options["system"].join(" ").contains("--system-prompt-snapshot off"));
+    assert!(claude.mcp.iter().any(|it| it == "mcp__trackside"), "its own tools need no permission");
+    for name in ["codex", "codex-exec"] {
+        let codex = adapter(name);
+        let mcp = codex.mcp.join(" ");
+        assert!(mcp.contains("required=true"), "a broken server is left out silently otherwise");
+        assert!(mcp.contains(r#"default_tools_approval_mode="approve""#), "every call fails otherwise");
+        assert!(mcp.contains(r#""TRACKSIDE_TOKEN""#), "a server gets only named variables");
+        assert_eq!(codex.stop.remove_if_empty, [".codex", ".agents", ".aws"]);
+        assert!(codex.program.native.is_some(), "its npm wrapper outlives it otherwise");
+        assert!(codex.quiet_args.iter().any(|it| it == "analytics.enabled=false"));
+    }
+    for option in ["DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] {
+        assert!(claude.quiet_env.contains_key(option));
+    }
+}
+
+#[test]
+fn the_schema_of_adapters_knows_every_key() {
+    let schema = AdapterDefinition::schema();
+    assert_eq!(schema["additionalProperties"], false);
+    for name in ["claude", "codex", "codex-exec", "command"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../adapters/{name}.yaml"));
+        let file: serde_json::Value =
+            serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        for key in file.as_object().unwrap().keys() {
+            assert!(schema["properties"].get(key).is_some(), "{name}: {key}");
+        }
+    }
+    let required = schema["required"].as_array().unwrap();
+    assert!(
+        required.iter().any(|it| it == "program") && required.iter().all(|it| it != "steer"),
+        "{required:?}"
+    );
 }

@@ -192,6 +192,7 @@ impl BoundServer {
             by: Name::new(trackside_engine::actor::ENGINE),
             minter: None,
             made_with: None,
+            scope: None,
         };
         Ok(self.app.access.mint(spec, None).await?.0.text)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use trackside_runner::adapter::{AdapterCatalogue, ExitClass, FoundAdapter};
+use trackside_runner::adapter::{AdapterCatalogue, AdapterDefinition, ExitClass, FoundAdapter};
 use trackside_runner::adapter_trial;
 use trackside_runner::launch::LaunchSettings;
 use trackside_runner::program_lookup::{self, FoundProgram};
@@ -240,7 +240,8 @@ fn trial_part(
     }
     let settings = LaunchSettings {
         adapter_text: adapter.text.clone(),
-        adapter: adapter.definition.clone(),
+        // There is no server for it to talk to.
+        adapter: AdapterDefinition { mcp: Vec::new(), ..adapter.definition.clone() },
         command: Vec::new(),
         folder: work,
         sandbox: true,

@@ -4,8 +4,9 @@ use std::io::Read;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use trackside_protocol::{ActionAnswer, ActionApproval, Evaluate, RequestAction};
+use trackside_runner::tool_arguments::relative_to;
 use trackside_server::MCP_TOOLS;
 
 use crate::args::{HookArgs, Otherwise};
@@ -252,7 +253,7 @@ fn act(given: &str) -> Result<Act, String> {
         dialect: if cursor { Dialect::Cursor } else { Dialect::Claude },
         event: if event.is_empty() { "PreToolUse".to_owned() } else { event },
         tool: tool.to_owned(),
-        arguments: within(arguments, text(&sent, "cwd")),
+        arguments: relative_to(arguments, text(&sent, "cwd")),
         unattended: matches!(text(&sent, "permission_mode"), "bypassPermissions" | "dontAsk"),
     })
 }
@@ -270,20 +271,6 @@ fn is_own(event: &str, tool: &str, command: &str) -> bool {
         _ => tool.strip_prefix("mcp__trackside__"),
     };
     named.is_some_and(|it| MCP_TOOLS.contains(&it))
-}
-
-/// The arguments, with paths inside the project relative to its root, as in policies.
-fn within(arguments: Json, root: &str) -> Json {
-    let Json::Object(given) = arguments else { return arguments };
-    let root = format!("{}/", root.trim_end_matches('/'));
-    let response = given.into_iter().map(|(name, value)| match value.as_str() {
-        Some(text) if root.len() > 1 => {
-            let inside = text.strip_prefix(&root).map(Json::from);
-            (name, inside.unwrap_or(value))
-        }
-        _ => (name, value),
-    });
-    Json::Object(response.collect::<Map<_, _>>())
 }
 
 /// The answer to the agent; none if its own rules decide.

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 use trackside_lifecycle::syntax::{SchemaOf, schema};
+use trackside_runner::adapter::AdapterDefinition;
 use trackside_study::explore::stage;
 use trackside_study::scenario;
 
@@ -20,5 +21,6 @@ pub(crate) fn of(kind: SchemaKind) -> Json {
         SchemaKind::Pack => schema(SchemaOf::Pack),
         SchemaKind::Scenario => scenario::schema(),
         SchemaKind::Stage => stage::schema(),
+        SchemaKind::Adapter => AdapterDefinition::schema(),
     }
 }

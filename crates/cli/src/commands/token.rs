@@ -32,6 +32,7 @@ fn create(args: &TokenCreateArgs) -> Result<u8, RequestError> {
         on_behalf: args.on_behalf.clone(),
         lifetime: args.lifetime.clone(),
         note: args.note.clone(),
+        ..NewToken::default()
     };
     let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["tokens"]), &body)?;
     Ok(print::answer(&made, args.ask.json, |made| {

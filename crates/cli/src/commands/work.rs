@@ -264,6 +264,7 @@ fn runner_identity(
         on_behalf: vec![job.agent.clone()],
         lifetime: Some(RUNNER_LIFETIME.to_owned()),
         note: Some(format!("trackside runs {}", job.agent)),
+        ..NewToken::default()
     };
     let made = server.post(&ApiPath::new(&["tokens"]), &body)?;
     let made: TokenMade = serde_json::from_value(made).map_err(|it| CliError::unreachable(it.to_string()))?;

@@ -174,6 +174,7 @@ pages! {
     first_ten_minutes: "docs/guides/first-ten-minutes.md", "";
     hooks: "docs/guides/hooks.md", "";
     moving_in: "docs/guides/moving-in.md", "";
+    running_agents: "docs/guides/running-agents.md", "";
     webhooks: "docs/guides/webhooks.md", "";
 }
 

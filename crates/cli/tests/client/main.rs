@@ -27,6 +27,7 @@ mod program;
 mod project;
 mod reaching;
 mod reads;
+mod real_agents;
 mod run_commands;
 mod runs;
 mod space;

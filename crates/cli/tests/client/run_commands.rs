@@ -199,3 +199,32 @@ fn the_change_of_an_entity_is_printed_as_a_diff_and_escaped() {
     let found = ground.ask(&["changes", "small.light/L-1", "--json"]).says(0, &[]).json();
     assert_eq!(found["files"][0]["hunks"][0]["lines"][2]["text"], json!("\tnew(\"\u{1b}[2J\");"));
 }
+
+/// An adapter of the project, whose program says what its file says.
+#[test]
+fn adapter_check_starts_a_program_with_a_small_task() {
+    let root = crate::ground::scratch("adapter-check-run");
+    let (adapters, bin) = (root.join(".trackside/adapters"), root.join("bin"));
+    for folder in [&adapters, &bin] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let adapter = "adapter: parrot\nabout: A parrot\ntransport: lines\nprogram: { names: [parrot] }\n\
+        start: { prompt: last-argument }\nevents: [ { when: { type: end }, as: end, take: { text: text, input: tokens } } ]\n\
+        end: { ok: { fine: true }, causes: [ { class: auth, when: { why: login } } ] }\n";
+    std::fs::write(adapters.join("parrot.yaml"), adapter).unwrap();
+    let check = |says: &str| {
+        let program = bin.join("parrot");
+        std::fs::write(&program, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+        let mut mode = std::fs::metadata(&program).unwrap().permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+        let mut command = crate::program::binary(&["adapter", "check", "parrot", "--run"]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).current_dir(&root);
+        run_command(command)
+    };
+    check(r#"{"type":"end","fine":true,"text":"ready","tokens":7}"#)
+        .says(0, &["parrot", "ok", "ok: ready (7 tokens in, 0 out"]);
+    check(r#"{"type":"end","fine":false,"why":"login","text":"sign in first"}"#)
+        .says(1, &["failed", "auth: sign in first"]);
+    check("hello").says(1, &["failed", "crash"]);
+}

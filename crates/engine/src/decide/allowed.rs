@@ -9,7 +9,7 @@ use super::fire::plain_scope;
 use super::plan::Rule;
 use super::request::Request;
 use super::scope::EntityScope;
-use super::{DecisionBuilder, Stop};
+use super::{DecisionBuilder, Stop, run_scope};
 use crate::actor::Actor;
 use crate::entity::Entity;
 use crate::event::TallyChange;
@@ -43,6 +43,9 @@ pub(super) fn allowed_here(
     let mut allowed: Vec<Name> = Vec::new();
     // Only being created again leads out of a final state.
     if life.state(&entity.state).is_some_and(|it| it.last) {
+        return Ok(allowed);
+    }
+    if !run_scope::reaches(builder.law, &request.actor, &entity.key) {
         return Ok(allowed);
     }
     for transition in &life.transitions {

@@ -261,7 +261,8 @@ impl DecisionBuilder<'_> {
             about: arm.about.clone(),
             to,
             who: describe_guard(arm.by.source()),
-            permitted: self.permits(life, entity, &arm.by, request)?,
+            permitted: super::run_scope::reaches(self.law, &request.actor, &entity.key)
+                && self.permits(life, entity, &arm.by, request)?,
             gates_open,
             for_no_actor: !may_admit_anyone(&scope, &arm.by),
             takes: arm.takes.iter().map(|it| (it.name.clone(), it.required.is_some())).collect(),

@@ -41,6 +41,7 @@ mod regroup;
 mod request;
 mod rerank;
 mod resumed;
+mod run_scope;
 mod scope;
 mod space;
 mod timers;
@@ -280,6 +281,7 @@ impl<'a> DecisionBuilder<'a> {
             )
         };
         protected::check(command)?;
+        run_scope::check(self.law, command)?;
         match &command.ask {
             Ask::Create { entity, fields } => self.create(entity, request(fields))?,
             Ask::Fire(fire) => {

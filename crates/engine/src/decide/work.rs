@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::guard::{Fault, Guard, Scope};
 use trackside_lifecycle::model::{
-    Arm, FieldType, Lifecycle, Pack, RoleWork, Take, WorkAgent, WorkStep, run_members,
+    Aim, Arm, FieldType, Lifecycle, Pack, RoleWork, Take, WorkAgent, WorkStep, run_members,
 };
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -74,6 +74,12 @@ impl PartialEq for OfferedEvent {
         let names = |it: &Self| it.fields.iter().map(|it| (it.name.clone(), it.required)).collect::<Vec<_>>();
         (&self.event, &self.to, names(self)) == (&other.event, &other.to, names(other))
     }
+}
+
+/// The events that an agent may fire now, and those that it can fire in another state.
+pub(super) struct OfferedEvents {
+    pub now: Vec<OfferedEvent>,
+    pub later: Vec<(OfferedEvent, Name)>,
 }
 
 /// A field of an offered event.
@@ -146,7 +152,10 @@ impl WorkQuestion<'_> {
         if !handoff.is_blank() {
             self.hit(life, "handoff");
         }
+        let later = self.later(life, work);
+        let events = OfferedEvents { now: events, later };
         let text = work_text::instructions(self.entity, life, work, &ask, &feedback, &handoff, &events);
+        let events = events.now;
         Ok(Instructions { text, feedback, handoff, events, claim })
     }
 
@@ -273,6 +282,42 @@ impl WorkQuestion<'_> {
             });
         }
         events
+    }
+
+    /// The events that the block names and that leave another state than this one, with that state.
+    fn later(&self, life: &Lifecycle, work: &RoleWork) -> Vec<(OfferedEvent, Name)> {
+        let event = |name: &Name| {
+            let arms = &life.transition(name)?.arms;
+            if arms.iter().any(|it| it.from.has(&self.entity.state)) {
+                return None;
+            }
+            let arm = arms.first()?;
+            let from = life.states.iter().find(|it| arm.from.has(&it.name))?;
+            let to = arm.target.aims().into_iter().filter_map(|it| match it {
+                Aim::State(name) => Some(name.clone()),
+                Aim::Stay | Aim::Field(_) | Aim::Ask { .. } | Aim::Next { .. } | Aim::Table(_) => None,
+            });
+            let to: Vec<Name> = to.collect();
+            let into = to.iter().filter_map(|it| life.state(it)).flat_map(|it| &it.require);
+            let needed: BTreeSet<&Name> = into.map(|(name, _)| name).collect();
+            let is_required = |it: &&Take| {
+                it.required.is_some()
+                    || needed.contains(&it.name) && self.entity.fields.value(&it.name).is_blank()
+            };
+            let required: Vec<Name> =
+                arm.takes.iter().filter(is_required).map(|it| it.name.clone()).collect();
+            let offered = OfferedEvent {
+                event: name.clone(),
+                about: arm.about.clone(),
+                to,
+                fields: fields(life, Some(arm), &required),
+                conditions: Vec::new(),
+                needs_reason: arm.reason.is_some(),
+                needs_target: false,
+            };
+            Some((offered, from.name.clone()))
+        };
+        work.offers.iter().filter_map(event).collect()
     }
 
     /// The arm of an option.

@@ -6,7 +6,7 @@ use trackside_lifecycle::model::{FieldType, Fit, Lifecycle, RoleWork, WorkEvent,
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::work::{OfferedEvent, OfferedField};
+use super::work::{OfferedEvent, OfferedEvents, OfferedField};
 use crate::entity::Entity;
 
 /// Most levels of a value or a type that are described.
@@ -20,7 +20,7 @@ pub(super) fn instructions(
     ask: &str,
     feedback: &Value,
     handoff: &Value,
-    events: &[OfferedEvent],
+    events: &OfferedEvents,
 ) -> String {
     let mut text = ask.trim().to_owned();
     section(&mut text, "Feedback on the last attempt", feedback);
@@ -72,42 +72,56 @@ fn on_one_line(value: &Value, level: u32) -> String {
     members.map(member).collect::<Vec<_>>().join("; ")
 }
 
-fn events_section(text: &mut String, entity: &Entity, life: &Lifecycle, events: &[OfferedEvent]) {
+fn events_section(text: &mut String, entity: &Entity, life: &Lifecycle, events: &OfferedEvents) {
     let Entity { key, state, .. } = entity;
     let first_sentence =
         |about: &str| about.split(". ").next().unwrap_or(about).trim_end_matches('.').to_owned();
     let about = life.state(state).map(|it| first_sentence(&it.about)).filter(|it| !it.is_empty());
     let about = about.map(|it| format!(" ({it})")).unwrap_or_default();
     let _ = write!(text, "\n\n## Report to Trackside\n\n{key} is in state {state}{about}.");
-    if events.is_empty() {
+    if events.now.is_empty() {
         text.push_str(" You cannot fire an event on it now.");
-        return;
+        if events.later.is_empty() {
+            return;
+        }
+    } else {
+        text.push_str(" You can fire these events on it. They are the only way to report:\n");
+        events.now.iter().for_each(|it| event_lines(text, it, None));
     }
-    text.push_str(" You can fire these events on it. They are the only way to report:\n");
-    for it in events {
-        let _ = write!(text, "\n- `{}`", it.event);
-        if !it.about.is_empty() {
-            let _ = write!(text, ": {}", it.about.trim_end_matches('.'));
-        }
-        if !it.to.is_empty() {
-            let _ = write!(text, ". New state: {}", it.to.join(" or "));
-        }
-        if it.needs_reason {
-            text.push_str(". It needs a reason");
-        }
-        if it.needs_target {
-            text.push_str(". Name the new state with `--to STATE`");
-        }
-        for line in it.fields.iter().map(field_line).chain(it.conditions.iter().cloned()) {
-            let _ = write!(text, "\n  - {line}");
-        }
+    if !events.later.is_empty() {
+        text.push_str("\n\nYou can fire these in another state:\n");
+        events.later.iter().for_each(|(it, from)| event_lines(text, it, Some(from)));
     }
     let _ = write!(
         text,
-        "\n\nFire an event with the shell command `trackside fire {key} EVENT FIELD=TEXT`. Send other values as JSON: \
-         `FIELD:='[\"a\", \"b\"]'`. Give a reason with `--reason TEXT`. Your token is set in the environment. With MCP, \
-         use the tool `fire` instead. A refusal says what is missing: correct the request and repeat it."
+        "\n\nFire an event with the tool `fire` of the MCP server `trackside`, or with the shell command \
+         `trackside fire {key} EVENT FIELD=TEXT`. Send other values as JSON: `FIELD:='[\"a\", \"b\"]'`. Give a reason \
+         with `--reason TEXT`. Your token is set in the environment. A refusal says what is missing: correct the \
+         request and repeat it."
     );
+}
+
+/// An event, what it does and what it takes. `from` is the state that it leaves if that is another one.
+fn event_lines(text: &mut String, it: &OfferedEvent, from: Option<&Name>) {
+    let _ = write!(text, "\n- `{}`", it.event);
+    if let Some(from) = from {
+        let _ = write!(text, " in the state {from}");
+    }
+    if !it.about.is_empty() {
+        let _ = write!(text, ": {}", it.about.trim_end_matches('.'));
+    }
+    if !it.to.is_empty() {
+        let _ = write!(text, ". New state: {}", it.to.join(" or "));
+    }
+    if it.needs_reason {
+        text.push_str(". It needs a reason");
+    }
+    if it.needs_target {
+        text.push_str(". Name the new state with `--to STATE`");
+    }
+    for line in it.fields.iter().map(field_line).chain(it.conditions.iter().cloned()) {
+        let _ = write!(text, "\n  - {line}");
+    }
 }
 
 fn field_line(field: &OfferedField) -> String {

@@ -79,6 +79,7 @@ impl CompileContext<'_> {
             query: None,
             ask: ask?,
             offers,
+            creates: Vec::new(),
             feedback,
             handoff,
             events: compiled,
@@ -177,26 +178,37 @@ impl PackCompiler<'_> {
                         .hint("add `claim: TRANSITION`, or `query: NAME` of a query that lists them");
                 }
                 let agent = decl.agent.as_ref().and_then(|it| self.work_agent(it));
+                let created = syntax_list(&decl.creates);
+                let creates: Vec<Name> =
+                    created.iter().filter(|it| self.is_lifecycle(it)).map(|it| it.it.clone()).collect();
                 let life = compiled.iter_mut().find(|it| it.name == *name).and_then(Arc::get_mut);
                 if let Some(work) = life.and_then(|it| it.work.get_mut(&role.it)) {
                     work.query = query;
                     work.agent = agent;
+                    work.creates = creates;
                 }
             }
         }
     }
 
+    /// Whether the pack has a lifecycle; an error if not.
+    fn is_lifecycle(&mut self, name: &At<Name>) -> bool {
+        let pack = self.pack;
+        if pack.lifecycles.contains_key(&name.it) {
+            return true;
+        }
+        let message = format!("there is no lifecycle `{}`", name.it);
+        let problem = self.problems.error("unknown-lifecycle", name.at, message);
+        if let Some(near) = nearest(&name.it, pack.lifecycles.keys().map(Name::as_str)) {
+            problem.hint(format!("did you mean `{near}`?"));
+        }
+        false
+    }
+
     fn work_agent(&mut self, decl: &WorkAgentDecl) -> Option<WorkAgent> {
         let pack = self.pack;
         let Some(shape) = pack.lifecycles.get(&decl.r#in.it) else {
-            let problem = self.problems.error(
-                "unknown-lifecycle",
-                decl.r#in.at,
-                format!("there is no lifecycle `{}`", decl.r#in.it),
-            );
-            if let Some(near) = nearest(&decl.r#in.it, pack.lifecycles.keys().map(Name::as_str)) {
-                problem.hint(format!("did you mean `{near}`?"));
-            }
+            self.is_lifecycle(&decl.r#in);
             return None;
         };
         let given = [("agent", Type::Text), ("role", Type::Text)];

@@ -20,6 +20,8 @@ pub struct RoleWork {
     pub ask: Template,
     /// The events that the instructions offer; empty means all.
     pub offers: Vec<Name>,
+    /// The lifecycles in which the agent may create entities during a run.
+    pub creates: Vec<Name>,
     pub feedback: Option<Guard>,
     pub handoff: Option<Guard>,
     /// The events that follow a run.

@@ -20,6 +20,8 @@ keys! {
         pub ask: Expr,
         /// The events that the instructions offer, if the agent may fire them; all by default.
         pub offers: Option<OneOrMany<At<Name>>>,
+        /// The lifecycles in which the agent may create entities during a run, besides its own record; none by default.
+        pub creates: Option<OneOrMany<At<Name>>>,
         /// What the last review said, or null: an expression.
         pub feedback: Option<Expr>,
         /// The notes of the process before, or null: an expression.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ pub enum AdapterError {
 }
 
 /// One adapter file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdapterDefinition {
     pub adapter: String,
@@ -36,8 +37,6 @@ pub struct AdapterDefinition {
     pub session: Option<SessionRule>,
     #[serde(default)]
     pub mcp: Vec<String>,
-    #[serde(default)]
-    pub hook: Vec<String>,
     #[serde(default)]
     pub events: Vec<EventRule>,
     /// Statuses of a tool call that went well, for a `tool-result` that takes `failed` from a status.
@@ -65,7 +64,7 @@ pub struct AdapterDefinition {
     pub test_model: Option<TestModelRule>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramRule {
     /// Names to look for in PATH.
@@ -77,7 +76,7 @@ pub struct ProgramRule {
     pub native: Option<String>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VersionRule {
     pub args: Vec<String>,
@@ -85,7 +84,7 @@ pub struct VersionRule {
 }
 
 /// How the runner and the program talk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Text; the exit code says how it ended.
@@ -98,7 +97,7 @@ pub enum Transport {
     AppServer,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartRule {
     pub args: Vec<String>,
@@ -109,7 +108,7 @@ pub struct StartRule {
     pub needs_git: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptPlace {
     /// The program reads it from the task file.
@@ -121,7 +120,7 @@ pub enum PromptPlace {
 }
 
 /// What the program needs of the user's login. Paths begin at the user's home folder.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoginRule {
     pub files: Vec<String>,
@@ -130,14 +129,14 @@ pub struct LoginRule {
     pub folder: Option<ConfigFolder>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigFolder {
     pub variable: String,
     pub path: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRule {
     /// Who chooses the id of a new session.
@@ -149,7 +148,7 @@ pub struct SessionRule {
     pub unknown: Option<TextPattern>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionChooser {
     Runner,
@@ -157,7 +156,7 @@ pub enum SessionChooser {
 }
 
 /// What an event of the program means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventMeaning {
     Session,
@@ -183,7 +182,7 @@ pub enum EventMeaning {
     Ignore,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventRule {
     pub when: EventPattern,
@@ -211,7 +210,7 @@ pub struct EventRule {
     pub also: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UsageScope {
     /// Each end event has the tokens of its own turn.
@@ -223,7 +222,7 @@ pub enum UsageScope {
     Steps,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UsageRule {
     pub tokens: UsageScope,
@@ -232,10 +231,12 @@ pub struct UsageRule {
     pub input_includes_cache: bool,
     /// Size of the context window while the program has not said it.
     pub window: Option<u64>,
+    /// End events whose cost is a guess, as for a model that the program does not know. It is left out.
+    pub cost_unknown: EventPattern,
 }
 
 /// How a run ended. The classes are ours; the packs' rules follow from them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitClass {
     Ok,
@@ -263,7 +264,7 @@ pub enum ExitClass {
     Crash,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RetryAdvice {
     #[default]
@@ -274,7 +275,7 @@ pub enum RetryAdvice {
     Later,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EndRule {
     /// The end event of a run that went well.
@@ -282,7 +283,7 @@ pub struct EndRule {
     pub causes: Vec<CauseRule>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CauseRule {
     pub class: ExitClass,
@@ -299,7 +300,7 @@ pub struct CauseRule {
     pub retry: RetryAdvice,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SteerRule {
     /// Messages with `{text}`, `{id}`, `{session}`, `{turn}`, `{input}` and `{reason}`.
@@ -313,7 +314,7 @@ pub struct SteerRule {
 
 /// Requests with `{id}`, `{folder}`, `{version}` and `{session}`, sent in this order. Each is sent when the one before
 /// it was answered; one without an id has no answer.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandshakeRule {
     pub hello: Vec<Value>,
@@ -323,7 +324,7 @@ pub struct HandshakeRule {
     pub resume: Option<Value>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StopRule {
     /// Seconds between TERM and KILL.
@@ -338,22 +339,24 @@ impl Default for StopRule {
     }
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitRule {
     /// Seconds until the first event.
     pub startup: u64,
     /// Seconds of retries because of the network.
     pub network: u64,
+    /// The text of a retry because of the network, for a program that never gives up.
+    pub network_wait: Option<TextPattern>,
 }
 
 impl Default for LimitRule {
     fn default() -> Self {
-        Self { startup: 60, network: 120 }
+        Self { startup: 60, network: 120, network_wait: None }
     }
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestModelRule {
     /// Wire format of the model's API.
@@ -366,6 +369,13 @@ pub struct TestModelRule {
 }
 
 impl AdapterDefinition {
+    /// The JSON Schema of an adapter file.
+    pub fn schema() -> Value {
+        let mut schema = schemars::schema_for!(Self);
+        schema.insert("title".to_owned(), Value::from("Adapter of an agent program"));
+        schema.to_value()
+    }
+
     /// Reads an adapter file.
     pub fn parse(text: &str) -> Result<Self, AdapterError> {
         let adapter: Self =

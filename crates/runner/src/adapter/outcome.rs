@@ -54,6 +54,10 @@ impl RunOutcome {
                 text: last_words(spoken),
             };
         }
+        if !ended && reader.waits_for_network() {
+            let text = if exit.reason.is_empty() { last_words(spoken) } else { exit.reason.clone() };
+            return Self { class: ExitClass::Network, retry: RetryAdvice::Wait, resets_at: None, text };
+        }
         let class = match (exit.cause, exit.code, exit.signal) {
             (ExitCause::Start, _, _) => ExitClass::Usage,
             (ExitCause::Stop | ExitCause::Lease | ExitCause::Timeout | ExitCause::Signal, _, _) => {

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use std::borrow::Cow;
+
 use regex::Regex;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
@@ -126,5 +129,38 @@ impl<'de> Deserialize<'de> for EventPattern {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let entries = BTreeMap::<String, Wanted>::deserialize(from)?;
         Ok(Self(entries.into_iter().map(|(path, wanted)| (ValuePath::parse(&path), wanted)).collect()))
+    }
+}
+
+impl JsonSchema for ValuePath {
+    fn schema_name() -> Cow<'static, str> {
+        "ValuePath".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "A dotted path: a number is a list element, `*` the first one." })
+    }
+}
+
+impl JsonSchema for TextPattern {
+    fn schema_name() -> Cow<'static, str> {
+        "TextPattern".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "regex", "description": "A regular expression." })
+    }
+}
+
+impl JsonSchema for EventPattern {
+    fn schema_name() -> Cow<'static, str> {
+        "EventPattern".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "Paths and their values. A value that begins with `~` is a regular expression; null means absent.",
+        })
     }
 }

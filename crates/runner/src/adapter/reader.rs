@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::definition::{AdapterDefinition, EventMeaning, EventRule, Transport, UsageScope};
+use super::pattern::ValuePath;
 
 /// Longest text of one transcript line.
 const LONGEST: usize = 64 * 1024;
@@ -155,6 +156,10 @@ pub struct AdapterReader {
     answer: Option<String>,
     message: Option<String>,
     retries: u32,
+    /// The last thing that the program said is that it waits for the network.
+    waits_for_network: bool,
+    /// The session that the run was to continue.
+    resumes: Option<String>,
     turn: Option<String>,
     /// Asked for and not withdrawn, oldest first.
     approvals: Vec<PendingApproval>,
@@ -182,9 +187,17 @@ impl AdapterReader {
             answer: None,
             message: None,
             retries: 0,
+            waits_for_network: false,
+            resumes: None,
             turn: None,
             approvals: Vec::new(),
         }
+    }
+
+    /// Names the session that the run continues.
+    pub fn resuming(mut self, session: Option<&str>) -> Self {
+        self.resumes = session.map(str::to_owned);
+        self
     }
 
     /// Reads one line of standard output.
@@ -194,14 +207,24 @@ impl AdapterReader {
             return Vec::new();
         }
         let event: Value = match (self.adapter.transport, serde_json::from_str(line)) {
-            (Transport::Plain, _) | (_, Err(_)) => {
+            (Transport::Plain, _) => {
+                if !line.trim().is_empty() {
+                    self.answer = Some(line.trim().to_owned());
+                }
                 return vec![TranscriptContent::Output { text: cut(line) }];
             }
+            (_, Err(_)) => return vec![TranscriptContent::Output { text: cut(line) }],
             (_, Ok(event)) => event,
         };
         let rules = std::mem::take(&mut self.adapter.events);
         let read = self.read_event(&rules, &event);
         self.adapter.events = rules;
+        let waits = |text: &str| self.adapter.limits.network_wait.as_ref().is_some_and(|it| it.matches(text));
+        self.waits_for_network = match read.last() {
+            Some(TranscriptContent::Retry { text }) => waits(text),
+            Some(_) => false,
+            None => self.waits_for_network,
+        };
         read
     }
 
@@ -244,6 +267,12 @@ impl AdapterReader {
                 let is_new = self.session.as_ref() != Some(&id);
                 self.session = Some(id.clone());
                 self.model = taken.text("model").or(self.model.take());
+                if let Some(asked) = self.resumes.take().filter(|it| *it != id) {
+                    // A program that does not find a session may begin another one, whose totals start at nothing.
+                    (self.earlier, self.session_total) = (RunUsage::default(), RunUsage::default());
+                    let text = format!("the program did not continue the session {asked}: it began {id}");
+                    return Some(TranscriptContent::Warning { text });
+                }
                 // Some programs repeat it at every turn.
                 is_new.then(|| TranscriptContent::Session {
                     id,
@@ -303,7 +332,10 @@ impl AdapterReader {
                 let asked = PendingApproval {
                     id: taken.text("id")?,
                     tool: taken.text("tool").unwrap_or_default(),
-                    input: taken.value("input").cloned().unwrap_or(Value::Null),
+                    input: taken
+                        .members("input")
+                        .or_else(|| taken.value("input").cloned())
+                        .unwrap_or(Value::Null),
                     leaves_sandbox: rule.leaves_sandbox,
                     original_id: taken.value("id")?.clone(),
                     allow: rule.allow.clone(),
@@ -336,8 +368,11 @@ impl AdapterReader {
     }
 
     fn end_of_turn(&mut self, taken: &Taken<'_>, event: &Value) -> TranscriptContent {
-        let told = self.usage_of(taken);
+        let mut told = self.usage_of(taken);
         let rule = &self.adapter.usage;
+        if !rule.cost_unknown.is_empty() && rule.cost_unknown.matches(event) {
+            told.cost = None;
+        }
         let cost = match rule.cost {
             UsageScope::Session => told.cost.map(|it| (it - self.session_total.cost.unwrap_or(0.0)).max(0.0)),
             UsageScope::Turn => told.cost,
@@ -423,6 +458,11 @@ impl AdapterReader {
         self.retries
     }
 
+    /// Whether the last thing that the program said is that it waits for the network.
+    pub fn waits_for_network(&self) -> bool {
+        self.waits_for_network
+    }
+
     pub(crate) fn adapter(&self) -> &AdapterDefinition {
         &self.adapter
     }
@@ -435,7 +475,7 @@ impl AdapterReader {
         &self.detail
     }
 
-    /// The final answer.
+    /// The final answer; the last line of a plain command.
     pub fn answer(&self) -> Option<&str> {
         self.answer.as_deref()
     }
@@ -449,6 +489,16 @@ struct Taken<'a> {
 impl Taken<'_> {
     fn value(&self, name: &str) -> Option<&Value> {
         self.rule.take.get(name)?.find(self.from)
+    }
+
+    /// The members `NAME.MEMBER` of `take`, as an object; none if the rule has none.
+    fn members(&self, name: &str) -> Option<Value> {
+        let member = |(path, from): (&String, &ValuePath)| {
+            let member = path.strip_prefix(name)?.strip_prefix('.')?;
+            Some((member.to_owned(), from.find(self.from)?.clone()))
+        };
+        let members: serde_json::Map<String, Value> = self.rule.take.iter().filter_map(member).collect();
+        (!members.is_empty()).then_some(Value::Object(members))
     }
 
     fn number(&self, name: &str) -> Option<u64> {

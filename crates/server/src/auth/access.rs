@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use trackside_engine::actor::{Actor, ActorKind, CredentialKind};
+use trackside_engine::actor::{Actor, ActorKind, CredentialKind, RunScope};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
@@ -115,9 +115,14 @@ impl Identity {
             _ => CredentialKind::Token,
         };
         let via = (kind == ActorKind::Human).then_some(credential);
+        let scope = match entity.fields.text("entity") {
+            Some(limit) => Some(RunScope { entity: EntityKey::parse(limit)?, run: text("run") }),
+            None => None,
+        };
+        let actor = Actor::new(text("holder")?, kind).with_roles(roles).authenticated_by(via);
         Some(Self {
             token: entity.key.id.clone(),
-            actor: Actor::new(text("holder")?, kind).with_roles(roles).authenticated_by(via),
+            actor: actor.limited_to(scope),
             on_behalf: list("for"),
             expires: expiry(entity),
             makers,
@@ -174,6 +179,8 @@ pub(crate) struct TokenSpec {
     pub minter: Option<(ActorKind, Name)>,
     /// The token it ends with.
     pub made_with: Option<Name>,
+    /// The entity and the run that it is limited to.
+    pub scope: Option<RunScope>,
 }
 
 /// A sign-in link to be created.
@@ -307,6 +314,10 @@ impl Access {
         }
         if let Some(note) = &spec.note {
             fields.push(("note", Value::text(note)));
+        }
+        if let Some(scope) = &spec.scope {
+            fields.push(("entity", Value::text(&scope.entity.to_string())));
+            fields.extend(scope.run.as_ref().map(|it| ("run", Value::from(it))));
         }
         if let Some(expires) = spec.expires {
             fields.push(("expires", Value::Time(expires)));

@@ -60,6 +60,11 @@ impl Caller {
         &self.actor
     }
 
+    /// The id it acts for, else its own.
+    pub fn subject(&self) -> &Name {
+        self.on_behalf_of.as_ref().unwrap_or(&self.actor.id)
+    }
+
     /// Whether it may see totals over everything: people with role admin, and systems.
     pub fn is_monitor(&self) -> bool {
         self.identity.is_admin() || self.actor.kind == ActorKind::System
@@ -193,6 +198,7 @@ async fn proxy_session(app: &App, peer: Peer, user: &str) -> Result<String, Refu
         by: person.id.clone(),
         minter: None,
         made_with: None,
+        scope: None,
     };
     let made = app.access.mint(spec, None).await;
     let (secret, _) = made.map_err(Refused::broken)?;

@@ -4,13 +4,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-/// An optional filter by lifecycle.
+/// An optional filter by lifecycle, or one entity.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MyWorkInput {
     /// Only entities of this lifecycle, such as `mission.task`. By default all lifecycles.
     #[serde(default)]
     pub lifecycle: Option<String>,
+    /// With `lifecycle`: the instructions for this entity.
+    #[serde(default)]
+    pub id: Option<String>,
 }
 
 /// One entity.

@@ -133,7 +133,7 @@ impl McpServer {
 
     fn gave_up(&self, caller: &Caller, name: &str) -> bool {
         let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
-        given_up.iter().any(|(who, which)| who == work::subject(caller) && which == name)
+        given_up.iter().any(|(who, which)| who == caller.subject() && which == name)
     }
 }
 
@@ -238,7 +238,7 @@ impl ServerHandler for McpServer {
             if given_up.len() >= GIVEN_UP {
                 given_up.pop_front();
             }
-            given_up.push_back((work::subject(&caller).clone(), request.task_id));
+            given_up.push_back((caller.subject().clone(), request.task_id));
         }
         Ok(())
     }

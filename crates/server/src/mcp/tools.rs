@@ -35,7 +35,7 @@ pub(super) fn all() -> Vec<Tool> {
         tool(
             "my_work",
             "List my work",
-            "Who you are, open work that names you, what you could claim, requests you may decide, and other entities that you may move. Start here.",
+            "Who you are, your task with its instructions and events, open work that names you, what you could claim, requests you may decide, and other entities that you may move. Start here.",
             (input::<args::MyWorkInput>(), output::<WorkSummary>()),
             Does::Reads,
         ),

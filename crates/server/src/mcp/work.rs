@@ -15,7 +15,8 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{
-    ClaimableEntity, EntityBody, EntityBrief, ProblemCode, WorkSummary, WorkerIdentity,
+    ClaimableEntity, EntityBody, EntityBrief, ProblemCode, TaskInstructions, WorkBody, WorkSummary,
+    WorkerIdentity,
 };
 use trackside_runtime::read::{ListQuery, USUAL};
 use trackside_runtime::{ReadError, Reads};
@@ -27,6 +28,7 @@ use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
 use crate::rest::approvals::{self, ASKS_PEOPLE};
+use crate::rest::work::instructions;
 use crate::rest::{CommandHeaders, Paging, Parameters, command, entity_bodies};
 
 /// Open entities per lifecycle that are checked for other moves, and how many are listed.
@@ -38,13 +40,17 @@ const SHORT: usize = 120;
 const LONG: usize = 8_000;
 
 pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWorkInput) -> Result<ToolAnswer, Refused> {
+    if asked.id.is_some() && asked.lifecycle.is_none() {
+        return Err(Refused::parameter("lifecycle", "Name the `lifecycle` of the entity, too"));
+    }
+    let task = task(app, caller, &asked).await?;
     let lives = readable_lifecycles(app, caller, asked.lifecycle.as_deref()).await?;
     let mut claimable = Vec::new();
     for life in &lives {
         claimable.extend(claims(app, caller, life).await?);
     }
     let (decisions, too_many) = decisions(app, caller, asked.lifecycle.as_deref()).await?;
-    let (subject, actor) = (subject(caller).clone(), caller.actor().clone());
+    let (subject, actor) = (caller.subject().clone(), caller.actor().clone());
     let looked = app.read(move |reads| {
         let mut found = Found { subject, actor, yours: Vec::new(), open: Vec::new(), more: false };
         lives.iter().try_for_each(|life| found.look(reads, life))?;
@@ -56,13 +62,33 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWorkInput) -> R
     let work = WorkSummary {
         you: worker_identity(caller),
         now: app.reads.now().to_string(),
+        task: task.as_ref().map(TaskInstructions::from),
         yours,
         claimable,
         decisions,
         open,
         more: more || too_many,
     };
-    Ok(ToolAnswer::new(in_words(&work), &work))
+    let words = in_words(&work);
+    let words = task.map_or(words.clone(), |it| format!("{words}\n\n{}", it.instructions));
+    Ok(ToolAnswer::new(words, &work))
+}
+
+/// The instructions for the named entity, or for that of the caller's run.
+async fn task(app: &App, caller: &Caller, asked: &MyWorkInput) -> Result<Option<WorkBody>, Refused> {
+    let named = asked.lifecycle.as_deref().zip(asked.id.as_deref());
+    let of_run = caller.actor().scope.as_ref().filter(|_| asked.lifecycle.is_none());
+    let key = match (named, of_run) {
+        (Some((lifecycle, id)), _) => EntityKey::new(lifecycle, id),
+        (None, Some(scope)) => scope.entity.clone(),
+        (None, None) => return Ok(None),
+    };
+    match instructions(app, caller, key, None).await {
+        Ok(work) => Ok(Some(work)),
+        // The agent of a run asked for all its work: a task without instructions is no reason to refuse that.
+        Err(_) if named.is_none() => Ok(None),
+        Err(refused) => Err(refused),
+    }
 }
 
 /// The lifecycles to search: the one that was named, or all but the server's own.
@@ -83,11 +109,6 @@ async fn readable_lifecycles(
     let query = ListQuery::of(named, caller.actor().clone());
     app.read(move |reads| reads.list(&query)).await?;
     Ok(Vec::new())
-}
-
-/// The id the caller acts for, else its own.
-pub(super) fn subject(caller: &Caller) -> &Name {
-    caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id)
 }
 
 fn worker_identity(caller: &Caller) -> WorkerIdentity {
@@ -133,7 +154,7 @@ async fn decisions(
         Err(refused) if refused.0.has_code(ProblemCode::TooExpensive) => return Ok((Vec::new(), true)),
         Err(refused) => return Err(refused),
     };
-    let briefs = page.items.iter().map(|it| full_brief(&it.entity, subject(caller)));
+    let briefs = page.items.iter().map(|it| full_brief(&it.entity, caller.subject()));
     let mine =
         |it: &EntityBrief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
     Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))

@@ -60,7 +60,7 @@ pub(crate) async fn request_action(
         let why = format!(
             "{}. No request was filed: {} has no entity in the query {}",
             judged.why,
-            asking.caller.actor().id,
+            asking.caller.subject(),
             asking.declared.work
         );
         let outcome = PolicyOutcome::Approve.as_str().to_owned();
@@ -103,7 +103,7 @@ impl Asking {
         if let Some(named) = named {
             work.retain(|it| *it.key.id == *named);
             if work.is_empty() {
-                let (agent, query) = (&self.caller.actor().id, &self.declared.work);
+                let (agent, query) = (self.caller.subject(), &self.declared.work);
                 return Err(Refused::shape(format!("The query {query} of {agent} does not list {named}")));
             }
         }
@@ -113,7 +113,7 @@ impl Asking {
 
     /// The rows of a query of the pack. It gets those of the values that it takes.
     async fn rows(&self, query: &Name, more: &[(&str, Value)]) -> Result<Vec<Arc<Entity>>, Refused> {
-        let agent = ("agent", Value::from(&self.caller.actor().id));
+        let agent = ("agent", Value::from(self.caller.subject()));
         let declared = self.pack.queries.iter().find(|it| it.name == *query);
         let takes = |name: &str| declared.is_some_and(|it| it.takes.iter().any(|(it, _)| *it == *name));
         let asked: Fields =

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use trackside_engine::actor::{ActorKind, ENGINE};
+use trackside_engine::actor::{ActorKind, ENGINE, RunScope};
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, is_valid_id};
@@ -42,6 +42,7 @@ pub(crate) async fn whoami(caller: Caller) -> Json<IdentityBody> {
         on_behalf: it.on_behalf.iter().map(Name::to_string).collect(),
         token: it.token.to_string(),
         expires_at: it.expires.map(|it| it.to_string()),
+        entity: it.actor.scope.as_ref().map(|it| it.entity.to_string()),
     })
 }
 
@@ -114,6 +115,8 @@ pub(super) fn token(entity: &Entity) -> Token {
         minted_with: text("mintedWith"),
         made_with: text("madeWith"),
         note: text("note"),
+        entity: text("entity"),
+        run: text("run"),
     }
 }
 
@@ -147,6 +150,29 @@ pub(super) fn made_before(id: &str) -> String {
     )
 }
 
+/// The entity and the run that a token is limited to.
+fn scope_of(app: &App, body: &NewToken) -> Result<Option<RunScope>, Refused> {
+    let Some(entity) = &body.entity else {
+        return match &body.run {
+            Some(_) => Err(Refused::shape("Name the `entity` that the run works on, too")),
+            None => Ok(None),
+        };
+    };
+    let Some(key) = EntityKey::parse(entity).filter(|it| is_valid_id(&it.id)) else {
+        return Err(Refused::shape(format!("entity must be LIFECYCLE/ID, not `{entity}`")));
+    };
+    super::lifecycles::newest(&app.runtime.law(), &key.lifecycle)?;
+    if body.kind != ActorKind::Agent.as_str() || !body.on_behalf.is_empty() {
+        let detail =
+            "A token that is limited to an entity is for one agent: kind must be agent, and `for` is omitted";
+        return Err(Refused::shape(detail));
+    }
+    if body.run.as_ref().is_some_and(|it| !is_valid_id(it)) {
+        return Err(Refused::shape("run must be the id of a run"));
+    }
+    Ok(Some(RunScope { entity: key, run: body.run.as_ref().map(|it| Name::new(it)) }))
+}
+
 /// The token to create, if the caller may.
 fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<TokenSpec, Refused> {
     let kind = ActorKind::parse(&body.kind)
@@ -178,6 +204,7 @@ fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<
         by: caller.actor().id.clone(),
         minter: Some((caller.actor().kind, caller.identity.token.clone())),
         made_with: None,
+        scope: scope_of(app, body)?,
     };
     if caller.identity.is_admin() {
         return Ok(spec);

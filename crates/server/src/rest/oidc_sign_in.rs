@@ -126,6 +126,7 @@ async fn complete(
         by: person.id.clone(),
         minter: None,
         made_with: None,
+        scope: None,
     };
     let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
     // Not a redirect: browsers do not send a strict cookie on one that began at another site.

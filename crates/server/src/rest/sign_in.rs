@@ -145,6 +145,7 @@ async fn follow_link(
         by: holder.clone(),
         minter: None,
         made_with,
+        scope: None,
     };
     let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
     let lasts = expires.since(now).0 / 1_000;

@@ -58,6 +58,7 @@ pub(crate) async fn rotate(
         by: identity.actor.id.clone(),
         minter: Some((identity.actor.kind, identity.token.clone())),
         made_with: None,
+        scope: None,
     };
     let (secret, entity) = match app.access.mint(spec, headers.used.as_ref()).await {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),

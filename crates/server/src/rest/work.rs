@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use trackside_engine::Law;
+use trackside_engine::actor::Actor;
 use trackside_engine::key::EntityKey;
 use trackside_engine::work::{WorkError, agent_fields};
 use trackside_lifecycle::model::Lifecycle;
@@ -23,7 +24,7 @@ use crate::problem::Refused;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkQuery {
-    /// The role, as the lifecycle names it in `work`. By default the only one.
+    /// The role, as the lifecycle names it in `work`. By default the only one, or the only one that the caller has.
     role: Option<String>,
 }
 
@@ -39,13 +40,23 @@ pub(crate) async fn work(
     Path((lifecycle, id)): Path<(String, String)>,
     Parameters(which): Parameters<WorkQuery>,
 ) -> Result<Json<WorkBody>, Refused> {
-    let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
-    let law = app.runtime.law();
-    let role = match which.role.as_deref() {
+    let key = EntityKey::new(lifecycle.as_str(), id.as_str());
+    instructions(&app, &caller, key, which.role.as_deref()).await.map(Json)
+}
+
+/// The instructions of the caller's agent.
+pub(crate) async fn instructions(
+    app: &App,
+    caller: &Caller,
+    key: EntityKey,
+    role: Option<&str>,
+) -> Result<WorkBody, Refused> {
+    let (law, actor) = (app.runtime.law(), caller.actor().clone());
+    let role = match role {
         Some(role) => role_name(role),
-        None => only_role(&law, &key.lifecycle)?,
+        None => only_role(&law, &key.lifecycle, &actor)?,
     };
-    let agent = actor.subject.clone().unwrap_or_else(|| actor.id.clone());
+    let agent = caller.subject().clone();
     let body = app.read(move |reads| {
         let (entity, instructions) = match reads.instructions(&key, &role, &actor)? {
             Ok(found) => found,
@@ -56,7 +67,7 @@ pub(crate) async fn work(
         let body = work.zip(shown).map(|(work, shown)| WorkBody::new(work, agent, &instructions, shown));
         Ok(body.ok_or_else(|| WorkError::NoWork(format!("{key} is not there any more"))))
     });
-    body.await?.map(Json).map_err(|error| no_work(&error))
+    body.await?.map_err(|error| no_work(&error))
 }
 
 /// A role without the name of its pack.
@@ -73,8 +84,12 @@ pub(super) fn no_work(error: &WorkError) -> Refused {
     }
 }
 
-fn only_role(law: &Law, lifecycle: &Name) -> Result<Name, Refused> {
+fn only_role(law: &Law, lifecycle: &Name, actor: &Actor) -> Result<Name, Refused> {
     let life = super::lifecycles::newest(law, lifecycle)?;
+    let has = |role: &&Name| actor.has_role(role) || actor.has_role(&format!("{}:{role}", life.pack));
+    if let [own] = life.work.keys().filter(has).collect::<Vec<_>>().as_slice() {
+        return Ok((*own).clone());
+    }
     match life.work.keys().collect::<Vec<_>>().as_slice() {
         [one] => Ok((*one).clone()),
         [] => Err(Refused::new(ProblemCode::NoWork, format!("{lifecycle} declares no work for agents"))),

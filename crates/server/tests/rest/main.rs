@@ -45,6 +45,7 @@ mod receiver;
 mod requests;
 mod revocation;
 mod rights;
+mod run_scope;
 mod runs;
 mod secrets;
 mod server_identity;

@@ -57,7 +57,7 @@ fn a_lifecycle_lists_the_work_of_its_roles() {
 
 #[test]
 fn an_agent_reads_what_it_is_asked() {
-    let (_ground, runner) = claimed();
+    let (ground, runner) = claimed();
     let agent = runner.clone().acting_for("coder-1");
     let path = "/v1/entities/coding.task/T-1/work";
     let body = agent.get(&format!("{path}?role=coder")).unwrap().body;
@@ -81,7 +81,9 @@ fn an_agent_reads_what_it_is_asked() {
     let unknown = refused(agent.get(&format!("{path}?role=tester")));
     assert_eq!((unknown.status, unknown.code.as_str()), (404, "no-work"));
     assert!(unknown.detail.contains("code_reviewer, coder, planner"), "{}", unknown.detail);
-    assert_eq!(why(agent.get(path)), (400, "invalid-parameter".to_owned()));
+    // Without a role: the one that the caller has.
+    assert_eq!(agent.get(path).unwrap().body["role"], json!("coder"));
+    assert_eq!(why(ground.owner.get(path)), (400, "invalid-parameter".to_owned()));
     assert_eq!(
         why(agent.get("/v1/entities/coding.task/T-9/work?role=coder")),
         (404, "unknown-entity".to_owned())

@@ -12,7 +12,7 @@ use crate::ground::{RawAnswer, RestServer};
 
 /// The protocol with a handshake, and the one without.
 const OLDER: &str = "2025-11-25";
-const NEWEST: &str = "2026-07-28";
+pub(crate) const NEWEST: &str = "2026-07-28";
 
 /// Wagons that are claimed, checked, reported on, and approved.
 const WAGON: &str = "\
@@ -72,7 +72,7 @@ fn park(ground: &RestServer, id: &str) {
 }
 
 /// A client that speaks MCP.
-struct McpClient<'a> {
+pub(crate) struct McpClient<'a> {
     ground: &'a RestServer,
     /// Further headers, each with a line break before it.
     shown: String,
@@ -82,7 +82,7 @@ struct McpClient<'a> {
 }
 
 impl<'a> McpClient<'a> {
-    fn new(ground: &'a RestServer, token: &str, version: &'static str) -> Self {
+    pub fn new(ground: &'a RestServer, token: &str, version: &'static str) -> Self {
         let shown = format!("\r\nAuthorization: Bearer {token}");
         Self { ground, shown, version, capabilities: json!({}) }
     }
@@ -143,14 +143,14 @@ impl<'a> McpClient<'a> {
     }
 
     /// The result of a tool.
-    fn tool_result(&self, tool: &str, arguments: Json) -> Json {
+    pub fn tool_result(&self, tool: &str, arguments: Json) -> Json {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
         result["structuredContent"].clone()
     }
 
     /// Why a tool did not.
-    fn tool_refusal(&self, tool: &str, arguments: Json) -> Json {
+    pub fn tool_refusal(&self, tool: &str, arguments: Json) -> Json {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
         result["structuredContent"].clone()

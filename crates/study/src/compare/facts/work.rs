@@ -16,6 +16,7 @@ impl ExpressionContext<'_> {
         thing.name("listed by", Sense::Plain, work.query.as_ref());
         thing.wording("instructions", work.ask.source());
         thing.names("events it offers:", Sense::Plain, &work.offers);
+        thing.names("lifecycles in which it creates:", Sense::Plain, &work.creates);
         self.some(&mut thing, "feedback", Sense::Plain, work.feedback.as_ref());
         self.some(&mut thing, "notes", Sense::Plain, work.handoff.as_ref());
         for (step, event) in &work.events {

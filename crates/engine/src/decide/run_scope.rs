@@ -1,0 +1,100 @@
+//! Limits the token of a run to the entity of the run: what else it may move or create is declared by the entity's
+//! `work`.
+
+use trackside_lifecycle::model::{ANY_AGENT, RoleWork};
+use trackside_lifecycle::name::Name;
+
+use super::{FLEET, Stop};
+use crate::actor::{Actor, RunScope};
+use crate::command::{Ask, Command};
+use crate::key::EntityKey;
+use crate::law::Law;
+use crate::refusal::{Code, Refusal};
+
+/// Refuses every command outside the scope of its actor's run. Each kind of command is listed, so that a new one cannot
+/// be forgotten.
+pub(super) fn check(law: &Law, command: &Command) -> Result<(), Stop> {
+    let actor = &command.actor;
+    let Some(scope) = actor.scope.as_deref() else { return Ok(()) };
+    let on = |entity: &EntityKey| match reaches(law, actor, entity) {
+        true => Ok(()),
+        false => Err(outside(scope, &format!("it cannot change {entity}")).into()),
+    };
+    match &command.ask {
+        Ask::Fire(fire) => on(&fire.entity),
+        Ask::Heartbeat { entity, .. } | Ask::EffectResult { entity, .. } => on(entity),
+        Ask::Create { entity, .. } if reaches(law, actor, entity) => Ok(()),
+        Ask::Create { entity, .. } => {
+            let mut declared: Vec<&Name> = works(law, scope, actor).flat_map(|it| &it.creates).collect();
+            if declared.contains(&&entity.lifecycle) {
+                return Ok(());
+            }
+            declared.dedup();
+            let mut refusal = outside(scope, &format!("it cannot create {}", entity.lifecycle));
+            if !declared.is_empty() {
+                let names: Vec<&str> = declared.iter().map(|it| it.as_str()).collect();
+                refusal.detail = format!("{}. It can create {}", refusal.detail, names.join(", "));
+            }
+            Err(refusal.into())
+        }
+        Ask::Claim(claim) => {
+            Err(outside(scope, &format!("it cannot claim another {}", claim.lifecycle)).into())
+        }
+        Ask::Due { .. }
+        | Ask::Correct { .. }
+        | Ask::Inspect { .. }
+        | Ask::Repair { .. }
+        | Ask::HandleAlert { .. }
+        | Ask::Seed(_)
+        | Ask::Import(_)
+        | Ask::Migrate(_)
+        | Ask::UndoMigration { .. }
+        | Ask::Redact(_)
+        | Ask::Configure(_)
+        | Ask::Install(_)
+        | Ask::Clock(_)
+        | Ask::Space(_)
+        | Ask::Rebase { .. } => Err(outside(scope, "it cannot do this").into()),
+    }
+}
+
+/// Whether an actor with this scope may move an entity at all: that of its run, the record of the run, and the agent's
+/// own record.
+pub(super) fn reaches(law: &Law, actor: &Actor, entity: &EntityKey) -> bool {
+    let Some(scope) = actor.scope.as_deref() else { return true };
+    let is_run = || {
+        let name = entity.lifecycle.as_str().split_once('.');
+        name == Some((FLEET, "run")) && scope.run.as_ref() == Some(&entity.id)
+    };
+    let is_own_record = || {
+        entity.id == actor.id
+            && works(law, scope, actor)
+                .any(|it| it.agent.as_ref().is_some_and(|it| it.lifecycle == entity.lifecycle))
+    };
+    *entity == scope.entity || is_run() || is_own_record()
+}
+
+/// The work that the roles of the actor have on the entity of its run.
+fn works<'a>(law: &'a Law, scope: &RunScope, actor: &'a Actor) -> impl Iterator<Item = &'a RoleWork> {
+    let life = law.newest(&scope.entity.lifecycle);
+    life.into_iter().flat_map(move |life| {
+        let pack = &life.pack;
+        life.work.values().filter(move |it| {
+            *it.role == *ANY_AGENT
+                || actor.has_role(&it.role)
+                || actor.roles.iter().any(|role| role.split_once(':') == Some((pack, &it.role)))
+        })
+    })
+}
+
+fn outside(scope: &RunScope, cannot: &str) -> Refusal {
+    let RunScope { entity, run } = scope;
+    let whose = run.as_ref().map_or("This token".to_owned(), |it| format!("The token of {it}"));
+    let detail = format!(
+        "{whose} works on {entity}: {cannot}. Report on {entity} what has to happen elsewhere, and a runner or a person \
+         does it"
+    );
+    let mut refusal = Refusal::one(Code::NotPermitted, detail);
+    refusal.who = Some("an actor whose token is not limited to another entity".to_owned());
+    refusal
+}
