@@ -126,15 +126,23 @@ pub(crate) enum LoopError {
 
 /// Runs the loop until it ends. `stop` asks it to end; `say` prints a message for the user.
 pub fn run(settings: LoopSettings, api: ServerApi, stop: &AtomicBool, say: &dyn Fn(&str)) -> LoopEnd {
-    match AgentLoop::open(settings, api, stop, say) {
-        Ok(Ok(mut agent)) => {
-            let end = agent.work();
-            agent.leave(&end);
-            end
-        }
-        Ok(Err(end)) => end,
-        Err(LoopError::Collision(why)) => LoopEnd::Collision(why),
-        Err(error) => LoopEnd::Failed(error.to_string()),
+    loop {
+        return match AgentLoop::open(settings.clone(), api.clone(), stop, say) {
+            Ok(Ok(mut agent)) => {
+                let end = agent.work();
+                agent.leave(&end);
+                end
+            }
+            Ok(Err(end)) => end,
+            Err(LoopError::Collision(why)) => LoopEnd::Collision(why),
+            // A run of the process before may live, and this one has to adopt it.
+            Err(LoopError::Api(ApiError::Unreachable(why))) if !stop.load(Ordering::Relaxed) => {
+                say(&format!("the server cannot be reached: {why}. Waiting for it"));
+                std::thread::sleep(HOLD_POLL);
+                continue;
+            }
+            Err(error) => LoopEnd::Failed(error.to_string()),
+        };
     }
 }
 
