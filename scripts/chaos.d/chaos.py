@@ -200,9 +200,11 @@ class Chaos:
         sys.exit("\n".join(lines + [f"seed {SEED}, the logs are in {self.root}"]))
 
     def revive(self):
-        """A runner that ended by itself has a reason, which is an error."""
+        """A runner that ended by itself is an error, unless it found no server when it started."""
         for agent, runner in self.runners.items():
-            if runner.poll() is not None:
+            if runner.poll() == 3:
+                self.start_runner(agent)
+            elif runner.poll() is not None:
                 text = (self.root / f"{agent}.log").read_text()[-1500:]
                 sys.exit(f"{agent} ended with {runner.returncode}: {text}")
 

@@ -146,15 +146,23 @@ pub fn run(
     stop: &AtomicBool,
     say: &(dyn Fn(&str) + Sync),
 ) -> LoopEnd {
-    match AgentLoop::open(settings, api, stop, say) {
-        Ok(Ok(mut agent)) => {
-            let end = work_beside(&mut agent);
-            agent.leave(&end);
-            end
-        }
-        Ok(Err(end)) => end,
-        Err(LoopError::Collision(why)) => LoopEnd::Collision(why),
-        Err(error) => LoopEnd::Failed(error.to_string()),
+    loop {
+        return match AgentLoop::open(settings.clone(), api.clone(), stop, say) {
+            Ok(Ok(mut agent)) => {
+                let end = work_beside(&mut agent);
+                agent.leave(&end);
+                end
+            }
+            Ok(Err(end)) => end,
+            Err(LoopError::Collision(why)) => LoopEnd::Collision(why),
+            // A run of the process before may live, and this one has to adopt it.
+            Err(LoopError::Api(ApiError::Unreachable(why))) if !stop.load(Ordering::Relaxed) => {
+                say(&format!("the server cannot be reached: {why}. Waiting for it"));
+                std::thread::sleep(HOLD_POLL);
+                continue;
+            }
+            Err(error) => LoopEnd::Failed(error.to_string()),
+        };
     }
 }
 

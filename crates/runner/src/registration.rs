@@ -21,6 +21,11 @@ impl AgentLoop<'_> {
             && report.lost.is_none()
         {
             self.generation = known.generation;
+            // A crash may have come between the two registrations.
+            let has_agent = |it: &HeldLease| self.is_agent_record(it);
+            if self.settings.rule.agent.is_some() && !known.leases.iter().any(has_agent) {
+                self.register_agent()?;
+            }
             return Ok(());
         }
         self.leases = HeldLeases::default();
