@@ -55,8 +55,19 @@ pub struct EffectBody {
     /// The arguments of the effect, by name.
     #[schema(value_type = Object)]
     pub with: Map<String, Json>,
+    /// When it was requested.
+    #[serde(default)]
+    #[schema(format = DateTime)]
+    pub since: Option<String>,
     /// The actor that has taken the effect; null if none has.
     pub taken_by: Option<String>,
+    /// When that actor loses it without a result.
+    #[serde(default)]
+    #[schema(format = DateTime)]
+    pub until: Option<String>,
+    /// The effect of its queue that has to be answered first; null if it is the first.
+    #[serde(default)]
+    pub behind: Option<u64>,
     /// The fence to send with the result. Present only if the caller has taken the effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<u64>,

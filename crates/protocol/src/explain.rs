@@ -1,5 +1,7 @@
 //! Explanations: why an entity is in its state, what would move it, and who may do that.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trackside_engine::decide::{BlockingEntity, Checked, TransitionOption, UnblockOption};
 use trackside_lifecycle::name::Name;
@@ -55,6 +57,9 @@ pub struct ExplainBody {
     pub next: Option<PendingTimerBody>,
     /// Effects without a result.
     pub open_effects: Vec<OpenEffectBody>,
+    /// Why no agent starts to work on it yet, by role. A role without a reason to wait is left out.
+    #[schema(value_type = Object)]
+    pub not_ready: BTreeMap<Name, Vec<String>>,
     /// The rules that the entity violates.
     #[schema(value_type = Vec<String>)]
     pub broken: Vec<Name>,
@@ -275,10 +280,23 @@ pub struct PendingTimerBody {
 /// An effect without a result.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = OpenEffect)]
+#[serde(rename_all = "camelCase")]
 pub struct OpenEffectBody {
     pub id: u64,
     #[schema(value_type = String)]
     pub effect: Name,
+    /// When it was requested.
+    #[schema(format = DateTime)]
+    pub since: Option<String>,
+    /// The worker that has taken it; null if none has.
+    pub taken_by: Option<String>,
+    /// When that worker loses it without a result.
+    #[schema(format = DateTime)]
+    pub until: Option<String>,
+    /// The effect of its queue that has to be answered first; null if it is the first.
+    pub behind: Option<u64>,
+    /// The entity of that effect, as `LIFECYCLE/ID`; null if you may not see it.
+    pub behind_entity: Option<String>,
 }
 
 impl From<&TransitionOption> for TransitionOptionBody {

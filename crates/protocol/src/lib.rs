@@ -86,4 +86,6 @@ pub use upkeep::{
     SettingsBody,
 };
 pub use webhook::{NewWebhook, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed};
-pub use work::{ApplyStep, FieldSchema, RoleWorkBody, StepApplied, WorkAgentBody, WorkBody, WorkEventBody};
+pub use work::{
+    ApplyStep, FieldSchema, RoleWorkBody, StepApplied, WorkAgentBody, WorkBody, WorkChange, WorkEventBody,
+};

@@ -10,6 +10,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use utoipa::ToSchema;
 
+use crate::changes::{ChangeSummaryBody, WorktreeBody};
 use crate::entity::{EntityBody, FieldMap, as_json};
 use crate::entry::EntryBody;
 use crate::number::optional_whole_number;
@@ -50,6 +51,23 @@ pub struct WorkBody {
     /// The event that is fired when a run failed for good.
     #[schema(value_type = Option<String>)]
     pub failed: Option<Name>,
+    /// What has to happen before the agent may start; empty if it may start now.
+    pub waits: Vec<String>,
+    /// The worktree of the entity; null if none was reported.
+    pub worktree: Option<WorktreeBody>,
+    /// What changed in the work on the entity, and where it can be read; null if nothing was reported.
+    pub change: Option<WorkChange>,
+}
+
+/// The latest change of the work on an entity, without its lines.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct WorkChange {
+    #[serde(flatten)]
+    pub change: ChangeSummaryBody,
+    /// The route that returns its files and lines.
+    pub route: String,
+    /// The command that prints them.
+    pub command: String,
 }
 
 /// An event that an agent may fire.
@@ -123,6 +141,9 @@ impl WorkBody {
             claim: instructions.claim.clone(),
             done: event(WorkStep::Done),
             failed: event(WorkStep::Failed),
+            waits: instructions.waits.clone(),
+            worktree: None,
+            change: None,
         }
     }
 }

@@ -34,15 +34,8 @@ impl AgentLoop<'_> {
             },
             None => json!({ "entity": null, "role": self.settings.role, "agent": self.settings.agent }),
         };
-        let waits: Vec<&str> = task
-            .get("waits")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        if !waits.is_empty() {
-            (self.say)(&format!("{} waits: {}", self.settings.agent, waits.join(". ")));
+        if let Some(waits) = waits_of(&task) {
+            (self.say)(&format!("{} waits: {waits}", self.settings.agent));
             let due = self.pause(HOLD_POLL, false);
             return Ok(if due { Started::Waiting } else { Started::Ended });
         }
@@ -270,6 +263,12 @@ pub(crate) enum Started {
     Waiting,
     /// The runner is to end.
     Ended,
+}
+
+/// What has to happen before an agent may start; none if it may start now.
+fn waits_of(task: &Value) -> Option<String> {
+    let waits = task.get("waits")?.as_array()?.iter().filter_map(Value::as_str).collect::<Vec<_>>();
+    (!waits.is_empty()).then(|| waits.join("; "))
 }
 
 /// Ids sort by time.

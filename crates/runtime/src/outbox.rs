@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
+use trackside_engine::{Decision, Law};
+use trackside_lifecycle::model::Effect;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
 use trackside_store::store::OpenEffectRow;
 
 use crate::answer::{CommandAnswer, Failure};
@@ -86,6 +88,12 @@ pub struct OutboxEffect {
     pub taken_by: Option<Name>,
     /// The fence of the current taker.
     pub fence: Option<u64>,
+    /// When the current taker loses it.
+    pub until: Option<Timestamp>,
+    /// When it was requested.
+    pub since: Option<Timestamp>,
+    /// The effect of its queue that has to be answered first, and its entity.
+    pub behind: Option<(u64, EntityKey)>,
 }
 
 /// An effect that was handed out.
@@ -131,25 +139,94 @@ impl OutboxCourier {
 
     /// Effects that are not answered, the oldest first, of one kind or of all.
     pub fn open(&self, kind: Option<&Name>, after: u64, most: usize) -> Result<Vec<OutboxEffect>, ReadError> {
+        let mut queues = Queues::default();
+        if after > 0 && self.has_queues(kind) {
+            // Those before the page can be ahead of those in it.
+            let before = self.find(kind, 0, usize::MAX, |it| it.id <= after)?;
+            before.iter().try_for_each(|it| queues.place(self, it).map(drop))?;
+        }
         let found = self.find(kind, after, most, |_| true)?;
+        found.into_iter().map(|it| self.show(it, &mut queues)).collect()
+    }
+
+    /// Effects of an entity that are not answered, the oldest first.
+    pub fn open_of(&self, entity: &EntityKey) -> Result<Vec<OutboxEffect>, ReadError> {
+        let queued = self.has_queues(None);
+        let found = self.find(None, 0, usize::MAX, |it| queued || it.entity == *entity)?;
+        let mut queues = Queues::default();
         let mut shown = Vec::new();
-        for OpenEffectRow { id, effect, entity } in found {
-            let with = self.with(id)?.unwrap_or_default();
-            let (taken_by, fence) = match self.holds().current_hold(id, self.reads.now()) {
-                Some(hold) => (Some(hold.taker.clone()), Some(hold.fence)),
-                None => (None, None),
-            };
-            shown.push(OutboxEffect { id, effect, entity, with, taken_by, fence });
+        for it in found {
+            if it.entity == *entity {
+                shown.push(self.show(it, &mut queues)?);
+            } else {
+                queues.place(self, &it)?;
+            }
         }
         Ok(shown)
     }
 
-    /// The input of an effect.
-    fn with(&self, id: u64) -> Result<Option<Fields>, ReadError> {
-        Ok(match self.reads.entry(id)?.map(|it| it.event) {
-            Some(Event::EffectRequested { with, .. }) => Some(with),
-            _ => None,
+    fn show(&self, it: OpenEffectRow, queues: &mut Queues) -> Result<OutboxEffect, ReadError> {
+        let behind = queues.place(self, &it)?;
+        let requested = self.requested(it.id)?;
+        let hold = self.holds().current_hold(it.id, self.reads.now()).cloned();
+        let (since, with) = match requested {
+            Some((since, with)) => (Some(since), with),
+            None => (None, Fields::default()),
+        };
+        Ok(OutboxEffect {
+            id: it.id,
+            effect: it.effect,
+            entity: it.entity,
+            with,
+            fence: hold.as_ref().map(|it| it.fence),
+            until: hold.as_ref().map(|it| it.until),
+            taken_by: hold.map(|it| it.taker),
+            since,
+            behind,
         })
+    }
+
+    /// When an effect was requested, and its arguments.
+    fn requested(&self, id: u64) -> Result<Option<(Timestamp, Fields)>, ReadError> {
+        Ok(self.reads.entry(id)?.and_then(|it| match it.event {
+            Event::EffectRequested { with, .. } => Some((it.at, with)),
+            _ => None,
+        }))
+    }
+
+    /// Whether effects of a kind are handed out one at a time.
+    fn has_queues(&self, kind: Option<&Name>) -> bool {
+        let is_queued = |it: &Effect| !it.queue.is_empty() && kind.is_none_or(|kind| it.name == *kind);
+        newest_effects(&self.reads.law()).any(is_queued)
+    }
+
+    /// Answers effects that nobody has taken and whose `while` is false: they have failed.
+    fn withdraw_unwanted(&self, kind: Option<&Name>) -> Result<(), ReadError> {
+        let law = self.reads.law();
+        let conditional: BTreeSet<Name> = newest_effects(&law)
+            .filter(|it| it.while_true.is_some() && kind.is_none_or(|kind| it.name == *kind))
+            .map(|it| it.name.clone())
+            .collect();
+        for name in conditional {
+            for it in self.find(Some(&name), 0, CHUNK, |_| true)? {
+                let Some((_, with)) = self.requested(it.id)? else { continue };
+                if self.holds().current_hold(it.id, self.reads.now()).is_none()
+                    && !self.reads.is_effect_wanted(&it.entity, &name, &with)?
+                {
+                    let fields = [("detail", "It is not wanted any more")];
+                    let fields = fields.into_iter().map(|(name, text)| (Name::new(name), Value::text(text)));
+                    let ask = Ask::EffectResult {
+                        entity: it.entity,
+                        effect: it.id,
+                        ok: false,
+                        fields: fields.collect(),
+                    };
+                    // Refused if it was answered meanwhile.
+                    self.reads.gateway().ask(Command::new(Actor::engine(), ask)).map_err(ReadError::from)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Hands out effects without a taker, the oldest first. A taker that does not answer in time loses them.
@@ -172,15 +249,32 @@ impl OutboxCourier {
         most: usize,
         may: &dyn Fn(&EntityKey) -> bool,
     ) -> Result<Vec<TakenEffect>, ReadError> {
+        self.withdraw_unwanted(kind)?;
         let now = self.reads.now();
         let until = now.plus(lasts);
         // Held until they are given away, or two takers would find the same.
         let mut taken = self.holds();
-        let found =
-            self.find(kind, 0, most, |it| taken.current_hold(it.id, now).is_none() && may(&it.entity))?;
+        let queued = self.has_queues(kind);
+        let is_free =
+            |taken: &Taken, it: &OpenEffectRow| taken.current_hold(it.id, now).is_none() && may(&it.entity);
+        // Those that are taken or hidden hold back the others of their queue.
+        let mut found = match queued {
+            true => self.find(kind, 0, usize::MAX, |_| true)?,
+            false => self.find(kind, 0, most, |it| is_free(&taken, it))?,
+        };
+        if queued {
+            let mut queues = Queues::default();
+            let mut heads = Vec::new();
+            for it in found {
+                if heads.len() < most && queues.place(self, &it)?.is_none() && is_free(&taken, &it) {
+                    heads.push(it);
+                }
+            }
+            found = heads;
+        }
         let mut handed = Vec::new();
         for OpenEffectRow { id, effect, entity } in found {
-            let Some(with) = self.with(id)? else { continue };
+            let Some((_, with)) = self.requested(id)? else { continue };
             let Some(fence) = self.reads.next_fence() else { return Err(uncounted().into()) };
             taken.by_effect.insert(id, Hold { taker: taker.clone(), since: now, until, fence });
             handed.push(TakenEffect { id, effect, entity, with, fence, until });
@@ -261,6 +355,40 @@ impl OutboxCourier {
         found.sort_by_key(|it| it.id);
         found.truncate(most);
         Ok(found)
+    }
+}
+
+/// The effects of every lifecycle, as its newest version declares them.
+fn newest_effects(law: &Law) -> impl Iterator<Item = &Effect> {
+    law.lifecycle_names().iter().filter_map(|it| law.newest(it)).flat_map(|it| &it.effects)
+}
+
+/// The first open effect of each queue. Effects are placed in their order.
+#[derive(Default)]
+struct Queues {
+    heads: BTreeMap<(Name, String), (u64, EntityKey)>,
+}
+
+impl Queues {
+    /// Places an effect in its queue. Returns the one at its head, if that is another.
+    fn place(
+        &mut self,
+        courier: &OutboxCourier,
+        it: &OpenEffectRow,
+    ) -> Result<Option<(u64, EntityKey)>, ReadError> {
+        let law = courier.reads.law();
+        let declared = law.newest(&it.entity.lifecycle).and_then(|life| life.effect(&it.effect));
+        let Some(members) = declared.map(|it| &it.queue).filter(|it| !it.is_empty()) else { return Ok(None) };
+        let Some((_, with)) = courier.requested(it.id)? else { return Ok(None) };
+        let values: Vec<_> = members.iter().map(|it| with.value(it).to_json()).collect();
+        let key = (it.effect.clone(), serde_json::Value::from(values).to_string());
+        match self.heads.get(&key) {
+            Some(head) => Ok(Some(head.clone())),
+            None => {
+                self.heads.insert(key, (it.id, it.entity.clone()));
+                Ok(None)
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::print::{self, Colour, painted_data};
 use crate::refused;
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::table::print_table;
-use crate::time_format::{entity_of, is_true, list, moment, places, relative, text, texts, value};
+use crate::time_format::{entity_of, is_true, list, moment, number, places, relative, text, texts, value};
 use crate::url::ApiPath;
 
 pub(crate) fn run(args: &ExplainArgs) -> u8 {
@@ -69,6 +69,22 @@ impl<'a> Explanation<'a> {
         is_true(self.entity, "final")
     }
 
+    /// An effect without a result: since when, who has it, and what comes before it.
+    fn effect(&self, it: &Json) -> String {
+        let asked = |name: &str| Some(text(it, name)).filter(|it| !it.is_empty());
+        let since = asked("since").map(|it| format!(" was requested {}", moment(it))).unwrap_or_default();
+        let who = match (asked("takenBy"), asked("behindEntity"), number(it, "behind")) {
+            (Some(taker), ..) => {
+                let left = relative(text(it, "until"), self.now).map(|it| format!(" and loses it {it}"));
+                format!("{taker} has taken it{}", left.unwrap_or_default())
+            }
+            (None, Some(entity), _) => format!("it comes after that of {entity}"),
+            (None, None, 0) => "no worker has taken it".to_owned(),
+            (None, None, id) => format!("it comes after effect {id}"),
+        };
+        format!("It waits for an effect: {}{since}, and {who}.", text(it, "effect"))
+    }
+
     /// The reasons why it stays in its state, in sentences.
     fn why(&self) -> Vec<String> {
         if self.ended() {
@@ -120,10 +136,11 @@ impl<'a> Explanation<'a> {
             why.push(format!("No run starts with the account {account}: it is held {until}.{said} A person can release it: trackside fire fleet.account/{account} release."));
         }
         for it in list(self.all, "openEffects") {
-            why.push(format!(
-                "It waits for an effect: {} was requested and has no result yet.",
-                text(it, "effect")
-            ));
+            why.push(self.effect(it));
+        }
+        for (role, waits) in self.all.get("notReady").and_then(Json::as_object).into_iter().flatten() {
+            let waits: Vec<&str> = waits.as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+            why.push(format!("No {role} starts yet: {}.", waits.join("; ").trim_end_matches('.')));
         }
         for it in texts(self.all, "broken") {
             why.push(format!("Its invariant {it} is violated: see trackside violations."));

@@ -33,11 +33,10 @@ impl RunGround {
         let server = ClientServer::start_by(root, "coding", "system", &[]);
         let planner = server.token("planner-1", "agent", &["coding:planner"]);
         let ground = Self { server, planner };
-        if !settings.is_empty() {
-            let mut args = vec!["settings", "coding"];
-            args.extend(settings);
-            ground.server.ask(&args).says(0, &[]);
-        }
+        // The agents work in the repository itself.
+        let mut args = vec!["settings", "coding", "isolation=none"];
+        args.extend(settings);
+        ground.server.ask(&args).says(0, &[]);
         let repo = ground.repo();
         std::fs::create_dir_all(&repo).unwrap();
         let script = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";

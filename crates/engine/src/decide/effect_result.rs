@@ -1,18 +1,47 @@
 //! Handles the result of an effect.
 
 use serde_json::Value as Json;
+use trackside_lifecycle::guard::Fault;
 use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 
 use super::carry::alert;
+use super::draft::DecisionDraft;
+use super::fire::plain_scope;
 use super::request::Request;
+use super::scope::{EntityScope, Surroundings};
 use super::{DecisionBuilder, Stop};
-use crate::actor::ActorKind;
+use crate::actor::{Actor, ActorKind};
 use crate::command::TransitionRef;
+use crate::entity::Entity;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
+use crate::law::Law;
 use crate::refusal::{Code, Refusal};
+use crate::view::{Lookup, Needs, View};
+
+/// Whether a worker may still get an effect, by its `while`. `with` are the arguments that it was requested with.
+pub fn is_effect_wanted(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    effect: &Name,
+    with: &Fields,
+    now: Timestamp,
+) -> Result<Result<bool, Fault>, Needs> {
+    let life = law.definition(&entity.key.lifecycle, entity.definition);
+    let declared = life.and_then(|life| Some((life, life.effect(effect)?.while_true.as_ref()?)));
+    let Some((life, guard)) = declared else { return Ok(Ok(true)) };
+    let lookup = Lookup::new(view);
+    let draft = DecisionDraft::new(&lookup);
+    let around = Surroundings { law, draft: &draft, project: &view.project, now };
+    let request = Request::by(Actor::engine(), None, Fields::default(), None);
+    let scope = EntityScope { taken: with, ..plain_scope(&around, life, entity, &request) };
+    let answer = guard.test(&scope);
+    lookup.finish(answer)
+}
 
 impl DecisionBuilder<'_> {
     /// Records the result and fires the transition that the effect declares for it.

@@ -62,6 +62,7 @@ pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub(crate) use callers::describe_guard;
 pub use carry::groups_of;
 pub use clock::CLOCK;
+pub use effect_result::is_effect_wanted;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_field, computed_fields, fields_of, is_repair};

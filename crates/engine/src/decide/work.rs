@@ -53,6 +53,8 @@ pub struct Instructions {
     pub events: Vec<OfferedEvent>,
     /// The transition that takes the entity, if the agent may fire it now.
     pub claim: Option<Name>,
+    /// What has to happen before an agent may start.
+    pub waits: Vec<String>,
 }
 
 /// An event that an agent may fire now.
@@ -139,6 +141,17 @@ impl WorkQuestion<'_> {
             let value = |guard: &Option<Guard>| guard.as_ref().map_or(Ok(Value::Null), |it| it.eval(scope));
             Ok((work.ask.render(scope)?, value(&work.feedback)?, value(&work.handoff)?))
         })?;
+        let waits = self.look(life, &given, |scope| {
+            let open = work.ready.iter().filter_map(|it| match it.guard.test(scope) {
+                Ok(true) => None,
+                Ok(false) => Some(it.says.render(scope)),
+                Err(fault) => Some(Err(fault)),
+            });
+            open.collect::<Result<Vec<String>, Fault>>()
+        })?;
+        if !waits.is_empty() {
+            self.hit(life, "ready");
+        }
         let options = transition_options(self.law, self.view, self.entity, self.actor, self.now)?;
         let events = self.offered(life, work, &options);
         let claim = work
@@ -156,7 +169,7 @@ impl WorkQuestion<'_> {
         let events = OfferedEvents { now: events, later };
         let text = work_text::instructions(self.entity, life, work, &ask, &feedback, &handoff, &events);
         let events = events.now;
-        Ok(Instructions { text, feedback, handoff, events, claim })
+        Ok(Instructions { text, feedback, handoff, events, claim, waits })
     }
 
     /// The event that follows a step of a run. `run` has the fields of the run and the values that its runner sent.
@@ -409,8 +422,12 @@ pub fn agent_fields(
 pub fn points(life: &Lifecycle) -> BTreeSet<Point> {
     let mut points = BTreeSet::new();
     for (role, work) in &life.work {
-        let said =
-            [("ask", true), ("feedback", work.feedback.is_some()), ("handoff", work.handoff.is_some())];
+        let said = [
+            ("ask", true),
+            ("feedback", work.feedback.is_some()),
+            ("handoff", work.handoff.is_some()),
+            ("ready", !work.ready.is_empty()),
+        ];
         let said = said.into_iter().filter(|(_, it)| *it).map(|(what, _)| what);
         for what in said.chain(work.events.iter().map(|(step, _)| step.as_str())) {
             points.insert(point(life, role, what));

@@ -55,6 +55,7 @@ const CODING: &[Line] = &[
     ("planner-1", "finalize", "coding.task/T-3", r#"{}"#),
     ("coder-1", "claim", "coding.task/T-1", r#"{}"#),
     ("coder-2", "claim", "coding.task/T-3", r#"{}"#),
+    ("ada", "correct", "coding.task/T-1", r#"{"worktree_state":"ready"}"#),
     (
         "coder-1",
         "submit",
@@ -144,6 +145,7 @@ fn command(cast: &WalkActors, (who, what, of, with): &Line) -> Command {
     let fields: Fields = json.iter().map(|(name, it)| (name.as_str(), Value::from_json(it))).collect();
     match *what {
         "create" => Command::new(actor, Ask::Create { entity, fields }),
+        "correct" => Command::new(actor, Ask::Correct { entity, to: None, fields }).with_reason("It exists"),
         event => Command::fire(actor, entity, event, fields),
     }
 }

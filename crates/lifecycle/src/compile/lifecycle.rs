@@ -18,7 +18,9 @@ use crate::model::{
 };
 use crate::name::Name;
 use crate::source::{At, Named, Problems};
-use crate::syntax::{ArmDecl, Arms, Expr, LifecycleFile, ObserveDecl, StateDecl, TakeDecl, Takes, TypeDecl};
+use crate::syntax::{
+    ArmDecl, Arms, Expr, LifecycleFile, ObserveDecl, StateDecl, TakeDecl, Takes, TypeDecl, WorktreeDecl,
+};
 use crate::value::Value;
 
 pub(super) fn arms(from: &Arms) -> Vec<&ArmDecl> {
@@ -254,6 +256,7 @@ pub(super) fn compile(
         indexes: file.indexes.iter().flatten().map(|it| context.field(it)).collect(),
         log: file.log.as_ref().map(|it| context.log_format(it, file.lifecycle.at)),
         work: context.work(file, &transitions, &gates),
+        worktree: file.worktree.as_ref().map(|it| worktree(&mut context, it)).unwrap_or_default(),
         relations: context
             .relations
             .iter()
@@ -589,4 +592,16 @@ fn me(context: &mut CompileContext<'_>, file: &LifecycleFile) -> Option<Name> {
         context.unknown("unknown-lifecycle", "lifecycle", me, &known);
     }
     Some(me.it.clone())
+}
+
+/// The events that follow reports about a worktree.
+fn worktree(context: &mut CompileContext<'_>, from: &WorktreeDecl) -> Vec<(Name, Name)> {
+    let reports = [
+        ("making", &from.making),
+        ("ready", &from.ready),
+        ("vanished", &from.vanished),
+        ("removed", &from.removed),
+    ];
+    let fired = reports.into_iter().filter_map(|(state, event)| Some((state, event.as_ref()?)));
+    fired.map(|(state, event)| (Name::new(state), context.transition(event))).collect()
 }

@@ -355,10 +355,21 @@ impl CompileContext<'_> {
     }
 
     pub fn effect(&mut self, name: &At<Name>, from: &syntax::EffectDecl) -> Effect {
+        let with = self.expressions(&from.with);
+        let queue = syntax_list(&from.queue);
+        for member in queue.iter().filter(|it| from.with.get(&it.it).is_none()) {
+            let known: Vec<&str> = from.with.names().map(|it| it.it.as_str()).collect();
+            self.unknown_in(Some("its `with`"), "unknown-member", "member", member, &known);
+        }
+        self.taken = from.with.names().map(|it| (it.it.clone(), Type::Any)).collect();
+        let while_true = self.when(&from.r#while);
+        self.taken.clear();
         Effect {
             name: name.it.clone(),
             about: from.about.clone().unwrap_or_default(),
-            with: self.expressions(&from.with),
+            with,
+            queue: queue.into_iter().map(|it| it.it).collect(),
+            while_true,
             ok: from.ok.as_ref().map(|it| self.transition(it)),
             failed: from.failed.as_ref().map(|it| self.transition(it)),
         }

@@ -50,6 +50,7 @@ impl CompileContext<'_> {
         let ask = self.template(&decl.ask);
         let feedback = decl.feedback.as_ref().and_then(|it| self.guard(it, &Type::Any));
         let handoff = decl.handoff.as_ref().and_then(|it| self.guard(it, &Type::Any));
+        let ready = self.checks(decl.ready.as_ref());
         self.refuse_fence(&decl.ask, ask.iter().flat_map(|it| it.reads()));
         let shown = [(&decl.feedback, &feedback), (&decl.handoff, &handoff)];
         for (source, guard) in shown {
@@ -82,6 +83,7 @@ impl CompileContext<'_> {
             creates: Vec::new(),
             feedback,
             handoff,
+            ready,
             events: compiled,
             agent: None,
         })

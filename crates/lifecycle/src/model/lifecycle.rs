@@ -63,6 +63,8 @@ pub struct Lifecycle {
     pub log: Option<LogLineFormat>,
     /// The work of agents on an entity, by role.
     pub work: BTreeMap<Name, RoleWork>,
+    /// The transition that follows a report about the worktree of an entity, by the reported state.
+    pub worktree: Vec<(Name, Name)>,
     /// The source of each slot of its expressions.
     pub reads: Vec<Read>,
     /// The pack's settings and its own.

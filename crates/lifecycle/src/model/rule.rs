@@ -158,4 +158,8 @@ pub struct Effect {
     /// Without one the result is only journalled.
     pub ok: Option<Name>,
     pub failed: Option<Name>,
+    /// Members of `with`: effects with the same values are handed out one at a time.
+    pub queue: Vec<Name>,
+    /// Handed out only while this is true.
+    pub while_true: Option<Guard>,
 }

@@ -2,6 +2,7 @@
 
 use super::consequence::With;
 use super::lifecycle::Lifecycle;
+use super::transition::Check;
 use crate::guard::{Guard, Template, Type};
 use crate::name::Name;
 
@@ -24,6 +25,8 @@ pub struct RoleWork {
     pub creates: Vec<Name>,
     pub feedback: Option<Guard>,
     pub handoff: Option<Guard>,
+    /// Checks that must pass before an agent starts.
+    pub ready: Vec<Check>,
     /// The events that follow a run.
     pub events: Vec<(WorkStep, WorkEvent)>,
     pub agent: Option<WorkAgent>,

@@ -82,6 +82,23 @@ keys! {
         pub log: Option<LogDecl>,
         /// The work of agents on an entity, by role; `agent` is every agent.
         pub work: Named<WorkDecl>,
+        /// The events that follow a report of a runner about the worktree of an entity.
+        pub worktree: Option<WorktreeDecl>,
+    }
+}
+
+keys! {
+    /// The events that follow a report of a runner about the worktree of an entity. The event gets those members of the
+    /// report that it takes.
+    pub struct WorktreeDecl {
+        /// It is being made.
+        pub making: Option<At<Name>>,
+        /// It exists.
+        pub ready: Option<At<Name>>,
+        /// It is gone without a removal.
+        pub vanished: Option<At<Name>>,
+        /// It was removed.
+        pub removed: Option<At<Name>>,
     }
 }
 

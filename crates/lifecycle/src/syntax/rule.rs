@@ -179,6 +179,12 @@ keys! {
         pub ok: Option<At<Name>>,
         /// The transition that is fired when the effect fails.
         pub failed: Option<At<Name>>,
+        /// Members of `with`: effects of this name with the same values are handed out one at a time, in the order in
+        /// which they were requested.
+        pub queue: Option<OneOrMany<At<Name>>>,
+        /// Handed out only while this is true; an expression over the entity and the members of `with`. If it is
+        /// false when a worker asks for the effect, the effect has failed.
+        pub r#while: Option<Expr>,
         /// One sentence for people.
         pub about: Option<String>,
     }

@@ -5,6 +5,7 @@ use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, keys, shapes};
 
 use super::Expr;
+use super::lifecycle::Checks;
 
 keys! {
     /// The work of one role on an entity: what an agent is asked, and the events that follow its run.
@@ -26,6 +27,8 @@ keys! {
         pub feedback: Option<Expr>,
         /// The notes of the process before, or null: an expression.
         pub handoff: Option<Expr>,
+        /// Checks that must pass before an agent starts. Until then its runner waits.
+        pub ready: Option<Checks>,
         /// The event that is fired when the process of the agent starts.
         pub begin: Option<WorkEventDecl>,
         /// The event that is fired when a run ended well and the agent did not move the entity.

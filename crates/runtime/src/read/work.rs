@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use trackside_engine::actor::Actor;
+use trackside_engine::decide::is_effect_wanted;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -60,5 +61,16 @@ impl Reads {
         };
         let answer = self.gateway.evaluate_for(&sender, question)?.wait()?;
         answer.ok_or_else(|| self.unknown(key))
+    }
+
+    /// Whether a worker may still get an effect, by its `while`. One whose condition cannot be evaluated may be had.
+    pub fn is_effect_wanted(&self, key: &EntityKey, effect: &Name, with: &Fields) -> Result<bool, ReadError> {
+        let (wanted, effect, with) = (key.clone(), effect.clone(), with.clone());
+        let question = move |law: &Law, view: &View, now: Timestamp| {
+            view.read(|it| it.entity(&wanted))?;
+            let Some(entity) = view.image(&wanted) else { return Ok(true) };
+            is_effect_wanted(law, view, &entity, &effect, &with, now).map(|it| it.unwrap_or(true))
+        };
+        Ok(self.gateway.evaluate_for(&Actor::engine(), question)?.wait()?)
     }
 }

@@ -11,13 +11,14 @@ use trackside_engine::key::{EntityKey, id_from_text};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{
-    ChangeArtifact, ChangeSummaryBody, DiffBody, Problem, ProblemCode, ReportChange, ReportedBody,
+    ChangeArtifact, ChangeSummaryBody, DiffBody, Problem, ProblemCode, ReportChange, ReportedBody, WorkChange,
 };
 use trackside_runtime::read::{ListQuery, MOST};
-use trackside_runtime::{CommandAnswer, ReadError, Reads};
+use trackside_runtime::{BatchAnswer, BatchVerdict, CommandAnswer, ReadError, Reads};
 use trackside_store::Artifacts;
 use utoipa::IntoParams;
 
+use super::commands::{CommandSpan, hand_in_batch};
 use super::worktrees::{must_report, worktree_of};
 use super::{CommandHeaders, Parameters, Required, command, submit, under};
 use crate::app::App;
@@ -73,10 +74,10 @@ pub(crate) async fn report(
         ("deletions", count(body.deletions)),
     ];
     let fields = fields.into_iter().map(|(name, value)| (Name::new(name), value)).collect();
-    put_record(&app, &caller, &headers, record, "replace", fields).await.map(Json)
+    put_record(&app, &caller, &headers, record, "replace", fields, None).await.map(Json)
 }
 
-/// Creates a record, or updates the one that is there with an event.
+/// Creates a record, or updates the one that is there with an event. A further event of the entity is in the same commit.
 pub(super) async fn put_record(
     app: &App,
     caller: &Caller,
@@ -84,6 +85,7 @@ pub(super) async fn put_record(
     record: EntityKey,
     event: &str,
     fields: Fields,
+    then: Option<Fire>,
 ) -> Result<ReportedBody, Refused> {
     let wanted = record.clone();
     let exists = app.read(move |reads| Ok(reads.entity(&wanted)?.is_some())).await?;
@@ -94,9 +96,34 @@ pub(super) async fn put_record(
         false => Ask::Create { entity, fields },
     };
     // The key belongs to the request: repeated, it becomes another command, as the record exists by then.
-    let command = command(caller, &CommandHeaders::default(), ask, None);
-    let answer = submit(app, under(headers.used.as_ref(), None, command)).await?;
-    reported(record, answer)
+    let plain = |ask: Ask| command(caller, &CommandHeaders::default(), ask, None);
+    let first = plain(ask);
+    let Some(then) = then else {
+        return reported(record, submit(app, under(headers.used.as_ref(), None, first)).await?);
+    };
+    let second = plain(Ask::Fire(then));
+    let (first, second) =
+        (under(headers.used.as_ref(), Some(0), first), under(headers.used.as_ref(), Some(1), second));
+    let (pending, spans) = hand_in_batch(app, vec![first.clone(), second])?;
+    let answer = pending.await;
+    spans.into_iter().for_each(CommandSpan::end);
+    match answer? {
+        BatchAnswer::Done(answers) => match answers.into_iter().next() {
+            Some(answer) => reported(record, answer),
+            None => Err(Refused::broken("a batch has no answer")),
+        },
+        // The event is not possible now: the report counts without it.
+        BatchAnswer::Refused(verdicts) if matches!(verdicts.first(), Some(BatchVerdict::Passed)) => {
+            reported(record, submit(app, first).await?)
+        }
+        BatchAnswer::Refused(verdicts) => {
+            let refusal = verdicts.iter().find_map(|it| match it {
+                BatchVerdict::Refused(refusal) => Some((&**refusal).into()),
+                BatchVerdict::Passed => None,
+            });
+            Err(refusal.unwrap_or_else(|| Refused::broken("a batch was refused without a reason")))
+        }
+    }
 }
 
 /// The answer to a report.
@@ -238,6 +265,22 @@ pub(super) fn chosen<'a>(
     let base = base.or(changes.first().map(|it| it.from.as_str()));
     let from_base = fitting.iter().find(|it| it.to == last.to && Some(it.from.as_str()) == base);
     from_base.or(Some(last)).copied()
+}
+
+/// The change that a reader sees by default, without its lines.
+pub(super) fn latest_change(
+    reads: &Reads,
+    entity: &EntityKey,
+    worktree: Option<&Entity>,
+) -> Result<Option<WorkChange>, ReadError> {
+    let changes = changes_of(reads, entity)?;
+    let base = worktree.and_then(|it| it.fields.text("base"));
+    let change = chosen(&changes, &DiffQuery::default(), base).cloned();
+    Ok(change.map(|change| WorkChange {
+        change,
+        route: format!("/v1/entities/{entity}/diff"),
+        command: format!("trackside changes {entity}"),
+    }))
 }
 
 fn unknown_change(entity: &EntityKey, changes: &[ChangeSummaryBody], asked: &DiffQuery) -> String {

@@ -77,7 +77,10 @@ pub(crate) async fn list(
                     entity: it.entity.id.to_string(),
                     with: it.with.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
                     fence: it.fence.filter(|_| it.taken_by.as_ref() == Some(&own)),
+                    since: it.since.map(|it| it.to_string()),
                     taken_by: it.taken_by.as_ref().map(Name::to_string),
+                    until: it.until.map(|it| it.to_string()),
+                    behind: it.behind.as_ref().map(|(id, _)| *id),
                 });
             }
         }

@@ -1,8 +1,11 @@
 //! Explains why an entity does not move: every transition, missing conditions, who may act, and what happens next and
 //! when.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::{Path, State};
+use trackside_engine::actor::Actor;
 use trackside_engine::apply::lease_timer;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
@@ -14,6 +17,7 @@ use trackside_protocol::{
     WaitingFor,
 };
 use trackside_runtime::read::{Explanation, Trial};
+use trackside_runtime::{OutboxEffect, ReadError, Reads};
 
 use super::approvals;
 use super::entity_bodies;
@@ -21,6 +25,7 @@ use super::open_requests::{OpenRequest, arrival_body, open_requests};
 use super::runs::{holds_of, runs_of_entity};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
 /// Explains the state of an entity.
@@ -37,6 +42,7 @@ pub(crate) async fn explain(
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let law = app.runtime.law();
     let inboxes = approvals::inboxes(&app);
+    let (courier, visibility) = (app.runtime.outbox()?, Visibility::of(&app, &caller));
     let body = app.read(move |reads| {
         let explanation = reads.explain(&key, &actor)?;
         let entity = entity_bodies(reads, std::slice::from_ref(&explanation.entity), &actor)?.pop();
@@ -47,16 +53,68 @@ pub(crate) async fn explain(
         let holds = holds_of(reads, &runs)?;
         runs.retain(|it| !it.ended);
         let runs = runs.into_iter().map(RunSummary::from).collect();
-        let agents = AgentsAtWork { runs, holds };
-        Ok(explain_body(&explanation, entity, life.map(|it| &**it), arrival, requests, agents))
+        let agents =
+            AgentsAtWork { runs, holds, not_ready: not_ready(reads, &key, &actor, life.map(|it| &**it))? };
+        let mut effects = Vec::new();
+        for it in courier.open_of(&key)? {
+            let shows = match &it.behind {
+                Some((_, other)) => visibility.sees_entity(reads, other)?,
+                None => false,
+            };
+            effects.push(open_effect(&it, shows));
+        }
+        Ok(explain_body(&explanation, entity, life.map(|it| &**it), arrival, requests, agents, effects))
     });
     Ok(Json(body.await?))
 }
 
-/// Open runs for an entity, and accounts that start no more.
+/// Open runs for an entity, accounts that start no more, and why no run starts yet, by role.
 struct AgentsAtWork {
     runs: Vec<RunSummary>,
     holds: Vec<AccountHold>,
+    not_ready: BTreeMap<Name, Vec<String>>,
+}
+
+/// Why no agent starts to work on an entity yet, by role.
+fn not_ready(
+    reads: &Reads,
+    key: &EntityKey,
+    actor: &Actor,
+    life: Option<&Lifecycle>,
+) -> Result<BTreeMap<Name, Vec<String>>, ReadError> {
+    let mut all = BTreeMap::new();
+    for (role, _) in life.into_iter().flat_map(|it| &it.work).filter(|(_, work)| !work.ready.is_empty()) {
+        if let Ok((_, instructions)) = reads.instructions(key, role, actor)?
+            && !instructions.waits.is_empty()
+        {
+            all.insert(role.clone(), instructions.waits);
+        }
+    }
+    Ok(all)
+}
+
+fn open_effect(it: &OutboxEffect, shows_other: bool) -> OpenEffectBody {
+    OpenEffectBody {
+        id: it.id,
+        effect: it.effect.clone(),
+        since: it.since.map(|it| it.to_string()),
+        taken_by: it.taken_by.as_ref().map(Name::to_string),
+        until: it.until.map(|it| it.to_string()),
+        behind: it.behind.as_ref().map(|(id, _)| *id),
+        behind_entity: it.behind.as_ref().filter(|_| shows_other).map(|(_, entity)| entity.to_string()),
+    }
+}
+
+/// What is known about an effect without a result: since when, who has it, and what comes before it.
+fn effect_in_words(it: &OpenEffectBody) -> String {
+    let since = it.since.as_ref().map(|it| format!(" since {it}")).unwrap_or_default();
+    let who = match (&it.taken_by, &it.until, it.behind, &it.behind_entity) {
+        (Some(taker), Some(until), ..) => format!("{taker} has taken it until {until}"),
+        (_, _, Some(id), Some(entity)) => format!("it comes after effect {id} of {entity}"),
+        (_, _, Some(id), None) => format!("it comes after effect {id}"),
+        _ => "no worker has taken it".to_owned(),
+    };
+    format!(" It waits for {}{since}: {who}.", it.effect)
 }
 
 impl AgentsAtWork {
@@ -71,6 +129,9 @@ impl AgentsAtWork {
             let until = until.unwrap_or_else(|| " until a person releases it".to_owned());
             text.push_str(&format!(" Account {} is held{until}, so no run starts with it.", hold.account));
         }
+        for (role, waits) in &self.not_ready {
+            text.push_str(&format!(" No {role} starts yet: {}.", waits.join("; ").trim_end_matches('.')));
+        }
         text
     }
 }
@@ -82,16 +143,16 @@ fn explain_body(
     arrival: Option<ArrivalBody>,
     requests: Vec<OpenRequest>,
     agents: AgentsAtWork,
+    effects: Vec<OpenEffectBody>,
 ) -> ExplainBody {
     let is_accepted = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
     let ready = it.trials.iter().filter(|(_, trial)| is_accepted(trial));
     let ready: Vec<Name> = ready.map(|(event, _)| event.clone()).collect();
     let timers = pending_timers(it, life);
     let next = timers.iter().min_by_key(|it| it.at);
-    let mut summary = summary(it, &ready, &requests, next.map(PendingTimer::in_words));
+    let mut summary = summary(it, &ready, &requests, &effects, next.map(PendingTimer::in_words));
     summary.push_str(&agents.in_words());
     let claim = |(event, who): &(Name, String)| ClaimOption { event: event.clone(), who: who.clone() };
-    let effects = it.entity.effects.iter();
     ExplainBody {
         entity,
         now: it.now.to_string(),
@@ -110,7 +171,8 @@ fn explain_body(
         waiting_for: waiting(it),
         next: next.map(PendingTimer::body),
         timers: timers.iter().map(PendingTimer::body).collect(),
-        open_effects: effects.map(|it| OpenEffectBody { id: it.id, effect: it.effect.clone() }).collect(),
+        open_effects: effects,
+        not_ready: agents.not_ready,
         broken: it.entity.broken.clone(),
         runs: agents.runs,
         holds: agents.holds,
@@ -214,7 +276,13 @@ fn movable_with_more(it: &Explanation, ready: &[Name]) -> Vec<String> {
 }
 
 /// A summary for people.
-fn summary(it: &Explanation, ready: &[Name], requests: &[OpenRequest], next: Option<String>) -> String {
+fn summary(
+    it: &Explanation,
+    ready: &[Name],
+    requests: &[OpenRequest],
+    effects: &[OpenEffectBody],
+    next: Option<String>,
+) -> String {
     let entity = &it.entity;
     let since = &entity.state_entered_at;
     let mut text = format!("{} is {} since {since}.", entity.key, entity.state);
@@ -244,10 +312,7 @@ fn summary(it: &Explanation, ready: &[Name], requests: &[OpenRequest], next: Opt
             text.push_str(&format!(" {} there would help, by: {}.", it.event, it.who));
         }
     }
-    if !entity.effects.is_empty() {
-        let names: Vec<&str> = entity.effects.iter().map(|it| it.effect.as_str()).collect();
-        text.push_str(&format!(" It waits for the outside: {}.", names.join(", ")));
-    }
+    effects.iter().for_each(|it| text.push_str(&effect_in_words(it)));
     match next {
         Some(next) => text.push_str(&format!(" Next by itself: {next}.")),
         None => text.push_str(" Nothing will happen by itself."),

@@ -14,6 +14,8 @@ use trackside_lifecycle::name::Name;
 use trackside_protocol::{Problem, ProblemCode, RoleWorkBody, WorkAgentBody, WorkBody};
 use utoipa::IntoParams;
 
+use super::changes::latest_change;
+use super::worktrees::{worktree_body, worktree_of};
 use super::{Parameters, entity_bodies};
 use crate::app::App;
 use crate::auth::Caller;
@@ -64,7 +66,12 @@ pub(crate) async fn instructions(
         };
         let work = law.definition(&key.lifecycle, entity.definition).and_then(|it| it.work.get(&role));
         let shown = entity_bodies(reads, std::slice::from_ref(&entity), &actor)?.pop();
-        let body = work.zip(shown).map(|(work, shown)| WorkBody::new(work, agent, &instructions, shown));
+        let mut body = work.zip(shown).map(|(work, shown)| WorkBody::new(work, agent, &instructions, shown));
+        if let Some(body) = &mut body {
+            let worktree = worktree_of(reads, &key)?;
+            body.change = latest_change(reads, &key, worktree.as_deref())?;
+            body.worktree = worktree.as_deref().map(worktree_body);
+        }
         Ok(body.ok_or_else(|| WorkError::NoWork(format!("{key} is not there any more"))))
     });
     body.await?.map_err(|error| no_work(&error))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use trackside_engine::actor::ActorKind;
+use trackside_engine::command::{Fire, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, id_from_text};
@@ -66,8 +67,28 @@ pub(crate) async fn report(
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let entity = app.read(move |reads| reads.readable(&key, &actor)).await?;
     let mut fields = report_fields(&body);
+    let event = event_after(&app, &entity, &body.state, &fields);
     fields.put(&Name::new("entity"), Value::text(&entity.key.to_string()));
-    put_record(&app, &caller, &headers, record_of(&entity.key), "report", fields).await.map(Json)
+    put_record(&app, &caller, &headers, record_of(&entity.key), "report", fields, event).await.map(Json)
+}
+
+/// The event of the entity that follows a report, if an arm of it leaves the present state. It gets the members that it
+/// takes.
+fn event_after(app: &App, entity: &Entity, state: &str, report: &Fields) -> Option<Fire> {
+    let law = app.runtime.law();
+    let life = law.definition(&entity.key.lifecycle, entity.definition)?;
+    let (_, event) = life.worktree.iter().find(|(it, _)| **it == *state)?;
+    let arms = life.transition(event)?.arms.iter().filter(|it| it.from.has(&entity.state));
+    let takes: Vec<&Name> = arms.clone().flat_map(|it| &it.takes).map(|it| &it.name).collect();
+    arms.clone().next()?;
+    let fields = report.iter().filter(|(name, _)| takes.contains(name));
+    Some(Fire {
+        entity: entity.key.clone(),
+        what: TransitionRef::Event(event.clone()),
+        fields: fields.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        fence: None,
+        if_version: None,
+    })
 }
 
 /// The members of a report. What was left out stays as it is.

@@ -183,3 +183,67 @@ fn an_effect_is_answered_only_by_its_taker() {
     let held = take(&again, json!({})).remove(0);
     again.post(&path, &result(&held["fence"])).unwrap();
 }
+
+/// A pack whose effects are handed out one at a time for each lane, and only while the errand is open.
+fn lanes() -> Json {
+    let life = "lifecycle: lanes.errand\nabout: An errand.\nfields: { lane: { type: string } }\n\
+         create: { by: human, takes: [lane] }\n\
+         states: { OPEN: { initial: true }, HELD: {}, DONE: { final: true, outcome: success }, FAILED: { final: true, outcome: failure } }\n\
+         transitions:\n  send: { from: OPEN, by: human, effects: [carry] }\n  hold: { from: OPEN, to: HELD, by: human }\n  \
+         brought: { from: OPEN, to: DONE, by: engine }\n  missed: { from: [OPEN, HELD], to: FAILED, by: engine }\n\
+         effects: { carry: { with: { way: lane }, queue: [way], while: state == \"OPEN\" && way == lane, ok: brought, failed: missed } }\n";
+    json!({ "files": { "pack.yaml": "pack: lanes\nversion: 1\nabout: Lanes.\n", "lifecycles/errand.yaml": life } })
+}
+
+#[test]
+fn effects_of_a_queue_are_handed_out_one_at_a_time_in_order_and_only_while_they_are_wanted() {
+    let ground = RestServer::new();
+    let owner = &ground.owner;
+    owner.put("/v1/packs/lanes", &lanes()).unwrap_or_else(|it| panic!("{it:#?}"));
+    for (id, lane) in [("E-1", "a"), ("E-2", "a"), ("E-3", "b"), ("E-4", "a")] {
+        owner.post("/v1/entities/lanes.errand", &json!({ "id": id, "fields": { "lane": lane } })).unwrap();
+        fire(owner, id, "send");
+    }
+    let cart = |id: &str| ground.actor(json!({ "actor": id, "kind": "system" }));
+    let (first, second) = (cart("cart-1"), cart("cart-2"));
+    let entities = |held: &[Json]| -> Vec<String> {
+        held.iter().map(|it| it["entity"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(take(&second, json!({ "entity": "lanes.errand/E-2", "limit": 5 })).is_empty(), "E-1 comes first");
+    let held = take(&first, json!({ "kind": "carry", "limit": 5, "lease": "1m" }));
+    assert_eq!(entities(&held), ["E-1", "E-3"]);
+    assert!(take(&second, json!({ "kind": "carry", "limit": 5 })).is_empty());
+    let listed = owner.get("/v1/effects").unwrap().body;
+    assert_eq!(
+        (&listed["items"][1]["behind"], &listed["items"][0]["takenBy"]),
+        (&held[0]["id"], &json!("cart-1"))
+    );
+
+    // What it waits for is explained.
+    let explained = owner.get("/v1/entities/lanes.errand/E-2/explain").unwrap().body;
+    let open = &explained["openEffects"][0];
+    assert_eq!((&open["behind"], &open["behindEntity"]), (&held[0]["id"], &json!("lanes.errand/E-1")));
+    let sentence = explained["summary"].as_str().unwrap();
+    let id = held[0]["id"].as_u64().unwrap();
+    assert!(sentence.contains(&format!("it comes after effect {id} of lanes.errand/E-1")), "{sentence}");
+    let explained = owner.get("/v1/entities/lanes.errand/E-1/explain").unwrap().body;
+    assert_eq!(explained["openEffects"][0]["takenBy"], json!("cart-1"));
+    assert!(explained["summary"].as_str().unwrap().contains("cart-1 has taken it until"), "{explained:#}");
+
+    // One that is not wanted any more has failed, and is not handed out.
+    fire(owner, "E-2", "hold");
+    let path = format!("/v1/effects/{}/result", held[0]["id"]);
+    first.post(&path, &json!({ "ok": true, "fence": held[0]["fence"] })).unwrap();
+    assert_eq!(entities(&take(&second, json!({ "kind": "carry", "limit": 5 }))), ["E-4"]);
+    assert_eq!(owner.get("/v1/entities/lanes.errand/E-2").unwrap().body["state"], json!("FAILED"));
+
+    // A worker that is silent for too long gives its place in the queue to another one, not to a later effect.
+    owner.post("/v1/clock/advance", &json!({ "by": "2m" })).unwrap();
+    assert_eq!(entities(&take(&second, json!({ "kind": "carry", "limit": 5 }))), ["E-3"]);
+    assert_eq!(why(first.post("/v1/effects/take", &json!({ "entity": "E-1" }))).0, 400);
+}
+
+fn fire(owner: &Client, id: &str, event: &str) {
+    let path = format!("/v1/entities/lanes.errand/{id}/transitions");
+    owner.post(&path, &json!({ "event": event })).unwrap_or_else(|it| panic!("{it:#?}"));
+}

@@ -9,6 +9,7 @@ use crate::ground::{RestServer, refused, why};
 /// A task that coder-1 has claimed through its runner.
 fn claimed() -> (RestServer, Client) {
     let ground = RestServer::new();
+    ground.owner.put("/v1/settings/coding", &json!({ "isolation": "none" })).unwrap();
     let planner = ground.agent("planner-1", "coding:planner");
     let task = json!({ "id": "T-1", "fields": { "description": "Speed up the parser" } });
     planner.post("/v1/entities/coding.task", &task).unwrap();

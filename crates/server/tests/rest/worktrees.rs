@@ -114,3 +114,65 @@ fn a_worktree_is_as_it_was_reported_last() {
         json!("ready")
     );
 }
+
+#[test]
+fn a_claimed_task_waits_for_its_worktree_and_a_vanished_one_stops_the_agent() {
+    let ground = RestServer::new();
+    let host = ground.actor(json!({
+        "actor": "host-1", "kind": "system", "roles": ["fleet:agent_runner", "coding:coder"], "for": ["coder-1"]
+    }));
+    let planner = ground.agent("planner-1", "coding:planner");
+    planner.post("/v1/entities/coding.task", &json!({ "id": "T-1" })).unwrap();
+    let task = "/v1/entities/coding.task/T-1";
+    let event = |client: &Client, event: &str, fields: serde_json::Value| {
+        client.post(&format!("{task}/transitions"), &json!({ "event": event, "fields": fields }))
+    };
+    event(&planner, "finalize", json!({})).unwrap();
+    let coder = ground.agent("coder-1", "coding:coder");
+    let claimed = event(&coder, "claim", json!({})).unwrap().body;
+    let fence = claimed["entity"]["leases"][0]["fence"].clone();
+    let work = coder.get(&format!("{task}/work?role=coder")).unwrap().body;
+    assert_eq!(work["waits"], json!(["T-1 waits for its worktree .worktrees/T-1"]));
+    let explained = ground.owner.get(&format!("{task}/explain")).unwrap().body;
+    assert_eq!(explained["notReady"]["coder"], work["waits"]);
+    let sentence = explained["summary"].as_str().unwrap();
+    assert!(sentence.contains("It waits for worktree.create since"), "{sentence}");
+    assert!(sentence.contains("no worker has taken it"), "{sentence}");
+    assert!(sentence.contains("No coder starts yet: T-1 waits for its worktree"), "{sentence}");
+    assert_eq!(why(event(&coder, "submit", json!({ "review_commit": "c0ffee1" }))).0, 422);
+
+    let asked = json!({ "kind": "worktree.create", "entity": "coding.task/T-1" });
+    let taken = host.post("/v1/effects/take", &asked).unwrap().body["items"][0].clone();
+    assert_eq!((&taken["with"]["kind"], &taken["with"]["reset"]), (&json!("worktree"), &json!(true)));
+    let explained = ground.owner.get(&format!("{task}/explain")).unwrap().body;
+    assert!(explained["summary"].as_str().unwrap().contains("host-1 has taken it until"), "{explained:#}");
+    let result = json!({ "ok": true, "fence": taken["fence"], "detail": { "commit": "b4b4b4b", "grant": taken["with"]["grant"] } });
+    host.post(&format!("/v1/effects/{}/result", taken["id"]), &result).unwrap();
+    let base = json!({ "state": "ready", "base": "b4b4b4b", "head": "c0ffee1", "branch": "task/T-1" });
+    host.post(&format!("{task}/worktree"), &base).unwrap();
+    report(&host, &format!("{task}/changes"), "b4b4b4b", "c0ffee1");
+    let work = coder.get(&format!("{task}/work?role=coder")).unwrap().body;
+    assert_eq!((&work["waits"], &work["worktree"]["branch"]), (&json!([]), &json!("task/T-1")));
+    assert_eq!(
+        (&work["change"]["to"], &work["change"]["command"]),
+        (&json!("c0ffee1"), &json!("trackside changes coding.task/T-1"))
+    );
+
+    // The report and the event of the task are one commit.
+    let before = ground.owner.get(task).unwrap().body["version"].as_u64().unwrap();
+    host.post(&format!("{task}/worktree"), &json!({ "state": "vanished" })).unwrap();
+    let found = ground.owner.get(task).unwrap().body;
+    assert_eq!(
+        (&found["fields"]["worktree_state"], &found["version"]),
+        (&json!("vanished"), &json!(before + 1))
+    );
+    let beat =
+        coder.post(&format!("{task}/heartbeat"), &json!({ "slot": "work", "fence": fence })).unwrap().body;
+    assert!(beat["stop"]["why"].as_str().unwrap().contains("is gone: stop"), "{beat:#}");
+    let violations = ground.owner.get("/v1/violations").unwrap().body;
+    assert_eq!(each(&violations, "rule"), ["worktree_exists"]);
+    // Reported again, it changes nothing that the task does not know.
+    host.post(&format!("{task}/worktree"), &json!({ "state": "ready" })).unwrap();
+    host.post(&format!("{task}/worktree"), &json!({ "state": "ready" })).unwrap();
+    assert_eq!(ground.owner.get(task).unwrap().body["fields"]["worktree_state"], json!("ready"));
+}

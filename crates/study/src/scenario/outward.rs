@@ -57,6 +57,8 @@ pub(super) struct WorkResult {
     /// The names of the events that the agent may fire now.
     pub events: Vec<Name>,
     pub claim: Option<Name>,
+    /// What has to happen before the agent may start.
+    pub waits: Vec<String>,
 }
 
 impl From<&Instructions> for WorkResult {
@@ -67,6 +69,7 @@ impl From<&Instructions> for WorkResult {
             handoff: it.handoff.to_json(),
             events: it.events.iter().map(|it| it.event.clone()).collect(),
             claim: it.claim.clone(),
+            waits: it.waits.clone(),
         }
     }
 }

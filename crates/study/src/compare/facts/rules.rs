@@ -98,6 +98,8 @@ impl ExpressionContext<'_> {
             self.with(&mut thing, &it.with);
             thing.name("transition for success", Sense::Plain, it.ok.as_ref());
             thing.name("transition for failure", Sense::Plain, it.failed.as_ref());
+            thing.names("is handed out one at a time for each", Sense::Plain, &it.queue);
+            self.some(&mut thing, "is handed out while", Sense::Plain, it.while_true.as_ref());
             thing.wording("about", &it.about);
             things.push(thing);
         }

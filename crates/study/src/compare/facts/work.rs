@@ -1,13 +1,20 @@
 //! The work of agents, and the control files by which people stop them.
 
-use trackside_lifecycle::model::{ControlFile, Lifecycle, Pack, RoleWork};
+use trackside_lifecycle::model::{Check, ControlFile, Lifecycle, Pack, RoleWork};
 
 use super::ExpressionContext;
 use crate::compare::item::{DefinitionItem, Sense};
 
 impl ExpressionContext<'_> {
     pub fn work(&self, life: &Lifecycle, pack: &Pack) -> Vec<DefinitionItem> {
-        life.work.values().map(|it| self.work_item(it, pack)).collect()
+        let mut things: Vec<DefinitionItem> = life.work.values().map(|it| self.work_item(it, pack)).collect();
+        for (state, event) in &life.worktree {
+            let title = format!("a worktree reported {state} fires `{event}`");
+            let mut thing = DefinitionItem::new("worktree", state.as_str(), title);
+            thing.name("event", Sense::Plain, Some(event));
+            things.push(thing);
+        }
+        things
     }
 
     fn work_item(&self, work: &RoleWork, pack: &Pack) -> DefinitionItem {
@@ -19,6 +26,9 @@ impl ExpressionContext<'_> {
         thing.names("lifecycles in which it creates:", Sense::Plain, &work.creates);
         self.some(&mut thing, "feedback", Sense::Plain, work.feedback.as_ref());
         self.some(&mut thing, "notes", Sense::Plain, work.handoff.as_ref());
+        for check in &work.ready {
+            thing.parts.push(self.ready_item(check));
+        }
         for (step, event) in &work.events {
             let title = format!("{} fires `{}`", step.as_str(), event.fire);
             let mut part = DefinitionItem::new("work event", step.as_str(), title);
@@ -40,6 +50,13 @@ impl ExpressionContext<'_> {
         }
         thing.wording("about", &work.about);
         thing
+    }
+
+    fn ready_item(&self, check: &Check) -> DefinitionItem {
+        let says = check.says.source();
+        let mut part = DefinitionItem::new("work check", says, format!("starts only if: {says}"));
+        part.put("rule", "rule", Sense::Plain, self.expression(&check.guard));
+        part
     }
 
     pub fn control(&self, pack: &Pack) -> Vec<DefinitionItem> {

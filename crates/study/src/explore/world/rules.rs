@@ -65,6 +65,7 @@ pub(crate) fn of(life: &Lifecycle) -> Vec<(&Guard, Use)> {
         reaction.with.iter().for_each(|(_, it)| all.decide(it));
     }
     life.effects.iter().flat_map(|it| &it.with).for_each(|(_, it)| all.decide(it));
+    life.effects.iter().filter_map(|it| it.while_true.as_ref()).for_each(|it| all.decide(it));
     for rule in &life.notify {
         [&rule.notification.to, &rule.notification.each, &rule.notification.when]
             .into_iter()
