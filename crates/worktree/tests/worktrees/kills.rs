@@ -75,6 +75,25 @@ fn nothing_is_lost_by_a_kill_at_any_step_of_a_removal() {
     }
 }
 
+#[test]
+fn locks_of_a_killed_git_command_are_removed() {
+    let test = TestRepository::new();
+    let repository = test.open();
+    let record = create(&repository, "T-1", 1);
+    let commit = ["commit", "-q", "--allow-empty", "-m", "work"];
+    for lock in
+        [".git/worktrees/T-1/index.lock", ".git/worktrees/T-1/HEAD.lock", ".git/refs/heads/task/T-1.lock"]
+    {
+        fs::write(test.root.join(lock), "").unwrap();
+        assert!(!try_git(&record.path, &commit).1, "{lock}");
+        repository.clear_stale_locks(&record.path, &record.branch).unwrap();
+        assert!(try_git(&record.path, &commit).1, "{lock}");
+        fs::write(test.root.join(lock), "").unwrap();
+    }
+    remove(&repository, "T-1", 2);
+    assert_eq!(test.refs("refs/heads/task"), Vec::<String>::new());
+}
+
 const CHILD: &str = "TRACKSIDE_TEST_KILLED_AT";
 
 /// The process that the next test kills. Without its variable it does nothing.
