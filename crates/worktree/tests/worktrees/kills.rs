@@ -40,7 +40,8 @@ fn nothing_is_lost_by_a_kill_at_any_step_of_a_removal() {
     let moments = moments("remove", &["save", "move", "verify", "forget", "branch", "delete", "removed"]);
     for (number, moment) in moments.into_iter().enumerate() {
         for kind in ["worktree", "clone"] {
-            for recovers in [(number % 2 == 0) == (kind == "clone")] {
+            {
+                let recovers = (number % 2 == 0) == (kind == "clone");
                 let test = TestRepository::new();
                 test.write(".trackside/worktree.yaml", &format!("kind: {kind}\n"));
                 let record = create(&test.open(), "T-1", 1);
