@@ -247,7 +247,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         }
         if Instant::now() >= self.next.renew {
             if self.agent.has_vanished(self.record) && self.ending == Ending::Itself {
-                // What it would do next would happen in another folder.
+                // Otherwise the agent would continue in another folder.
                 self.end(Ending::Vanished, "its worktree is gone", Some(0))?;
             }
             self.next.renew = Instant::now() + RENEW;

@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandOutcome {
+pub struct CommandEnding {
     pub succeeded: bool,
     /// How it ended, in words.
     pub ending: String,
@@ -35,7 +35,7 @@ pub(crate) fn run_command(
     folder: &Path,
     environment: &BTreeMap<String, String>,
     scratch: &Path,
-) -> Result<CommandOutcome, WorktreeError> {
+) -> Result<CommandEnding, WorktreeError> {
     fs::create_dir_all(scratch).at(scratch)?;
     let path = scratch.join(format!("output-{}", random_id()));
     let output = File::create(&path).at(&path)?;
@@ -52,7 +52,7 @@ pub(crate) fn run_command(
         .spawn()
         .at(Path::new("sh"))?;
     let ending = wait(&mut child, rule.limit, &path);
-    // Whatever it started ends with it.
+    // The processes that it started end with it.
     end_group(&child);
     let (succeeded, ending) = match ending {
         Ok(ending) => ending,
@@ -60,7 +60,7 @@ pub(crate) fn run_command(
     };
     let text = tail(&path);
     let _ = fs::remove_file(&path);
-    Ok(CommandOutcome { succeeded, ending, output: text.at(&path)? })
+    Ok(CommandEnding { succeeded, ending, output: text.at(&path)? })
 }
 
 fn wait(child: &mut Child, limit: Duration, output: &Path) -> std::io::Result<(bool, String)> {

@@ -65,7 +65,7 @@ impl Repository {
             .filter(|(path, state)| before.changed.get(*path) != Some(state))
             .map(|(path, _)| path.clone())
             .collect();
-        // What was changed before and is clean now was reverted, or committed.
+        // A path that is clean now was reverted or committed.
         touched.extend(before.changed.keys().filter(|it| !after.changed.contains_key(*it)).cloned());
         if before.commit != after.commit || before.head != after.head {
             let is_merge = before.head == after.head && self.is_own_merge(before, after)?;

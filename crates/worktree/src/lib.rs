@@ -23,7 +23,7 @@ pub use change::{
     ChangeFigures, ChangeHunk, ChangeLine, ChangeLineKind, ChangedFile, ChangedFileStatus, CommitChange,
     LARGEST_CHANGE, read_bounded_change, read_change,
 };
-pub use commands::CommandOutcome;
+pub use commands::CommandEnding;
 pub use error::WorktreeError;
 pub use files::FileLock;
 pub use fingerprint::{CheckoutFingerprint, WorktreeFacts, is_present};

@@ -63,7 +63,7 @@ pub enum MergeOutcome {
         way: MergeWay,
         /// The commits that the branch had got since the work started.
         drift: Option<u64>,
-        /// What happened after the merge and needs a look.
+        /// Problems after the merge.
         warnings: Vec<String>,
     },
     /// The task has to change: a conflict, a failed check, or commits that nobody reviewed.
@@ -78,7 +78,7 @@ struct LoggedMerge {
     after: String,
 }
 
-/// What is to become of a commit.
+/// The next step of a merge.
 enum Candidate {
     Move { after: String, way: MergeWay },
     Already { merge_commit: String },
@@ -311,7 +311,7 @@ impl Repository {
                 let _ = std::fs::remove_dir_all(admin);
             }
             if exists(&place) {
-                // Checks ran in it, and nobody worked.
+                // Only checks ran in it.
                 let _ = std::fs::remove_dir_all(&place);
             }
             let path = place.to_string_lossy().into_owned();
@@ -344,7 +344,7 @@ impl Repository {
                 is_moved = true;
                 return Ok(());
             }
-            // Together: who finds the marker knows that the branch was moved.
+            // In one transaction: the marker proves that the branch was moved.
             let moved = git.update_refs(&[
                 format!("update {branch} {after} {before}"),
                 format!("update {marker} {after}"),

@@ -1,4 +1,4 @@
-//! Ready worktrees: made and set up before anybody needs them. Nobody has worked in one.
+//! Ready worktrees: created and set up before a task needs them. They contain no work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -90,7 +90,7 @@ pub(crate) fn claim(
     Ok(true)
 }
 
-/// Removes a worktree in which nobody has worked. Call it under the lock.
+/// Removes a worktree that contains no work. Call it under the lock.
 fn discard(repository: &Repository, place: &Path) -> Result<(), WorktreeError> {
     if let Some(admin) = repository.admin_of(place)? {
         fs::remove_dir_all(&admin).at(&admin)?;

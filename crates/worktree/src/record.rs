@@ -1,4 +1,4 @@
-//! What is recorded about each worktree, beside git's own data.
+//! The record of each worktree, beside git's own data.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::settings::WorktreeKind;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WorktreeState {
-    /// Nobody has worked in it yet.
+    /// It contains no work yet.
     #[default]
     Making,
     Ready,

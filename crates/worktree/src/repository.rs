@@ -209,8 +209,8 @@ impl Repository {
         Ok(None)
     }
 
-    /// Removes what a process left that was killed while git added a worktree. Until then, git commands of everybody
-    /// fail in this repository. Call it under the lock.
+    /// Removes half-made worktrees of killed processes. Until then, many git commands fail in this repository. Call it
+    /// under the lock.
     pub(crate) fn repair_half_made(&self) -> Result<usize, WorktreeError> {
         let folder = self.common.join("worktrees");
         let mut repaired = 0;

@@ -44,7 +44,7 @@ pub(crate) struct IgnoredRules {
     pub copies: BTreeMap<PathBuf, PathBuf>,
 }
 
-/// What a checkout contains beyond the refs that stay.
+/// The content of a checkout that no remaining ref reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct WorkSnapshot {

@@ -68,7 +68,7 @@ pub struct UnfinishedOperation {
 }
 
 impl LoggedOperation {
-    /// Writes down what is going to be done.
+    /// Writes down the request.
     pub(crate) fn begin(
         folder: &Path,
         kind: &str,
@@ -80,7 +80,7 @@ impl LoggedOperation {
         let draft = folder.join(format!(".{name}"));
         let path = folder.join(name);
         let request = serde_json::to_value(request).map_err(io::Error::from).at(&path)?;
-        // The lock comes before the name, so that nobody takes it for the log of a dead process.
+        // The lock comes before the name: a log without a lock belongs to a dead process.
         let log = FileLock::wait(&draft)?;
         let mut operation = Self { path, log, kind: kind.to_owned(), done: Vec::new(), hook: hook.clone() };
         operation.write(&LogLine::Operation { kind: kind.to_owned(), request })?;

@@ -53,7 +53,7 @@ impl SavedWork {
     }
 }
 
-/// What is saved and why.
+/// A request to save a checkout.
 #[derive(Clone, Debug)]
 pub(crate) struct SaveRequest<'a> {
     pub id: &'a str,
@@ -238,7 +238,7 @@ fn publish(
         };
         main.update_refs(&[line])?;
     }
-    // Read back: nothing is deleted on the strength of a save that is not there.
+    // Read back: nothing is deleted unless its save exists.
     if main.commit(reference)?.as_deref() != Some(commit) {
         let why = format!("{reference} could not be read back");
         return Err(WorktreeError::NotSaved { path: folders.place.clone(), why });

@@ -122,7 +122,7 @@ impl Repository {
         request: &CreateRequest,
     ) -> Result<(), WorktreeError> {
         if record.is_some_and(|it| it.state == WorktreeState::Making) {
-            // An attempt was killed before anybody could work in it.
+            // An attempt was killed. The folder contains no work.
             return self.discard_half_made(place);
         }
         let has_branch = self.bare_git().commit(&format!("refs/heads/{branch}"))?.is_some();
@@ -148,7 +148,7 @@ impl Repository {
         if let Err(error) = &made
             && !matches!(error, WorktreeError::Stopped(_))
         {
-            // Nothing stays of an attempt that failed. The error is worth more than one on the way back.
+            // Remove the failed attempt. Its error is more useful than one of the removal.
             let _ = self.discard_half_made(place);
             if !had_branch {
                 let _ = self.delete_branch(&request.branch);
@@ -231,7 +231,7 @@ impl Repository {
             fs::create_dir_all(parent).at(parent)?;
         }
         if exists(place) || self.admin_of(place)?.is_some() {
-            // An earlier attempt was killed. Nobody has worked in it: its record says that it was being made.
+            // An earlier attempt was killed. Its record says that it was being made, so it contains no work.
             self.discard_half_made(place)?;
         }
         if record.kind == WorktreeKind::Clone {
@@ -388,6 +388,16 @@ impl Repository {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at(place),
             _ => Ok(()),
         }
+    }
+
+    /// Removes lock files that a killed git command left in a worktree. Call it only when no process works in it.
+    pub fn clear_stale_locks(&self, place: &Path, branch: &str) -> Result<(), WorktreeError> {
+        if let Some(admin) = self.admin_of(place)? {
+            for name in ["index.lock", "HEAD.lock"] {
+                remove_file(&admin.join(name))?;
+            }
+        }
+        remove_file(&self.common().join("refs/heads").join(format!("{branch}.lock")))
     }
 
     /// The folder in which git keeps the state of a worktree.
@@ -547,16 +557,15 @@ impl Repository {
             }
             Ok(())
         })?;
-        operation.step(
-            "branch",
-            || {
-                if keep_branch { Ok(()) } else { self.delete_branch(&request.branch) }
-            },
-        )?;
+        operation.step("branch", || {
+            // The folder is gone, so no process works on the branch.
+            self.clear_stale_locks(&place, &request.branch)?;
+            if keep_branch { Ok(()) } else { self.delete_branch(&request.branch) }
+        })?;
         let saved = crate::trash::find_saved_work(self, trash)?;
         operation.step("delete", || {
             let stays = saved.as_ref().map(|it| it.left.clone()).unwrap_or_default();
-            // Without git's data nobody can say what has changed: the folder stays where it was moved.
+            // Without git's data the changes are unknown: the whole folder stays in its new place.
             if stays.contains(Path::new(".")) {
                 return Ok(());
             }
@@ -608,7 +617,7 @@ impl Repository {
         FileLock::wait(&self.record_folder().join(format!("{}.lock", record_name(place, self.root()))))
     }
 
-    /// Carries out again what processes left unfinished that were killed. Returns a line about each.
+    /// Finishes the operations of killed processes. Returns a line about each.
     pub fn recover(&self) -> Result<Vec<String>, WorktreeError> {
         {
             let _lock = self.lock()?;
@@ -627,7 +636,7 @@ impl Repository {
                     Err(error) => Err(WorktreeError::Request(error.to_string())),
                 },
                 "merge" => crate::merging::finish_merge(self, &mut operation.log, operation.request),
-                // A worktree that was being made: whoever asks for it next makes it anew.
+                // A worktree that was being made: the next request creates it again.
                 _ => Ok(String::new()),
             };
             let line = match &result {
@@ -645,7 +654,7 @@ fn removal_place(repository: &Repository, request: &RemoveRequest) -> Result<Pat
     repository.place(&request.path)
 }
 
-/// Writes the files of a worktree. Nobody has worked in it yet.
+/// Writes the files of a worktree that contains no work yet.
 pub(crate) fn checkout(record: &WorktreeRecord, start: &str) -> Result<(), WorktreeError> {
     Ok(GitFolder::new(&record.path).run(&["reset", "--hard", "--quiet", start])?)
 }

@@ -34,7 +34,7 @@ pub(crate) struct RepositoryArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside worktree restore 20260101T120000000Z-T-1-0f1e2d3c\n\nThe commits, the index and the files are as they were. The saved work stays until its retention ends."
+    after_help = "Example:\n  trackside worktree restore 20260101T120000000Z-T-1-0f1e2d3c\n\nIt restores the commits, the index and the files. The saved work stays until its retention ends."
 )]
 pub(crate) struct RestoreWorkArgs {
     /// Saved work, as `trackside worktree list` lists it
@@ -52,7 +52,7 @@ pub(crate) struct RestoreWorkArgs {
     after_help = "Example:\n  trackside worktree prune\n\nRetention is 30 days unless `trash.retention` in .trackside/worktree.yaml says otherwise."
 )]
 pub(crate) struct PruneWorkArgs {
-    /// Delete this saved work now, whatever its retention; can be repeated
+    /// Delete this saved work now, before its retention ends; can be repeated
     #[arg(value_name = "SAVED")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]

@@ -58,7 +58,7 @@ impl BackgroundWorker<'_> {
         let _ = prune_saved_work(&self.git.repository, jiff::Timestamp::now(), &[]);
         let mut said = String::new();
         loop {
-            // One more look after the end: what the agent's last step requested is done.
+            // One more look after the end, for the effects of the agent's last step.
             let is_last = is_over.load(Ordering::Relaxed);
             match self.look() {
                 Ok(why) => {
@@ -87,7 +87,7 @@ impl BackgroundWorker<'_> {
         }
     }
 
-    /// Does everything that can be done. Returns why something has to wait.
+    /// Carries out the open effects. Returns why one has to wait.
     fn look(&self) -> Result<Option<String>, ApiError> {
         for effect in self.own(open_effects(&self.api, "worktree.remove")?) {
             if let Some(held) = take_effect(&self.api, &effect, LEASE)? {
@@ -100,7 +100,7 @@ impl BackgroundWorker<'_> {
         self.merge_all()
     }
 
-    /// Merges in order, one at a time in a repository, whoever has the queue.
+    /// Merges in order, one at a time in a repository.
     fn merge_all(&self) -> Result<Option<String>, ApiError> {
         let queue = match self.git.repository.take_merge_queue() {
             Ok(Some(queue)) => queue,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use trackside_worktree::{Repository, WorktreeError, WorktreeRecord};
 
-/// Checks out the work of a task, without its branch, in a folder of this agent. What it left there before is saved.
+/// Checks out the work of a task, without its branch, in a folder of this agent. Earlier work in the folder is saved.
 pub(crate) fn prepare_review_folder(
     repository: &Repository,
     record: &WorktreeRecord,

@@ -106,6 +106,8 @@ impl AgentLoop<'_> {
                 }
                 report_facts(&self.api, &git.repository, &worktree, "ready");
             }
+            // The run before has ended with everything that it started.
+            let _ = git.repository.clear_stale_locks(&worktree.path, &worktree.branch);
             worktree.path.clone()
         } else {
             let agent = self.settings.agent.clone();

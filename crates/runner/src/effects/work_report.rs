@@ -1,4 +1,4 @@
-//! Reports worktrees and what changed in them. A server without these routes gets nothing.
+//! Reports worktrees and their changes to the server.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

@@ -40,7 +40,8 @@ fn nothing_is_lost_by_a_kill_at_any_step_of_a_removal() {
     let moments = moments("remove", &["save", "move", "verify", "forget", "branch", "delete", "removed"]);
     for (number, moment) in moments.into_iter().enumerate() {
         for kind in ["worktree", "clone"] {
-            for recovers in [(number % 2 == 0) == (kind == "clone")] {
+            {
+                let recovers = (number % 2 == 0) == (kind == "clone");
                 let test = TestRepository::new();
                 test.write(".trackside/worktree.yaml", &format!("kind: {kind}\n"));
                 let record = create(&test.open(), "T-1", 1);
@@ -73,6 +74,25 @@ fn nothing_is_lost_by_a_kill_at_any_step_of_a_removal() {
             }
         }
     }
+}
+
+#[test]
+fn locks_of_a_killed_git_command_are_removed() {
+    let test = TestRepository::new();
+    let repository = test.open();
+    let record = create(&repository, "T-1", 1);
+    let commit = ["commit", "-q", "--allow-empty", "-m", "work"];
+    for lock in
+        [".git/worktrees/T-1/index.lock", ".git/worktrees/T-1/HEAD.lock", ".git/refs/heads/task/T-1.lock"]
+    {
+        fs::write(test.root.join(lock), "").unwrap();
+        assert!(!try_git(&record.path, &commit).1, "{lock}");
+        repository.clear_stale_locks(&record.path, &record.branch).unwrap();
+        assert!(try_git(&record.path, &commit).1, "{lock}");
+        fs::write(test.root.join(lock), "").unwrap();
+    }
+    remove(&repository, "T-1", 2);
+    assert_eq!(test.refs("refs/heads/task"), Vec::<String>::new());
 }
 
 const CHILD: &str = "TRACKSIDE_TEST_KILLED_AT";

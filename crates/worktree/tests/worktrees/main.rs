@@ -1,10 +1,5 @@
 //! Worktrees in real repositories.
-#![expect(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod changes;
 mod creating;

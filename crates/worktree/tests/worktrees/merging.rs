@@ -184,7 +184,8 @@ fn s10_a_merge_happens_once_and_is_always_finished() {
     moments.extend(["merge:end".to_owned(), "remove:end".to_owned()]);
     for (number, moment) in moments.into_iter().enumerate() {
         // A runner that starts afterwards recovers first; one that was running already does not.
-        for recovers in [number % 2 == 0] {
+        {
+            let recovers = number % 2 == 0;
             let test = TestRepository::new();
             let (other, record) = (create(&test.open(), "T-0", 0), create(&test.open(), "T-1", 1));
             test.git(&["checkout", "-q", "integration"]);

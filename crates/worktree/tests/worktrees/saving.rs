@@ -263,7 +263,7 @@ fn histories(seeds: std::ops::Range<u64>, kind: &str) {
 #[test]
 fn s7_no_path_deletes_work() {
     let seeds: u64 =
-        std::env::var("TRACKSIDE_WORKTREE_SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(24);
+        std::env::var("TRACKSIDE_WORKTREE_SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(12);
     histories(0..seeds, "worktree");
     histories(0..seeds / 3, "clone");
 }
