@@ -1,8 +1,6 @@
 //! Starts a run: its record on the server, its token, its process.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
+use serde_json::json;
 use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, TransitionBody};
 
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
@@ -13,9 +11,6 @@ use crate::run_monitor::shortened;
 use crate::runner_folder::{AssignmentRecord, RunRecord};
 use crate::server_api::{ApiError, RequestActor};
 use crate::work_rule::WorkRule;
-
-/// The pause between two looks at work that is not ready.
-const READY_POLL: Duration = Duration::from_secs(1);
 
 impl AgentLoop<'_> {
     /// Creates the run's record and starts its process.
@@ -34,11 +29,6 @@ impl AgentLoop<'_> {
         };
         if record.starts > 0 && !self.take_again(record)? {
             return Ok(Started::Dropped);
-        }
-        if let Some(waits) = waits_of(&task) {
-            (self.say)(&format!("the run waits: {waits}"));
-            let due = self.pause(READY_POLL, false);
-            return Ok(if due { Started::Waiting } else { Started::Ended });
         }
         let run = match record.run.take() {
             Some(run) => run,
@@ -239,12 +229,6 @@ pub(crate) enum Started {
     Waiting,
     /// The runner is to end.
     Ended,
-}
-
-/// What has to happen before an agent may start; none if it may start now.
-fn waits_of(task: &Value) -> Option<String> {
-    let waits = task.get("waits")?.as_array()?.iter().filter_map(Value::as_str).collect::<Vec<_>>();
-    (!waits.is_empty()).then(|| waits.join("; "))
 }
 
 /// Ids sort by time.
