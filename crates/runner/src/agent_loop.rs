@@ -417,6 +417,23 @@ impl<'a> AgentLoop<'a> {
         };
         match entity {
             Ok(entity) => self.accept(record, &entity).map(|()| true),
+            // It waits for the role after its first event: it came back from a later state.
+            Err(error) if error.code() == Some("no-such-edge") && self.can_act(&lifecycle, &id)? => {
+                let entity = self.api.entity(RequestActor::Agent, &lifecycle, &id)?;
+                if self.seen.get(&id) == Some(&entity.version) {
+                    return Ok(false);
+                }
+                self.accept(record, &entity).map(|()| true)
+            }
+            Err(error) if error.is_refusal() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the agent could fire an event of its role on an entity now.
+    fn can_act(&self, lifecycle: &str, id: &str) -> Result<bool, LoopError> {
+        match self.api.work(lifecycle, id, &self.settings.role) {
+            Ok(work) => Ok(work.get("events").and_then(Value::as_array).is_some_and(|it| !it.is_empty())),
             Err(error) if error.is_refusal() => Ok(false),
             Err(error) => Err(error.into()),
         }

@@ -58,7 +58,8 @@ impl AgentLoop<'_> {
             record.total = RunUsage::default();
         }
         (self.say)(&format!("{} ended: {}", run.id, words_of(&result)));
-        record.ended = Some(EndedRun { id: run.id.clone(), result, code, moved, version: run.version, touched });
+        record.ended =
+            Some(EndedRun { id: run.id.clone(), result, code, moved, version: run.version, touched });
         self.folder.save_assignment(&record)?;
         // Only now: until here the next process has to find the run's folder.
         self.clean(&run.id);

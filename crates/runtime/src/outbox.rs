@@ -213,14 +213,10 @@ impl OutboxCourier {
                 if self.holds().current_hold(it.id, self.reads.now()).is_none()
                     && !self.reads.is_effect_wanted(&it.entity, &name, &with)?
                 {
-                    let fields = [("detail", "It is not wanted any more")];
-                    let fields = fields.into_iter().map(|(name, text)| (Name::new(name), Value::text(text)));
-                    let ask = Ask::EffectResult {
-                        entity: it.entity,
-                        effect: it.id,
-                        ok: false,
-                        fields: fields.collect(),
-                    };
+                    // With its arguments, so that the rules know which request it was.
+                    let mut fields = with;
+                    fields.put(&Name::new("detail"), Value::text("It is not wanted any more"));
+                    let ask = Ask::EffectResult { entity: it.entity, effect: it.id, ok: false, fields };
                     // Refused if it was answered meanwhile.
                     self.reads.gateway().ask(Command::new(Actor::engine(), ask)).map_err(ReadError::from)?;
                 }

@@ -31,7 +31,9 @@ pub use git::{GitError, GitFolder, is_object_id};
 pub use merging::{MergeOutcome, MergeRequest, MergeWay};
 pub use record::{RequestOrigin, WorktreeRecord, WorktreeState};
 pub use repository::{ListedWorktree, Repository};
-pub use settings::{CommandRule, PortRule, SETTINGS_FILE, TrashRules, WorktreeKind, WorktreeSettings};
+pub use settings::{
+    CommandRule, PortRule, RequestedSettings, SETTINGS_FILE, TrashRules, WorktreeKind, WorktreeSettings,
+};
 pub use step_log::{StepHook, UnfinishedOperation};
 /// The present moment.
 pub fn now() -> jiff::Timestamp {

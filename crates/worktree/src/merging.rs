@@ -15,7 +15,6 @@ use crate::files::{FileLock, exists};
 use crate::git::GitFolder;
 use crate::record::RequestOrigin;
 use crate::repository::Repository;
-use crate::settings::WorktreeSettings;
 use crate::snapshot::base_ref;
 use crate::step_log::LoggedOperation;
 use crate::trash::as_trackside;
@@ -277,7 +276,7 @@ impl Repository {
 
     /// Runs the checks of the settings on the merged commit.
     fn check(&self, commit: &str, request: &MergeRequest) -> Result<Option<MergeOutcome>, WorktreeError> {
-        let settings = WorktreeSettings::read(self.root())?;
+        let settings = self.settings()?;
         if settings.checks.is_empty() {
             return Ok(None);
         }

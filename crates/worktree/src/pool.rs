@@ -107,8 +107,8 @@ impl Repository {
         integration: &str,
         environment: &BTreeMap<String, String>,
     ) -> Result<usize, WorktreeError> {
-        let settings = WorktreeSettings::read(self.root())?;
-        if settings.kind == WorktreeKind::Clone {
+        let settings = self.settings()?;
+        if settings.kind == Some(WorktreeKind::Clone) {
             return Ok(0);
         }
         let Some(_only) = crate::files::FileLock::take(&folder(self).join("lock"))? else { return Ok(0) };

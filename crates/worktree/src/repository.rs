@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{AtPath as _, WorktreeError};
 use crate::files::{FileLock, exists};
 use crate::git::{GitError, GitFolder};
+use crate::settings::{RequestedSettings, WorktreeSettings};
 use crate::step_log::StepHook;
 
 /// Branches from which a missing integration branch is created, in this order.
@@ -20,6 +21,7 @@ pub struct Repository {
     root: PathBuf,
     common: PathBuf,
     pub(crate) hook: StepHook,
+    pub(crate) requested: RequestedSettings,
 }
 
 /// A worktree as git lists it.
@@ -73,7 +75,7 @@ impl Repository {
             _ if common.ends_with(".git") => common.parent().unwrap_or(&common).to_owned(),
             _ => PathBuf::from(git.text(&["rev-parse", "--show-toplevel"])?),
         };
-        Ok(Self { root, common, hook: StepHook::default() })
+        Ok(Self { root, common, hook: StepHook::default(), requested: RequestedSettings::default() })
     }
 
     /// With a hook into every step. For tests.
@@ -81,6 +83,18 @@ impl Repository {
     pub fn with_hook(mut self, hook: StepHook) -> Self {
         self.hook = hook;
         self
+    }
+
+    /// With the settings that a request names. Those in the repository's own file come first.
+    #[must_use]
+    pub fn with_settings(mut self, requested: RequestedSettings) -> Self {
+        self.requested = requested;
+        self
+    }
+
+    /// The settings of the repository's file, completed by those of the request.
+    pub fn settings(&self) -> Result<WorktreeSettings, WorktreeError> {
+        WorktreeSettings::read(&self.root, &self.requested)
     }
 
     /// The main checkout.

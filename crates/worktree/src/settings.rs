@@ -1,4 +1,4 @@
-//! Settings of worktrees, from `.trackside/worktree.yaml` in the main checkout.
+//! Settings of worktrees, from `.trackside/worktree.yaml` in the main checkout and from the request.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -26,7 +26,7 @@ pub enum WorktreeKind {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorktreeSettings {
-    pub kind: WorktreeKind,
+    pub kind: Option<WorktreeKind>,
     /// Ready worktrees that a runner keeps.
     pub pool: u32,
     /// Ignored files of the main checkout that are copied.
@@ -46,7 +46,7 @@ pub struct WorktreeSettings {
 impl Default for WorktreeSettings {
     fn default() -> Self {
         Self {
-            kind: WorktreeKind::default(),
+            kind: None,
             pool: 1,
             copy: Vec::new(),
             link: Vec::new(),
@@ -59,13 +59,30 @@ impl Default for WorktreeSettings {
     }
 }
 
+/// What a request says about its worktree.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct RequestedSettings {
+    pub kind: Option<WorktreeKind>,
+    /// How long removed work is kept.
+    #[serde(deserialize_with = "read_optional_span")]
+    pub keep: Option<Duration>,
+    /// Checks of merges, after those of the repository.
+    #[serde(deserialize_with = "read_rules")]
+    pub checks: Vec<CommandRule>,
+}
+
 /// A command with a time limit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRule {
+    /// For people.
+    #[serde(default)]
+    pub name: Option<String>,
     /// Run by `sh -c` in the worktree.
+    #[serde(alias = "command")]
     pub run: String,
-    #[serde(default = "ten_minutes", deserialize_with = "read_span")]
+    #[serde(alias = "timeout", default = "ten_minutes", deserialize_with = "read_span")]
     pub limit: Duration,
 }
 
@@ -81,8 +98,8 @@ pub struct PortRule {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrashRules {
-    #[serde(deserialize_with = "read_span")]
-    pub retention: Duration,
+    #[serde(deserialize_with = "read_optional_span")]
+    pub retention: Option<Duration>,
     /// Mebibytes of one ignored file or folder that are stored in git. A larger one is moved aside.
     pub ignored_mib: u64,
     /// Names of ignored files and folders that can be made again, such as `target`. They are not saved.
@@ -91,7 +108,7 @@ pub struct TrashRules {
 
 impl Default for TrashRules {
     fn default() -> Self {
-        Self { retention: Duration::from_secs(30 * 24 * 3_600), ignored_mib: 64, discard: Vec::new() }
+        Self { retention: None, ignored_mib: 64, discard: Vec::new() }
     }
 }
 
@@ -100,16 +117,16 @@ fn ten_minutes() -> Duration {
 }
 
 impl WorktreeSettings {
-    /// Reads the settings of a repository. Without a file the defaults hold.
-    pub fn read(root: &Path) -> Result<Self, WorktreeError> {
+    /// Reads the settings of a repository. What its file does not say is as requested, else the default.
+    pub(crate) fn read(root: &Path, requested: &RequestedSettings) -> Result<Self, WorktreeError> {
         let path = root.join(SETTINGS_FILE);
         let unfit = |why: String| WorktreeError::Unfit { path: path.clone(), why };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}".to_owned(),
             Err(error) => return Err(unfit(error.to_string())),
         };
-        let settings: Self = serde_saphyr::from_str(&text).map_err(|it| unfit(it.to_string()))?;
+        let mut settings: Self = serde_saphyr::from_str(&text).map_err(|it| unfit(it.to_string()))?;
         for path in settings.copy.iter().chain(&settings.link).chain(settings.caches.values()) {
             if !path.components().all(|it| matches!(it, Component::Normal(_))) {
                 return Err(unfit(format!("{} must be a path below the main checkout", path.display())));
@@ -118,9 +135,32 @@ impl WorktreeSettings {
         if settings.ports.is_some_and(|it| it.count == 0) {
             return Err(unfit("`ports.count` must be at least 1".to_owned()));
         }
+        settings.kind = settings.kind.or(requested.kind);
+        settings.trash.retention = settings.trash.retention.or(requested.keep);
+        settings.checks.extend(requested.checks.iter().cloned());
         Ok(settings)
     }
 }
+
+impl TrashRules {
+    /// How long removed work is kept: thirty days unless said otherwise.
+    pub(crate) fn kept_for(&self) -> Duration {
+        self.retention.unwrap_or(Duration::from_secs(30 * 24 * 3_600))
+    }
+}
+
+fn read_optional_span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    Option::<SpanText>::deserialize(from).map(|it| it.map(|it| it.0))
+}
+
+/// A list of commands; null is none.
+fn read_rules<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<CommandRule>, D::Error> {
+    Option::<Vec<CommandRule>>::deserialize(from).map(Option::unwrap_or_default)
+}
+
+/// A span as text.
+#[derive(Deserialize)]
+struct SpanText(#[serde(deserialize_with = "read_span")] Duration);
 
 /// A span such as `90s`, `15m`, `24h` or `7d`.
 fn read_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {

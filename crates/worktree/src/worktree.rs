@@ -93,7 +93,7 @@ impl Repository {
                 return Ok(CreateOutcome::Ready { record: record.clone(), is_new: false });
             }
         }
-        let settings = WorktreeSettings::read(self.root())?;
+        let settings = self.settings()?;
         if let Some(record) = &record
             && record.state == WorktreeState::Ready
             && !request.reset
@@ -183,7 +183,7 @@ impl Repository {
         let mut record = WorktreeRecord {
             path: place.to_owned(),
             branch: request.branch.clone(),
-            kind: settings.kind,
+            kind: settings.kind.unwrap_or_default(),
             state: WorktreeState::Making,
             entity: request.entity.clone(),
             slot: request.slot.clone(),
@@ -496,14 +496,14 @@ impl Repository {
         let place = self.place(&request.path)?;
         let record = self.worktree_record(&place)?;
         let kept = kept_folder(&place, trash);
-        let settings = WorktreeSettings::read(self.root())?;
+        let settings = self.settings()?;
         let rules = IgnoredRules {
             limit: settings.trash.ignored_mib.saturating_mul(1 << 20),
             discard: settings.trash.discard.clone(),
             copies: settings.copy.iter().map(|it| (it.clone(), self.root().join(it))).collect(),
         };
         let retention =
-            jiff::SignedDuration::try_from(settings.trash.retention).unwrap_or(jiff::SignedDuration::MAX);
+            jiff::SignedDuration::try_from(settings.trash.kept_for()).unwrap_or(jiff::SignedDuration::MAX);
         let save_request =
             SaveRequest { id: trash, path: &place, entity: entity.as_deref(), retention, rules: &rules };
         let is_clone = record.as_ref().is_some_and(|it| it.kind == WorktreeKind::Clone)

@@ -27,6 +27,7 @@ const ASKING: &[&[&str]] = &[
     &["list", "mission.task"],
     &["history", "mission.task/T-1"],
     &["explain", "mission.task/T-1"],
+    &["changes", "mission.task/T-1"],
     &["watch"],
     &["journal"],
     &["query", "mission"],

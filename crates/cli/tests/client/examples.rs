@@ -60,6 +60,8 @@ const STEPS: &[Step] = &[
     Help("fire", &[]),
     Help("show", &[]),
     Help("explain", &[]),
+    // No runner has reported a change.
+    EveryFails("changes", 1),
     Help("list", &[]),
     Do("trackside new build.task --id TASK-001 title=One"),
     Help("history", &[]),

@@ -33,6 +33,7 @@ fn help_matches_the_reviewed_snapshots() {
         "list",
         "history",
         "explain",
+        "changes",
         "watch",
         "mcp",
         "runs",

@@ -133,6 +133,8 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
         served("list", &["small.note"]),
         served("list", &["small.note", "--where", &word]),
         served("explain", &["small.note/A"]),
+        served("changes", &["small.note/A"]),
+        served("changes", &["small.note/A", "--stat"]),
         served("history", &["small.note/A"]),
         served("history", &["small.note/A", "--form", "pack"]),
         served("messages", &["small.note/A"]),
@@ -357,6 +359,16 @@ fn hostile_project(name: &str) -> ClientServer {
         fleet.fire(run, "report", json!({ "doing": HOSTILE, "model": HOSTILE }));
     }
     fleet.fire("R-2", "ended", json!({ "exitClass": "crash", "exitText": HOSTILE, "lines": lines.len() }));
+    let host = trackside_protocol::Client::new(&ground.url(), &ground.token("host-2", "system", &[]));
+    let line = json!({ "kind": "add", "text": HOSTILE });
+    let hunk = json!({ "oldStart": 1, "oldLines": 0, "newStart": 1, "newLines": 1, "header": HOSTILE, "lines": [line] });
+    let file =
+        json!({ "path": HOSTILE, "oldPath": HOSTILE, "status": "renamed", "additions": 1, "hunks": [hunk] });
+    let change = json!({ "base": HOSTILE, "head": HOSTILE, "files": [file] }).to_string().into_bytes();
+    let artifact = trackside_store::Artifacts::id_of(&change);
+    host.put_bytes(&format!("/v1/artifacts/{artifact}"), &change).unwrap();
+    let body = json!({ "from": HOSTILE, "to": HOSTILE, "artifact": artifact });
+    host.post("/v1/entities/small.note/A/changes", &body).unwrap_or_else(|it| panic!("{it:#?}"));
     let note = HOSTILE.replace('\0', "");
     ground.ask(&["webhook", "add", "https://example.com/x", "--note", &note]).says(0, &[]);
     ground.ask(&["token", "create", "bob", "--kind", "agent", "--note", &note]).says(0, &[]);

@@ -766,3 +766,42 @@ fn s4_a_result_survives_a_runner_that_dies_before_it_is_submitted() {
     assert_eq!(read(&ground.repo().join("starts.txt")).unwrap().lines().count(), 1, "{messages}");
     assert_eq!(ground.runs().len(), 1, "{messages}");
 }
+
+#[test]
+fn a_build_task_goes_through_every_role_and_to_the_cto_and_back() {
+    let server = ClientServer::start_by(scratch("runs-build"), "build", "system", &[]);
+    let planner = server.token("planner-1", "agent", &[]);
+    let ground = RunGround { server, planner };
+    let repo = ground.repo();
+    std::fs::create_dir_all(&repo).unwrap();
+    let start = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";
+    assert!(Command::new("sh").args(["-c", start]).current_dir(&repo).status().unwrap().success());
+    ground.server.ask(&["settings", "build", "maxFailures:=1"]).says(0, &[]);
+    ground.server.ask(&["new", "build.task", "--id", "T-1", "title=Close the file"]).says(0, &[]);
+    let fire = |event: &str| format!("trackside fire \"$TRACKSIDE_ENTITY\" {event}");
+    let checks = fire("request_review checks:='[{\"name\":\"tests\",\"passed\":true}]'");
+    let commit =
+        "git -c user.name=t -c user.email=t@t commit -q --allow-empty -m 'fix: close (T-1)'".to_owned();
+    // The state that each role leaves the task in, the agent's own event if there is one.
+    let steps = [
+        ("orchestrator", "true".to_owned(), "assigned"),
+        ("solution_validator", fire("fail --reason 'No tests'"), "cto_intervention"),
+        ("cto", fire("retry guidance='Test it'"), "planning"),
+        ("solution_validator", fire("validate"), "validated"),
+        ("fullstack_developer", "true".to_owned(), "testing"),
+        ("fullstack_developer", checks, "quality_review"),
+        ("quality_monitor", fire("pass"), "approved"),
+        ("git_manager", commit, "completed"),
+    ];
+    for (role, script, state) in steps {
+        let args = ["work", "build.task", "--once", "--role", role];
+        let output = ground.runner(&args, &script).output().unwrap();
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(ground.state("build.task/T-1"), state, "{role}: {messages}");
+    }
+    let task = ground.entity("build.task/T-1");
+    let head = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&repo).output().unwrap();
+    assert_eq!(task["fields"]["commit"], String::from_utf8_lossy(&head.stdout).trim());
+    assert_eq!(task["fields"]["ctoAttempts"], 1);
+    assert_eq!(ground.runs().len(), 8, "one for each step");
+}

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use trackside_protocol::EffectBody;
-use trackside_worktree::{WorktreeSettings, prune_saved_work};
+use trackside_worktree::prune_saved_work;
 
 use super::effect_client::{open_effects, take_effect};
 use super::git_work::GitWork;
@@ -108,8 +108,6 @@ impl BackgroundWorker<'_> {
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some(error.to_string())),
         };
-        let limits: u64 = WorktreeSettings::read(self.git.repository.root())
-            .map_or(0, |it| it.checks.iter().map(|it| it.limit.as_secs()).sum());
         let mut waits = None;
         for effect in self.own(open_effects(&self.api, "merge")?) {
             let into = effect.with.get("into").and_then(|it| it.as_str()).unwrap_or_default();
@@ -123,6 +121,8 @@ impl BackgroundWorker<'_> {
                     Some(format!("the commit {commit} is not in {}", self.git.repository.root().display()));
                 continue;
             }
+            let settings = self.git.repository_for(&effect.with).ok().and_then(|it| it.settings().ok());
+            let limits: u64 = settings.map_or(0, |it| it.checks.iter().map(|it| it.limit.as_secs()).sum());
             let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? else { continue };
             match self.git.merge(&self.api, &held, &queue)? {
                 Ok(words) => self.tell(&words),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use trackside_worktree::{
     CreateOutcome, CreateRequest, FileLock, MergeOutcome, MergeRequest, RemoveOutcome, RemoveRequest,
-    Repository, RequestOrigin, WorktreeError, WorktreeRecord,
+    Repository, RequestOrigin, RequestedSettings, WorktreeError, WorktreeRecord,
 };
 
 use super::effect_client::{HeldEffect, settle_effect};
@@ -39,6 +39,13 @@ pub(crate) enum MadeWorktree {
 }
 
 impl GitWork {
+    /// The repository with the settings that an effect names.
+    pub fn repository_for(&self, with: &Map<String, Value>) -> Result<Repository, String> {
+        let requested: RequestedSettings = serde_json::from_value(Value::Object(with.clone()))
+            .map_err(|it| format!("the settings of the effect cannot be read: {it}"))?;
+        Ok(self.repository.clone().with_settings(requested))
+    }
+
     fn made_for(&self, effect: &HeldEffect) -> RequestOrigin {
         RequestOrigin { origin: self.origin.clone(), number: effect.id }
     }
@@ -60,7 +67,11 @@ impl GitWork {
             made_for: self.made_for(effect),
             environment: self.environment.clone(),
         };
-        match self.repository.create_worktree(&request) {
+        let repository = match self.repository_for(&effect.with) {
+            Ok(repository) => repository,
+            Err(why) => return MadeWorktree::Failed { why, is_unfit: false },
+        };
+        match repository.create_worktree(&request) {
             Ok(CreateOutcome::Ready { record, .. }) => MadeWorktree::Ready(Box::new(record)),
             Ok(CreateOutcome::Outdated) => MadeWorktree::Outdated,
             Err(error) => {
@@ -104,7 +115,14 @@ impl GitWork {
             return Ok(format!("{entity}: the effect needs `path` and `branch`"));
         };
         let request = RemoveRequest { path, branch, made_for: self.made_for(effect) };
-        match self.repository.remove_worktree(&request) {
+        let repository = match self.repository_for(&effect.with) {
+            Ok(repository) => repository,
+            Err(why) => {
+                settle_effect(api, effect, false, json!({ "detail": why }))?;
+                return Ok(format!("{entity}: {why}"));
+            }
+        };
+        match repository.remove_worktree(&request) {
             Ok(outcome) => {
                 settle_effect(api, effect, true, json!({}))?;
                 Ok(match outcome {
@@ -155,7 +173,14 @@ impl GitWork {
             made_for: self.made_for(effect),
             environment: self.environment.clone(),
         };
-        match self.repository.merge(&request, queue) {
+        let repository = match self.repository_for(&effect.with) {
+            Ok(repository) => repository,
+            Err(why) => {
+                settle_effect(api, effect, false, json!({ "detail": why, "commit": commit }))?;
+                return Ok(Ok(format!("{entity}: {why}")));
+            }
+        };
+        match repository.merge(&request, queue) {
             Ok(MergeOutcome::Merged { merge_commit, drift, warnings, .. }) => {
                 let mut fields = json!({ "merge_commit": merge_commit, "commit": commit });
                 if let (Some(drift), Some(fields)) = (drift, fields.as_object_mut()) {

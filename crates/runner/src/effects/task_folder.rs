@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trackside_protocol::TransitionBody;
 use trackside_worktree::{
-    CheckoutFingerprint, CreateOutcome, CreateRequest, GitFolder, WorktreeKind, WorktreeRecord, is_present,
+    CheckoutFingerprint, CreateOutcome, CreateRequest, GitFolder, RequestedSettings, WorktreeKind,
+    WorktreeRecord, is_present,
 };
 
 use super::effect_client::{open_effects, take_effect};
@@ -239,7 +240,11 @@ fn remake(git: &GitWork, record: &WorktreeRecord) -> Result<WorktreeRecord, Stri
         made_for: record.made_for.clone(),
         environment: git.environment.clone(),
     };
-    match git.repository.create_worktree(&request) {
+    // Of the same kind as before, whatever the settings say now.
+    let kind = Some(record.kind);
+    let repository =
+        git.repository.clone().with_settings(RequestedSettings { kind, ..RequestedSettings::default() });
+    match repository.create_worktree(&request) {
         Ok(CreateOutcome::Ready { record, .. }) => Ok(record),
         Ok(CreateOutcome::Outdated) => Err("it was removed".to_owned()),
         Err(error) => Err(error.to_string()),

@@ -176,3 +176,22 @@ fn a_claimed_task_waits_for_its_worktree_and_a_vanished_one_stops_the_agent() {
     host.post(&format!("{task}/worktree"), &json!({ "state": "ready" })).unwrap();
     assert_eq!(ground.owner.get(task).unwrap().body["fields"]["worktree_state"], json!("ready"));
 }
+
+#[test]
+fn a_request_of_an_earlier_claim_is_not_handed_out_and_leaves_the_new_claim_alone() {
+    let ground = RestServer::new();
+    let host = ground.actor(json!({ "actor": "host-1", "kind": "system" }));
+    let planner = ground.agent("planner-1", "coding:planner");
+    planner.post("/v1/entities/coding.task", &json!({ "id": "T-1" })).unwrap();
+    let path = "/v1/entities/coding.task/T-1/transitions";
+    planner.post(path, &json!({ "event": "finalize" })).unwrap();
+    ground.agent("coder-1", "coding:coder").post(path, &json!({ "event": "claim" })).unwrap();
+    ground.owner.post(path, &json!({ "event": "release" })).unwrap();
+    ground.agent("coder-2", "coding:coder").post(path, &json!({ "event": "claim" })).unwrap();
+    let asked = json!({ "kind": "worktree.create", "limit": 9 });
+    let taken = host.post("/v1/effects/take", &asked).unwrap().body;
+    assert_eq!(taken["items"].as_array().unwrap().len(), 1, "{taken:#}");
+    assert_eq!(taken["items"][0]["with"]["grant"], json!(2));
+    let task = ground.owner.get("/v1/entities/coding.task/T-1").unwrap().body;
+    assert_eq!((&task["state"], &task["fields"]["assigned_to"]), (&json!("CLAIMED"), &json!("coder-2")));
+}
