@@ -33,8 +33,11 @@ impl RunGround {
         let server = ClientServer::start_by(root, "coding", "system", &[]);
         let planner = server.token("planner-1", "agent", &["coding:planner"]);
         let ground = Self { server, planner };
-        // The agents work in the repository itself.
-        let mut args = vec!["settings", "coding", "isolation=none"];
+        // Unless a test is about worktrees, the agents work in the repository itself.
+        let mut args = vec!["settings", "coding"];
+        if !settings.iter().any(|it| it.starts_with("isolation=")) {
+            args.push("isolation=none");
+        }
         args.extend(settings);
         ground.server.ask(&args).says(0, &[]);
         let repo = ground.repo();

@@ -28,7 +28,7 @@ fn review(ground: &RunGround, script: &str) -> (i32, String) {
 
 #[test]
 fn a_task_goes_through_its_worktree_and_a_review_to_the_integration_branch() {
-    let ground = RunGround::new("worktrees-task", &[]);
+    let ground = RunGround::new("worktrees-task", &["isolation=worktree"]);
     ground.task("T-1");
     let (code, messages) =
         ground.once(&format!("echo content > made.txt && {COMMIT}; echo not committed > extra.txt"));
@@ -59,7 +59,7 @@ fn a_task_goes_through_its_worktree_and_a_review_to_the_integration_branch() {
 
 #[test]
 fn a_conflict_is_reported_and_fixed_in_the_same_worktree() {
-    let ground = RunGround::new("worktrees-conflict", &[]);
+    let ground = RunGround::new("worktrees-conflict", &["isolation=worktree"]);
     ground.task("T-1");
     let (_, messages) = ground.once(&format!("echo ours > same.txt && {COMMIT}"));
     assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
@@ -89,7 +89,7 @@ fn a_conflict_is_reported_and_fixed_in_the_same_worktree() {
 /// S8: an agent that edits the main checkout does not submit, and the files are named.
 #[test]
 fn s8_a_run_that_touches_the_main_checkout_is_not_submitted() {
-    let ground = RunGround::new("worktrees-s8", &[]);
+    let ground = RunGround::new("worktrees-s8", &["isolation=worktree"]);
     ground.task("T-1");
     let (_, messages) = ground.once(&format!("echo x > made.txt && {COMMIT}; echo y > ../../touched.txt"));
     let task = ground.entity("coding.task/T-1");
@@ -100,7 +100,7 @@ fn s8_a_run_that_touches_the_main_checkout_is_not_submitted() {
 /// S8: a run whose folder is gone ends at once. The next one continues the branch.
 #[test]
 fn s8_a_worktree_that_vanished_ends_the_run() {
-    let ground = RunGround::new("worktrees-vanished", &["crash_delay=1s"]);
+    let ground = RunGround::new("worktrees-vanished", &["isolation=worktree", "crash_delay=1s"]);
     ground.task("T-1");
     let mark = ground.server.root.join("vanished");
     let mark = mark.display();
@@ -119,7 +119,7 @@ fn s8_a_worktree_that_vanished_ends_the_run() {
 /// S9: an unfit repository is blamed on the runner, and the task is free again.
 #[test]
 fn s9_an_unfit_repository_is_no_fault_of_the_task() {
-    let ground = RunGround::new("worktrees-s9", &[]);
+    let ground = RunGround::new("worktrees-s9", &["isolation=worktree"]);
     ground.task("T-1");
     // A branch in the way of every `task/ID`.
     git(&ground, &["branch", "task"]);
