@@ -175,6 +175,7 @@ pages! {
     hooks: "docs/guides/hooks.md", "";
     moving_in: "docs/guides/moving-in.md", "";
     webhooks: "docs/guides/webhooks.md", "";
+    worktrees: "docs/guides/worktrees.md", "";
 }
 
 #[test]
