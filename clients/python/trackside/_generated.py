@@ -668,6 +668,8 @@ Edge = TypedDict(
 Effect = TypedDict(
     "Effect",
     {
+        # The effect of its queue that has to be answered first; null if it is the first.
+        "behind": "NotRequired[int | None]",
         # The id of that entity.
         "entity": "str",
         # The fence to send with the result. Present only if the caller has taken the effect.
@@ -676,8 +678,12 @@ Effect = TypedDict(
         "kind": "str",
         # The lifecycle of the entity that requested it.
         "lifecycle": "str",
+        # When it was requested.
+        "since": "NotRequired[str | None]",
         # The actor that has taken the effect; null if none has.
         "takenBy": "NotRequired[str | None]",
+        # When that actor loses it without a result.
+        "until": "NotRequired[str | None]",
         # The arguments of the effect, by name.
         "with": "dict[str, Any]",
     },
@@ -801,6 +807,8 @@ class Explanation(TypedDict):
     # Other entities that close a gate for you, with the transitions that would open it and who may take them.
     keptBackBy: list[BlockingEntity]
     next: NotRequired[PendingTimer | None]
+    # Why no agent starts to work on it yet, by role. A role without a reason to wait is left out.
+    notReady: dict[str, Any]
     # The time of the answer.
     now: str
     # Effects without a result.
@@ -1286,8 +1294,18 @@ class Notification(TypedDict):
 class OpenEffect(TypedDict):
     """An effect without a result."""
 
+    # The effect of its queue that has to be answered first; null if it is the first.
+    behind: NotRequired[int | None]
+    # The entity of that effect, as `LIFECYCLE/ID`; null if you may not see it.
+    behindEntity: NotRequired[str | None]
     effect: str
     id: int
+    # When it was requested.
+    since: NotRequired[str | None]
+    # The worker that has taken it; null if none has.
+    takenBy: NotRequired[str | None]
+    # When that worker loses it without a result.
+    until: NotRequired[str | None]
 
 
 class OpenRequest(TypedDict):
@@ -1501,7 +1519,7 @@ ReportChange = TypedDict(
 
 
 class ReportWorktree(TypedDict):
-    """The state of the worktree of an entity. What is left out stays as it was reported before."""
+    """The state of the worktree of an entity. Members that are left out keep their last reported value."""
 
     # Lines added since the base.
     additions: NotRequired[int | None]
@@ -2166,6 +2184,7 @@ class Work(TypedDict):
 
     # The agent: you, or the actor on whose behalf you ask.
     agent: str
+    change: NotRequired[WorkChange | None]
     # The event that takes the entity, if the agent may fire it now; else null.
     claim: NotRequired[str | None]
     # The event that is fired when a run ended well without moving the entity.
@@ -2185,6 +2204,9 @@ class Work(TypedDict):
     instructions: str
     lifecycle: str
     role: str
+    # What has to happen before the agent may start; empty if it may start now.
+    waits: list[str]
+    worktree: NotRequired[Worktree | None]
 
 
 class WorkAgent(TypedDict):
@@ -2197,6 +2219,31 @@ class WorkAgent(TypedDict):
     lifecycle: str
     # The event after the record was created.
     ready: NotRequired[str | None]
+
+
+# The latest change of the work on an entity, without its lines.
+WorkChange = TypedDict(
+    "WorkChange",
+    {
+        "additions": "int",
+        "artifact": "str",
+        # When it was first reported.
+        "at": "str",
+        # The command that prints them.
+        "command": "str",
+        "deletions": "int",
+        # Changed files.
+        "files": "int",
+        # The commit before the change.
+        "from": "str",
+        # The route that returns its files and lines.
+        "route": "str",
+        # Who reported it.
+        "runner": "NotRequired[str | None]",
+        # The commit with the change.
+        "to": "str",
+    },
+)
 
 
 class WorkEvent(TypedDict):

@@ -601,6 +601,8 @@ export interface Edge {
 
 /** An effect that has no result yet. */
 export interface Effect {
+  /** The effect of its queue that has to be answered first; null if it is the first. */
+  behind?: number | null;
   /** The id of that entity. */
   entity: string;
   /** The fence to send with the result. Present only if the caller has taken the effect. */
@@ -609,8 +611,12 @@ export interface Effect {
   kind: string;
   /** The lifecycle of the entity that requested it. */
   lifecycle: string;
+  /** When it was requested. */
+  since?: string | null;
   /** The actor that has taken the effect; null if none has. */
   takenBy?: string | null;
+  /** When that actor loses it without a result. */
+  until?: string | null;
   /** The arguments of the effect, by name. */
   with: { [name: string]: Json };
 }
@@ -723,6 +729,8 @@ export interface Explanation {
   /** Other entities that close a gate for you, with the transitions that would open it and who may take them. */
   keptBackBy: BlockingEntity[];
   next?: PendingTimer | null;
+  /** Why no agent starts to work on it yet, by role. A role without a reason to wait is left out. */
+  notReady: { [name: string]: Json };
   /** The time of the answer. */
   now: string;
   /** Effects without a result. */
@@ -1179,8 +1187,18 @@ export interface Notification {
 
 /** An effect without a result. */
 export interface OpenEffect {
+  /** The effect of its queue that has to be answered first; null if it is the first. */
+  behind?: number | null;
+  /** The entity of that effect, as `LIFECYCLE/ID`; null if you may not see it. */
+  behindEntity?: string | null;
   effect: string;
   id: number;
+  /** When it was requested. */
+  since?: string | null;
+  /** The worker that has taken it; null if none has. */
+  takenBy?: string | null;
+  /** When that worker loses it without a result. */
+  until?: string | null;
 }
 
 /** An open approval request about an entity. */
@@ -1374,7 +1392,7 @@ export interface ReportChange {
   to: string;
 }
 
-/** The state of the worktree of an entity. What is left out stays as it was reported before. */
+/** The state of the worktree of an entity. Members that are left out keep their last reported value. */
 export interface ReportWorktree {
   /** Lines added since the base. */
   additions?: number | null;
@@ -1997,6 +2015,7 @@ export interface WebhookReplayed {
 export interface Work {
   /** The agent: you, or the actor on whose behalf you ask. */
   agent: string;
+  change?: WorkChange | null;
   /** The event that takes the entity, if the agent may fire it now; else null. */
   claim?: string | null;
   /** The event that is fired when a run ended well without moving the entity. */
@@ -2016,6 +2035,9 @@ export interface Work {
   instructions: string;
   lifecycle: string;
   role: string;
+  /** What has to happen before the agent may start; empty if it may start now. */
+  waits: string[];
+  worktree?: Worktree | null;
 }
 
 /** The record of an agent, which a runner creates before the work and leaves after it. */
@@ -2027,6 +2049,27 @@ export interface WorkAgent {
   lifecycle: string;
   /** The event after the record was created. */
   ready?: string | null;
+}
+
+/** The latest change of the work on an entity, without its lines. */
+export interface WorkChange {
+  additions: number;
+  artifact: string;
+  /** When it was first reported. */
+  at: string;
+  /** The command that prints them. */
+  command: string;
+  deletions: number;
+  /** Changed files. */
+  files: number;
+  /** The commit before the change. */
+  from: string;
+  /** The route that returns its files and lines. */
+  route: string;
+  /** Who reported it. */
+  runner?: string | null;
+  /** The commit with the change. */
+  to: string;
 }
 
 /** An event that an agent may fire. */

@@ -135,7 +135,7 @@ pub struct ReportChange {
     pub deletions: u64,
 }
 
-/// The state of the worktree of an entity. What is left out stays as it was reported before.
+/// The state of the worktree of an entity. Members that are left out keep their last reported value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportWorktree {

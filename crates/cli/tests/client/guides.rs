@@ -176,6 +176,7 @@ pages! {
     moving_in: "docs/guides/moving-in.md", "";
     running_agents: "docs/guides/running-agents.md", "";
     webhooks: "docs/guides/webhooks.md", "";
+    worktrees: "docs/guides/worktrees.md", "";
 }
 
 #[test]
