@@ -1,4 +1,4 @@
-"""Kills processes at random while three agents work on tasks, and checks what is left.
+"""Kills processes at random while three agents work on tasks, and checks the result.
 
 The script itself plans and reviews: a coder takes its next task only after the last one was reviewed.
 """
@@ -127,7 +127,7 @@ class Chaos:
         self.ask("POST", f"/v1/entities/coding.task/{name}/transitions", {"event": "finalize"}, self.planner)
 
     def review(self):
-        """Approves what was submitted."""
+        """Approves submitted tasks."""
         for task in self.every("/v1/entities/coding.task"):
             if task["state"] == "READY_FOR_REVIEW":
                 path = f"/v1/entities/coding.task/{task['id']}/transitions"

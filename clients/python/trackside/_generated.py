@@ -2204,7 +2204,7 @@ class Work(TypedDict):
     instructions: str
     lifecycle: str
     role: str
-    # What has to happen before the agent may start; empty if it may start now.
+    # Conditions that must hold before the agent starts; empty if it may start now.
     waits: list[str]
     worktree: NotRequired[Worktree | None]
 

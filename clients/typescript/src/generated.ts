@@ -2035,7 +2035,7 @@ export interface Work {
   instructions: string;
   lifecycle: string;
   role: string;
-  /** What has to happen before the agent may start; empty if it may start now. */
+  /** Conditions that must hold before the agent starts; empty if it may start now. */
   waits: string[];
   worktree?: Worktree | null;
 }

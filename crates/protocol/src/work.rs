@@ -51,7 +51,7 @@ pub struct WorkBody {
     /// The event that is fired when a run failed for good.
     #[schema(value_type = Option<String>)]
     pub failed: Option<Name>,
-    /// What has to happen before the agent may start; empty if it may start now.
+    /// Conditions that must hold before the agent starts; empty if it may start now.
     pub waits: Vec<String>,
     /// The worktree of the entity; null if none was reported.
     pub worktree: Option<WorktreeBody>,

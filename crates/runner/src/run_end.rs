@@ -66,7 +66,7 @@ impl AgentLoop<'_> {
         self.follow_up(record)
     }
 
-    /// Does what follows from the end of a run. A crash or an outage of the server in between repeats it; every event
+    /// Carries out the consequences of the end of a run. A crash or an outage of the server in between repeats it; every event
     /// has a key, so it counts once.
     pub(crate) fn follow_up(&mut self, mut record: AssignmentRecord) -> Result<Step, LoopError> {
         let Some(EndedRun { id, result, code, moved, version, touched }) = record.ended.clone() else {

@@ -265,7 +265,7 @@ pub(crate) enum Started {
     Ended,
 }
 
-/// What has to happen before an agent may start; none if it may start now.
+/// The conditions that must hold before an agent starts; none if it may start now.
 fn waits_of(task: &Value) -> Option<String> {
     let waits = task.get("waits")?.as_array()?.iter().filter_map(Value::as_str).collect::<Vec<_>>();
     (!waits.is_empty()).then(|| waits.join("; "))

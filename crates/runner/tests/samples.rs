@@ -361,7 +361,7 @@ fn a_retry_and_a_warning_are_no_end() {
     stopped.cause = ExitCause::Stop;
     let ended = RunOutcome::of(&waiting.reader, &stopped, "");
     assert_eq!((ended.class, ended.retry), (ExitClass::Network, RetryAdvice::Wait));
-    // An error item is a warning: the run goes on.
+    // An error item is a warning: the run continues.
     let warned = read("codex-exec", "codex-hook-exit2", RunUsage::default());
     assert!(warned.lines.iter().any(|it| matches!(it, TranscriptContent::Warning { .. })));
     assert_eq!(outcome(&warned, Some(0), None, ""), ExitClass::Ok);

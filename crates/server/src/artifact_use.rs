@@ -58,14 +58,14 @@ impl ArtifactUse {
         Ok(())
     }
 
-    /// Takes back what was reserved.
+    /// Releases a reservation.
     pub fn release(&self, actor: &Actor, size: u64) {
         if let Some(bytes) = self.totals().bytes.get_mut(&name(actor)) {
             *bytes = bytes.saturating_sub(size);
         }
     }
 
-    /// Writes down what was reserved.
+    /// Records a reservation.
     pub fn note(&self, actor: &Actor, size: u64) -> io::Result<()> {
         let mut totals = self.totals();
         let file = match &mut totals.file {

@@ -141,7 +141,7 @@ impl BoundServer {
         self.app.key.fingerprint()
     }
 
-    /// Whether the project has people already. If not, whoever starts the server is its owner.
+    /// Whether the project has people already. If not, the person who starts the server is its owner.
     pub fn has_people(&self) -> bool {
         !self.app.reads.people().is_empty()
     }

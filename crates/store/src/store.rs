@@ -201,7 +201,7 @@ pub struct RowCheck {
     pub read: usize,
     /// The table that has a damaged row.
     pub damaged: Option<&'static str>,
-    /// Where the check goes on; none at the end.
+    /// Where the check resumes; none at the end.
     pub next: Option<RowCursor>,
 }
 

@@ -100,7 +100,7 @@ impl Repository {
         self.bare_git().commit(name).is_ok_and(|it| it.is_some())
     }
 
-    /// Checks that the integration branch can be moved now. An error says what has to change first.
+    /// Checks that the integration branch can be moved now. An error names the obstacle.
     pub fn check_merge_is_possible(&self, into: &str) -> Result<(), WorktreeError> {
         self.check_fitness(into)?;
         for checkout in self.checkouts_of(into)? {

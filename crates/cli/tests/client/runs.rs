@@ -709,7 +709,7 @@ fn reports_wait_for_the_server_and_arrive_in_order_and_once() {
     let runner = Runner(Some(command.spawn().unwrap()));
     let run = ground.run_of("coder-1")["id"].as_str().unwrap().to_owned();
     wait_for("it works", || ground.repo().join("started.txt").exists().then_some(()));
-    // The server answers nobody while the agent ends.
+    // The server is paused while the agent ends.
     let is_server =
         |pid: &i32| read(Path::new(&format!("/proc/{pid}/comm"))).is_some_and(|it| it.trim() == "trackside");
     let servers = processes(&format!("\0up\0--data\0{}\0", ground.server.data()));

@@ -48,7 +48,7 @@ fn a_task_goes_through_its_worktree_and_a_review_to_the_integration_branch() {
     assert_eq!(ground.state("coding.task/T-1"), "MERGED", "{messages}");
     assert_eq!(git(&ground, &["show", "integration:made.txt"]), "content");
     assert!(!ground.checkout().join(".worktrees/T-1").exists());
-    // What was not committed is saved, and comes back.
+    // Uncommitted files are saved, and can be restored.
     let listed = worktree(&ground, &["list", "--json"]).json();
     let saved = listed["saved"][0]["id"].as_str().unwrap();
     worktree(&ground, &["restore", saved]).says(0, &["task/T-1"]);

@@ -53,7 +53,7 @@ pub struct Instructions {
     pub events: Vec<OfferedEvent>,
     /// The transition that takes the entity, if the agent may fire it now.
     pub claim: Option<Name>,
-    /// What has to happen before an agent may start.
+    /// Conditions that must hold before an agent starts.
     pub waits: Vec<String>,
 }
 

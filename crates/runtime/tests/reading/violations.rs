@@ -74,7 +74,7 @@ fn a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause(stores: Sto
     assert_eq!(violations(&runtime), open(&[("A", "modest"), ("B", "some")]));
     let (found, _) = runtime.reads().unwrap().violations(0, 1).unwrap();
     assert!(format!("{:?}", found[0].record.entry().unwrap().event).contains("200"), "the evidence is kept");
-    // Known already: it is not told again.
+    // Known already: it is reported once.
     sweep(&runtime);
     assert_eq!(violations(&runtime).len(), 2);
     set(&runtime, "A", 80);

@@ -171,7 +171,7 @@ impl Depot {
     }
 }
 
-/// A text with another digit, if it has one: of `n`, or the last one. What it is part of can still be read.
+/// A text with another digit, if it has one: of `n`, or the last one. The rest of its entity can still be read.
 fn with_flipped_bit(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let is_digit = |it: &u8| it.is_ascii_digit();
@@ -181,7 +181,7 @@ fn with_flipped_bit(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// What callers are told, one line a question. None where they are refused for the damage.
+/// The answers to callers, one line per question. None where they are refused for the damage.
 fn told(runtime: &Runtime) -> Vec<(String, Option<String>)> {
     let mut all = Vec::new();
     let mut line = |question: String, answer: Result<String, String>| {

@@ -105,7 +105,7 @@ fn open_effect(it: &OutboxEffect, shows_other: bool) -> OpenEffectBody {
     }
 }
 
-/// What is known about an effect without a result: since when, who has it, and what comes before it.
+/// An effect without a result: since when it is open, its worker, and the effects before it.
 fn effect_in_words(it: &OpenEffectBody) -> String {
     let since = it.since.as_ref().map(|it| format!(" since {it}")).unwrap_or_default();
     let who = match (&it.taken_by, &it.until, it.behind, &it.behind_entity) {

@@ -91,7 +91,7 @@ fn event_after(app: &App, entity: &Entity, state: &str, report: &Fields) -> Opti
     })
 }
 
-/// The members of a report. What was left out stays as it is.
+/// The members of a report. Fields that the report omits stay as they are.
 fn report_fields(body: &ReportWorktree) -> Fields {
     let text = |it: &Option<String>| it.as_ref().map(|it| Value::text(it));
     let count = |it: Option<u64>| it.map(|it| Value::Int(i64::try_from(it).unwrap_or(i64::MAX)));

@@ -9,7 +9,7 @@ use super::row_sum;
 
 /// What a lookup does after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum LookupStep {
     /// It wants the next row.
     Next,
     /// It has all that it wants, and no row can be hidden.
@@ -20,7 +20,7 @@ pub(super) enum Step {
 
 /// The statements of a lookup. Both read every column of the table, the sum last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lookup<'a> {
+pub(super) struct GuardedLookup<'a> {
     pub table: &'a str,
     /// Rows from the first wanted one on, without an upper bound.
     pub from: &'a str,
@@ -30,14 +30,14 @@ pub(super) struct Lookup<'a> {
     pub lenient: bool,
 }
 
-impl Lookup<'_> {
+impl GuardedLookup<'_> {
     /// Visits rows until `visit` has what it wants. Every row is verified before it is visited.
     pub fn run(
         &self,
         connection: &Connection,
         from: impl Params,
         before: impl Params,
-        visit: &mut dyn FnMut(&Row<'_>) -> Result<Step>,
+        visit: &mut dyn FnMut(&Row<'_>) -> Result<LookupStep>,
     ) -> Result<()> {
         let mut statement = connection.prepare_cached(self.from)?;
         let mut rows = statement.query(from)?;
@@ -47,9 +47,9 @@ impl Lookup<'_> {
                 verified => verified?,
             }
             match visit(row)? {
-                Step::Next => {}
-                Step::Found => return Ok(()),
-                Step::Past => break,
+                LookupStep::Next => {}
+                LookupStep::Found => return Ok(()),
+                LookupStep::Past => break,
             }
         }
         if self.lenient {

@@ -57,7 +57,7 @@ pub(super) struct WorkResult {
     /// The names of the events that the agent may fire now.
     pub events: Vec<Name>,
     pub claim: Option<Name>,
-    /// What has to happen before the agent may start.
+    /// Conditions that must hold before the agent starts.
     pub waits: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Changes as data, and what was touched.
+//! Changes as data, and files touched outside a worktree.
 
 use std::fs;
 

@@ -77,7 +77,7 @@ impl SimulationRun<'_> {
         let Some(files) = self.files.as_mut().filter(|it| it.has_damaged_entries()) else { return };
         files.restore_entries();
         self.log.add("the journal is restored");
-        // Those who met the damage follow anew.
+        // Followers that met the damage start again.
         self.listeners.iter_mut().for_each(JournalListener::cut_off);
     }
 
@@ -92,7 +92,7 @@ impl SimulationRun<'_> {
         flipped.into_iter().for_each(|it| self.log.add(it));
     }
 
-    /// The last of it. A new process finds what is damaged now.
+    /// The last of it. A new process finds the present damage.
     pub(super) fn rot_ends(&mut self) -> Result<(), BrokenPromise> {
         self.journal_is_restored();
         self.crash()

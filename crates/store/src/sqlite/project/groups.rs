@@ -9,7 +9,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use super::{WriteTxn, json};
 use crate::GroupChange;
-use crate::sqlite::guarded_lookup::{Lookup, Step};
+use crate::sqlite::guarded_lookup::{GuardedLookup, LookupStep};
 
 /// The row of a group.
 enum StoredGroup {
@@ -85,7 +85,7 @@ impl WriteTxn<'_> {
     }
 
     fn stored_group(&self, wanted: (i64, &str, i64)) -> Result<StoredGroup> {
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "group",
             from: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
                    WHERE (lifecycle, id, name) >= (?1, ?2, ?3) ORDER BY lifecycle, id, name LIMIT 1",
@@ -97,11 +97,11 @@ impl WriteTxn<'_> {
         let mut found = StoredGroup::Absent;
         let looked = lookup.run(self.connection, wanted, wanted, &mut |row| {
             if (row.get::<_, i64>(1)?, row.get_ref(2)?.as_str()?, row.get::<_, i64>(3)?) != wanted {
-                return Ok(Step::Past);
+                return Ok(LookupStep::Past);
             }
             let counts = counts(row.get_ref(4)?.as_str()?)?;
             found = StoredGroup::Known { row: row.get(0)?, counts, moved_at: Some(Timestamp(row.get(5)?)) };
-            Ok(Step::Found)
+            Ok(LookupStep::Found)
         });
         match looked {
             Ok(()) => Ok(found),

@@ -13,14 +13,14 @@ use trackside_lifecycle::time::Timestamp;
 use super::ReadTxn;
 use super::lookup::{body, name};
 use crate::sqlite::failure::{int, limit, number, of_entity};
-use crate::sqlite::guarded_lookup::{Lookup, Step};
+use crate::sqlite::guarded_lookup::{GuardedLookup, LookupStep};
 use crate::sqlite::project::{ENTITY_CELLS, census, indexed, list, verify_entity};
 use crate::sqlite::row_sum;
 use crate::store::{Census, DueAt, Listing, OpenEffectRow};
 
 impl ReadTxn<'_> {
     pub(super) fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<Vec<DueAt>> {
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "timer",
             from: "SELECT due, lifecycle, id, name, sum FROM timer \
                    WHERE (due, lifecycle, id, name) > (?1, ?2, ?3, ?4) ORDER BY due, lifecycle, id, name LIMIT ?5",
@@ -40,13 +40,13 @@ impl ReadTxn<'_> {
         lookup.run(self.connection, from, (due, lifecycle, id, timer), &mut |row| {
             let entity = EntityKey { lifecycle: name(row, 1)?, id: name(row, 2)? };
             timers.push(DueAt { due: Timestamp(row.get(0)?), entity, timer: name(row, 3)? });
-            Ok(Step::Next)
+            Ok(LookupStep::Next)
         })?;
         Ok(timers)
     }
 
     pub(super) fn effects(&mut self, after: u64, most: usize) -> Result<Vec<OpenEffectRow>> {
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "effect",
             from: "SELECT id, effect, lifecycle, entity, sum FROM effect WHERE id > ?1 ORDER BY id LIMIT ?2",
             before: "SELECT id, effect, lifecycle, entity, sum FROM effect WHERE id <= ?1 ORDER BY id DESC LIMIT 1",
@@ -56,13 +56,13 @@ impl ReadTxn<'_> {
         lookup.run(self.connection, [int(after), limit(most)], [int(after)], &mut |row| {
             let entity = EntityKey { lifecycle: name(row, 2)?, id: name(row, 3)? };
             effects.push(OpenEffectRow { id: number(row.get(0)?), effect: name(row, 1)?, entity });
-            Ok(Step::Next)
+            Ok(LookupStep::Next)
         })?;
         Ok(effects)
     }
 
     pub(super) fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>> {
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "notice",
             from: "SELECT kind, seq, entity, sum FROM notice \
                    WHERE (kind, seq) > (?1, ?2) ORDER BY kind, seq LIMIT ?3",
@@ -75,10 +75,10 @@ impl ReadTxn<'_> {
             let from = (kind, int(after), limit(most));
             lookup.run(self.connection, from, (kind, int(after)), &mut |row| {
                 if row.get_ref(0)?.as_str()? != *kind {
-                    return Ok(Step::Past);
+                    return Ok(LookupStep::Past);
                 }
                 seqs.push(number(row.get(1)?));
-                Ok(Step::Next)
+                Ok(LookupStep::Next)
             })?;
         }
         seqs.sort_unstable();
@@ -213,7 +213,7 @@ fn field_rows_hold(
     (lifecycle, field, value, after): (i64, i64, &str, &str),
     most: usize,
 ) -> Result<()> {
-    let lookup = Lookup {
+    let lookup = GuardedLookup {
         table: "field",
         from: "SELECT lifecycle, field, value, id, sum FROM field \
                WHERE (lifecycle, field, value, id) > (?1, ?2, ?3, ?4) ORDER BY lifecycle, field, value, id LIMIT ?5",
@@ -230,8 +230,8 @@ fn field_rows_hold(
         row.get_ref(2)?.as_str()?,
     ) == wanted
     {
-        true => Ok(Step::Next),
-        false => Ok(Step::Past),
+        true => Ok(LookupStep::Next),
+        false => Ok(LookupStep::Past),
     })
 }
 

@@ -16,7 +16,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use super::ReadTxn;
 use crate::sqlite::failure::{number, of_entity};
-use crate::sqlite::guarded_lookup::{Lookup, Step};
+use crate::sqlite::guarded_lookup::{GuardedLookup, LookupStep};
 use crate::sqlite::project::{ENTITY_CELLS, StoredProject, counts, meta, verify_entity};
 use crate::sqlite::row_sum;
 use crate::store::{Counts, DwellTimes, Members};
@@ -68,7 +68,7 @@ impl ReadTxn<'_> {
         let (of, name) = (&key.of, &key.name);
         let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(None) };
         let Some(name) = self.names.find(self.connection, name)? else { return Ok(None) };
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "group",
             from: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
                    WHERE (lifecycle, id, name) >= (?1, ?2, ?3) ORDER BY lifecycle, id, name LIMIT 1",
@@ -81,10 +81,10 @@ impl ReadTxn<'_> {
         let mut found = None;
         lookup.run(self.connection, wanted, wanted, &mut |row| {
             if (row.get::<_, i64>(1)?, row.get_ref(2)?.as_str()?, row.get::<_, i64>(3)?) != wanted {
-                return Ok(Step::Past);
+                return Ok(LookupStep::Past);
             }
             found = Some((row.get(0)?, group_counts(row)?));
-            Ok(Step::Found)
+            Ok(LookupStep::Found)
         })?;
         Ok(found)
     }
@@ -96,7 +96,7 @@ impl ReadTxn<'_> {
     pub(super) fn groups(&mut self, of: &EntityKey) -> Result<Vec<(Name, Counts)>> {
         let mut groups = Vec::new();
         let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(groups) };
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "group",
             from: "SELECT row, lifecycle, id, name, counts, moved_at, sum FROM \"group\" \
                    WHERE (lifecycle, id) >= (?1, ?2) ORDER BY lifecycle, id, name",
@@ -107,10 +107,10 @@ impl ReadTxn<'_> {
         let wanted = (lifecycle, of.id.as_str());
         lookup.run(self.connection, wanted, wanted, &mut |row| {
             if (row.get::<_, i64>(1)?, row.get_ref(2)?.as_str()?) != wanted {
-                return Ok(Step::Past);
+                return Ok(LookupStep::Past);
             }
             groups.push((self.names.text(self.connection, row.get(3)?)?, group_counts(row)?));
-            Ok(Step::Next)
+            Ok(LookupStep::Next)
         })?;
         Ok(groups)
     }
@@ -186,7 +186,7 @@ impl ReadTxn<'_> {
 
     pub(super) fn unique_holder(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>> {
         let Some(number) = self.names.find(self.connection, lifecycle)? else { return Ok(None) };
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "same",
             from: "SELECT lifecycle, value, id, sum FROM same \
                    WHERE (lifecycle, value) >= (?1, ?2) ORDER BY lifecycle, value LIMIT 1",
@@ -198,16 +198,16 @@ impl ReadTxn<'_> {
         let mut id = None;
         lookup.run(self.connection, wanted, wanted, &mut |row| {
             if (row.get::<_, i64>(0)?, row.get_ref(1)?.as_str()?) != wanted {
-                return Ok(Step::Past);
+                return Ok(LookupStep::Past);
             }
             id = Some(name(row, 2)?);
-            Ok(Step::Found)
+            Ok(LookupStep::Found)
         })?;
         Ok(id.map(|id| EntityKey { lifecycle: lifecycle.clone(), id }))
     }
 
     pub(super) fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>> {
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "key",
             from: "SELECT key, actor, seq, at, fingerprint, entries, root, sum FROM key \
                    WHERE (key, actor) >= (?1, ?2) ORDER BY key, actor LIMIT 1",
@@ -219,7 +219,7 @@ impl ReadTxn<'_> {
         let mut found = None;
         lookup.run(self.connection, wanted, wanted, &mut |row| {
             if (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?) != wanted {
-                return Ok(Step::Past);
+                return Ok(LookupStep::Past);
             }
             let record = KeyRecord {
                 key: key.clone(),
@@ -230,7 +230,7 @@ impl ReadTxn<'_> {
                 ignored: Vec::new(),
             };
             found = Some((number(row.get(2)?), record));
-            Ok(Step::Found)
+            Ok(LookupStep::Found)
         })?;
         Ok(found)
     }
@@ -238,7 +238,7 @@ impl ReadTxn<'_> {
     pub(super) fn states(&mut self, lifecycle: &Name) -> Result<BTreeMap<Name, u64>> {
         let mut states = BTreeMap::new();
         let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(states) };
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "state_count",
             from: "SELECT lifecycle, state, n, sum FROM state_count \
                    WHERE lifecycle >= ?1 ORDER BY lifecycle, state",
@@ -248,13 +248,13 @@ impl ReadTxn<'_> {
         };
         lookup.run(self.connection, [lifecycle], [lifecycle], &mut |row| {
             if row.get::<_, i64>(0)? != lifecycle {
-                return Ok(Step::Past);
+                return Ok(LookupStep::Past);
             }
             let n = number(row.get(2)?);
             if n > 0 {
                 states.insert(self.names.text(self.connection, row.get(1)?)?, n);
             }
-            Ok(Step::Next)
+            Ok(LookupStep::Next)
         })?;
         Ok(states)
     }
@@ -262,7 +262,7 @@ impl ReadTxn<'_> {
     pub(super) fn dwell_times(&mut self, lifecycle: &Name) -> Result<BTreeMap<Name, DwellTimes>> {
         let mut all: BTreeMap<Name, DwellTimes> = BTreeMap::new();
         let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(all) };
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: "stay",
             from: "SELECT lifecycle, state, bucket, n, total_ms, sum FROM stay \
                    WHERE lifecycle >= ?1 ORDER BY lifecycle, state, bucket",
@@ -272,14 +272,14 @@ impl ReadTxn<'_> {
         };
         lookup.run(self.connection, [lifecycle], [lifecycle], &mut |row| {
             if row.get::<_, i64>(0)? != lifecycle {
-                return Ok(Step::Past);
+                return Ok(LookupStep::Past);
             }
             let dwell_times = all.entry(self.names.text(self.connection, row.get(1)?)?).or_default();
             let (n, total): (i64, i64) = (row.get(3)?, row.get(4)?);
             dwell_times.count += number(n);
             dwell_times.total_ms = dwell_times.total_ms.saturating_add(total);
             dwell_times.buckets.insert(row.get(2)?, number(n));
-            Ok(Step::Next)
+            Ok(LookupStep::Next)
         })?;
         Ok(all)
     }

@@ -5,7 +5,7 @@ use rusqlite::{Error, Result, Row, params_from_iter};
 
 use super::ReadTxn;
 use crate::sqlite::failure::limit;
-use crate::sqlite::guarded_lookup::{Lookup, Step};
+use crate::sqlite::guarded_lookup::{GuardedLookup, LookupStep};
 use crate::store::{RowCheck, RowCursor, RowKey};
 
 /// A table, its columns with the sum last, and how many of them are its key.
@@ -43,7 +43,7 @@ impl ReadTxn<'_> {
                 (wanted, format!(" WHERE ({tuple}) <= ({marks})"), keys + 1)
             }
         };
-        let lookup = Lookup {
+        let lookup = GuardedLookup {
             table: name,
             from: &format!("{select}{wanted} ORDER BY {} LIMIT ?{most_mark}", order("")),
             before: &format!("{select}{before} ORDER BY {} LIMIT 1", order(" DESC")),
@@ -60,7 +60,7 @@ impl ReadTxn<'_> {
             lookup.run(self.connection, params_from_iter(from), params_from_iter(&after), &mut |row| {
                 read += 1;
                 last = key_of(row, *keys)?;
-                Ok(Step::Next)
+                Ok(LookupStep::Next)
             });
         match checked {
             // One damaged row is enough to know.
