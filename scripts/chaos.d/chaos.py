@@ -242,7 +242,7 @@ class Chaos:
             self.revive()
             self.review()
             tasks = self.every("/v1/entities/coding.task")
-            open_tasks = [it["id"] for it in tasks if it["state"] in ("UNCLAIMED", "CLAIMED", "READY_FOR_REVIEW")]
+            open_tasks = [it["id"] for it in tasks if not it["final"]]
             if not open_tasks:
                 break
             if len(tasks) - len(open_tasks) > ended:
@@ -268,14 +268,14 @@ class Chaos:
                 wrong.append(f"the transcript of {name} is not complete: {said}")
 
     def check_tasks(self, runs, wrong):
-        """Every approved task has the commit of the run that succeeded for it."""
+        """Every task is merged, with the commit of the run that succeeded for it."""
         for task in self.every("/v1/entities/coding.task"):
             name, commit = task["id"], task["fields"].get("review_commit")
             good = [it for it in runs.values() if it["fields"].get("entity") == f"coding.task/{name}" and it["state"] == "SUCCEEDED"]
-            if task["state"] != "APPROVED":
+            if task["state"] != "MERGED":
                 wrong.append(f"{name} is {task['state']}: {task['fields'].get('blocked_reason')}")
             elif len(good) != 1:
-                wrong.append(f"{name} was approved after {len(good)} runs that succeeded")
+                wrong.append(f"{name} was merged after {len(good)} runs that succeeded")
             elif good[0]["fields"].get("commit") != commit:
                 wrong.append(f"{name} was submitted with {commit}, and its run reported {good[0]['fields'].get('commit')}")
             else:
@@ -283,6 +283,9 @@ class Chaos:
                 said = subprocess.run(["git", "log", "-1", "--format=%s", commit], cwd=repo, capture_output=True, text=True)
                 if said.stdout.strip() != good[0]["id"]:
                     wrong.append(f"the commit of {name} is of {said.stdout.strip()}, not of {good[0]['id']}")
+                merged = ["git", "merge-base", "--is-ancestor", commit, "integration"]
+                if subprocess.run(merged, cwd=repo).returncode != 0:
+                    wrong.append(f"{name} is MERGED, and {commit} is not on the integration branch")
 
     def check(self):
         wrong = []

@@ -176,7 +176,6 @@ pages! {
     moving_in: "docs/guides/moving-in.md", "";
     running_agents: "docs/guides/running-agents.md", "";
     webhooks: "docs/guides/webhooks.md", "";
-    worktrees: "docs/guides/worktrees.md", "";
 }
 
 #[test]
