@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs a bash script in a pseudo-terminal and prints what a person would see: `scripts/terminal.py SCRIPT [COLUMNS]`.
 
-A line `\\x1etype:DELAY:TEXT` in the output makes it type TEXT (with backslash escapes) after DELAY seconds; the line itself
-is not printed. Exits with the exit code of the script.
+A line `\\x1etype:DELAY:TEXT` in the output makes it type TEXT (with backslash escapes) DELAY seconds after the next output,
+or after three times DELAY seconds without output; the line itself is not printed. Exits with the exit code of the script.
 """
 import fcntl
 import os
@@ -40,7 +40,7 @@ def run(script: str, columns: int = 180, out=None, environment=None, folder=None
         if now - heard > LIMIT:
             os.kill(pid, signal.SIGKILL)
             break
-        for due, text in [it for it in pending if it[0] <= now]:
+        for _, _, text in [it for it in pending if it[0] <= now]:
             os.write(master, text)
         pending = [it for it in pending if it[0] > now]
         ready, _, _ = select.select([master], [], [], 0.05)
@@ -53,10 +53,14 @@ def run(script: str, columns: int = 180, out=None, environment=None, folder=None
         if not read:
             break
         heard = now
+        pending = [(min(due, now + delay), delay, text) for due, delay, text in pending]
         held += read
         while match := TYPE.search(held):
             text = match.group(2).decode().encode().decode("unicode_escape").encode()
-            pending.append((time.monotonic() + float(match.group(1)), text))
+            delay = float(match.group(1))
+            # On a busy machine a program starts late: without output it gets more time.
+            wait = delay if held[match.end():].strip() else 3 * delay
+            pending.append((now + wait, delay, text))
             held = held[: match.start()] + held[match.end():]
         # A marker may be cut in two: keep the last line back while it could become one.
         cut = held.rfind(b"\x1e")
