@@ -107,7 +107,12 @@ pub fn command(key: CommandKey) -> Command {
         9 => fire(planner, &code, "finalize", nothing()),
         10 => fire(coder, &code, "claim", nothing()),
         _ => match turn % 2 {
-            0 => fire(coder, &code, "block", serde_json::json!({ "blocked_reason": "The specification is missing" })),
+            0 => fire(
+                coder,
+                &code,
+                "block",
+                serde_json::json!({ "blocked_reason": "The specification is missing" }),
+            ),
             // Not blocked: the lease runs out.
             _ => create(ada, &entity("mission.agent", &worker), nothing()),
         },

@@ -143,10 +143,15 @@ fn stages(line: &str, body: &Json, status: u16) -> (Vec<String>, usize) {
     let journal = ground.owner.get("/v1/journal?limit=200").unwrap().body;
     let asked = journal["items"].as_array().unwrap().iter().filter(|it| it["requestId"] == id.as_str());
     let asked = asked.count();
-    drop(ground);
-    let messages: Vec<Message> = heard.try_iter().collect();
-    let spans = spans(&messages, TRACE);
     let named = |it: &Json, name: &str| it["name"].as_str().unwrap().starts_with(name);
+    // The span of a request ends after its answer, so it can arrive after the others.
+    let mut messages: Vec<Message> = Vec::new();
+    while !spans(&messages, TRACE).iter().any(|it| named(it, "POST ")) {
+        messages.push(heard.recv_timeout(Duration::from_secs(60)).unwrap());
+    }
+    drop(ground);
+    messages.extend(heard.try_iter());
+    let spans = spans(&messages, TRACE);
     let request = spans.iter().find(|it| named(it, "POST ")).unwrap();
     assert_eq!(attribute(request, "trackside.request_id"), json!({ "stringValue": id }));
     for stage in spans.iter().filter(|it| !named(it, "POST ")) {
