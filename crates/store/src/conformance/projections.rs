@@ -322,7 +322,11 @@ pub fn cleared_it_can_be_filled_again(make: Make<'_>) {
         notices: vec![Notice { seq: 1, kind: "VIOLATION", entity: key("t.thing/A") }],
         groups: BTreeMap::from([(
             group("t.thing/Z", "parts"),
-            GroupChange { counts: BTreeMap::from([(name(state), 1)]), ..GroupChange::default() },
+            GroupChange {
+                counts: BTreeMap::from([(name(state), 1)]),
+                moved_at: Some(Timestamp(1)),
+                ..GroupChange::default()
+            },
         )]),
         ..projection(position, vec![rich(1), row("t.thing/A", state)])
     };
