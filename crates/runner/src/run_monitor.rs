@@ -479,10 +479,12 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             fields.insert("doing".to_owned(), json!(doing));
         }
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let silent = u64::try_from(self.last_progress.elapsed().as_millis()).unwrap_or(0);
+        // Counted from one moment, so that it is the same at each look.
+        let last = self.last_progress.saturating_duration_since(self.begun);
+        let last_progress = u64::try_from(last.as_millis()).unwrap_or(u64::MAX);
         let signs = StallSigns {
             now,
-            last_progress: now.saturating_sub(silent),
+            last_progress,
             processor: sample.as_ref().map_or(0, |it| it.cpu),
             started: sample.as_ref().map_or(0, |it| it.started),
             output: sample.as_ref().map_or(0, |it| it.output),
@@ -504,6 +506,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         match self.agent.api().fire(RequestActor::Runner, "fleet.run", &run.id, &body, &key) {
             Ok(_) => self.reported = Value::Object(telling),
             Err(error) if error.is_refusal() => self.reported = Value::Object(telling),
+            // Reported again at the next look.
+            Err(_) if stalled => self.stall.repeat(),
             Err(_) => {}
         }
         self.agent.meter(self.record);

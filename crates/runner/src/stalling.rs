@@ -31,6 +31,11 @@ pub struct StallDetector {
 }
 
 impl StallDetector {
+    /// The server did not get the report: the next look finds the silence again.
+    pub fn repeat(&mut self) {
+        self.told = false;
+    }
+
     /// Whether the run has just been found to make no progress for `limit` milliseconds. Says it once per silence.
     pub fn look(&mut self, signs: StallSigns, limit: u64) -> bool {
         if signs.last_progress != self.since.last_progress {

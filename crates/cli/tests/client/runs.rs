@@ -11,7 +11,7 @@ use crate::ground::{ClientServer, scratch};
 
 /// Waits for a condition.
 fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let limit = Instant::now() + Duration::from_secs(120);
+    let limit = Instant::now() + Duration::from_secs(300);
     loop {
         if let Some(found) = look() {
             return found;
