@@ -125,7 +125,7 @@ impl AgentLoop<'_> {
         self.judge(record, &id, code, &result)
     }
 
-    /// Submits the result of a run whose work went to somebody else. The server refuses it and keeps it as evidence.
+    /// Submits the result of a run whose work another agent has taken over. The server refuses it and keeps it as evidence.
     fn offer_late_result(
         &mut self,
         record: &AssignmentRecord,

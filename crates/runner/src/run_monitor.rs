@@ -71,7 +71,7 @@ pub struct RunResult {
     pub text: String,
     pub resets_at: Option<i64>,
     pub ending: Ending,
-    /// The process ended well and by itself, whatever was asked of it.
+    /// The process ended well and by itself, even if a stop was requested.
     pub ended_well: bool,
     /// Processes that no signal ended.
     pub unkillable: Vec<String>,

@@ -212,7 +212,7 @@ fn only_a_person_at_a_terminal_is_the_owner_of_a_folder_without_a_server() {
     }
     let people = |all: &[String]| all.iter().filter(|it| it.contains(" human ")).cloned().collect::<Vec<_>>();
     assert_eq!(people(&actors_of(&ground.root)), people(&before));
-    // At a terminal, the owner has one name, whatever the environment says.
+    // At a terminal, the owner has one name in every environment.
     let mut redact = binary(AS_OWNER[0]);
     redact.current_dir(&ground.root).env("USER", "mallory").env("LOGNAME", "mallory");
     run_at_terminal(&redact).says(0, &["recorded as entry"]);

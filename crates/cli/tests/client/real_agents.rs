@@ -285,7 +285,7 @@ fn waits_for_a_person(name: &'static str, program: Program) {
     );
     assert!(first["fields"]["payload"]["arguments"].to_string().contains("approved.txt"), "{first:#}");
     let asked = ground.asked("asks").len();
-    // It waits: no file, no further request to the model, and the run goes on.
+    // It waits: no file, no further request to the model, and the run continues.
     std::thread::sleep(Duration::from_millis(1_500));
     assert_eq!(ground.asked("asks").len(), asked);
     assert!(!ground.path("repo/approved.txt").exists());

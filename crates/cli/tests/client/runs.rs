@@ -567,7 +567,7 @@ fn s4_a_late_result_is_kept_as_evidence_with_its_commit() {
     ground.server.ask(&[&fields[..], &[&field]].concat()).says(0, &[]);
     assert_eq!(ground.entity("coding.task/T-1")["fields"]["review_commit"], commit);
 
-    // The agent was told neither its fence nor its token.
+    // The task file contains neither the fence nor the token.
     let told = read(&ground.repo().join("task.json")).unwrap();
     let token = read(&ground.repo().join("token.txt")).unwrap();
     assert!(!told.contains("fence"), "{told}");

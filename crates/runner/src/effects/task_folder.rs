@@ -240,7 +240,7 @@ fn remake(git: &GitWork, record: &WorktreeRecord) -> Result<WorktreeRecord, Stri
         made_for: record.made_for.clone(),
         environment: git.environment.clone(),
     };
-    // Of the same kind as before, whatever the settings say now.
+    // The kind stays, even if the settings have changed since.
     let kind = Some(record.kind);
     let repository =
         git.repository.clone().with_settings(RequestedSettings { kind, ..RequestedSettings::default() });
