@@ -332,8 +332,11 @@ pub fn restore_saved_work(
     path: Option<&Path>,
 ) -> Result<(PathBuf, Option<String>), WorktreeError> {
     let git = repository.bare_git();
-    let unknown =
-        || WorktreeError::Request(format!("there is no saved work {id}. `trackside worktree list` shows it"));
+    let unknown = || {
+        WorktreeError::Request(format!(
+            "there is no saved work {id}. `trackside worktree list` lists the saved work"
+        ))
+    };
     let commit = git.commit(&format!("{TRASH}{id}"))?.ok_or_else(unknown)?;
     let SaveMessage { saved, snapshot } = read_message(repository, &commit)?.ok_or_else(unknown)?;
     let place = path.map_or_else(|| saved.path.clone(), Path::to_owned);

@@ -110,7 +110,7 @@ fn prune(args: &PruneWorkArgs) -> Result<u8, CliError> {
     let known = list_saved_work(&repository).map_err(refused)?;
     if let Some(unknown) = args.ids.iter().find(|id| !known.iter().any(|it| it.id == **id)) {
         return Err(CliError::refused(styled!(
-            "error: there is no saved work {unknown}.{BREAK}`trackside worktree list` shows it"
+            "error: there is no saved work {unknown}.{BREAK}`trackside worktree list` lists the saved work"
         )));
     }
     let now = trackside_worktree::now();
