@@ -17,16 +17,20 @@ impl AgentLoop<'_> {
             self.leases.add(lease.clone());
         }
         if !known.leases.is_empty()
-            && let Some(Ok(report)) = self.leases.beat(&self.api)
-            && report.lost.is_none()
+            && let Some(report) = self.leases.beat(&self.api)
         {
-            self.generation = known.generation;
-            // A crash may have come between the two registrations.
-            let has_agent = |it: &HeldLease| self.is_agent_record(it);
-            if self.settings.rule.agent.is_some() && !known.leases.iter().any(has_agent) {
-                self.register_agent()?;
+            let lost = report?.lost.map(|(lease, _)| lease);
+            if lost.as_ref().is_none_or(|it| self.is_agent_record(it)) {
+                self.generation = known.generation;
+                // A crash may have come between the two registrations. A handoff ends that of the agent only.
+                let has_agent = |it: &HeldLease| self.is_agent_record(it);
+                if lost.is_some()
+                    || (self.settings.rule.agent.is_some() && !known.leases.iter().any(has_agent))
+                {
+                    self.register_agent()?;
+                }
+                return Ok(());
             }
-            return Ok(());
         }
         self.leases = HeldLeases::default();
         self.register_runner()?;

@@ -293,6 +293,25 @@ fn s12_a_fresh_process_reads_the_notes() {
     assert_eq!(ground.runs().len(), 2);
 }
 
+/// A handoff ends the registration of the agent, and that of its runner goes on. The next runner continues with it.
+#[test]
+fn s12_a_runner_killed_after_a_handoff_starts_again() {
+    let ground = RunGround::new("runs-killed-after-handoff", &["restart_delay=3s"]);
+    ground.task("T-1");
+    let script = "if grep -q '^  \"handoff\": {' \"$TRACKSIDE_TASK_FILE\"; then exit 0; fi; \
+        trackside fire \"$TRACKSIDE_ENTITY\" handoff summary='half of it is done' next_action='write the rest' || exit 9; exit 42";
+    let args = ["work", "coding.task", "--once"];
+    let mut first = ground.spawn(&args, script);
+    wait_for("the first process has ended", || {
+        ground.runs().first().filter(|it| it["final"] == true).map(|_| ())
+    });
+    first.kill();
+    let (code, messages) = ground.once(script);
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.runs().len(), 2, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+}
+
 #[test]
 fn s12_a_crash_resumes_the_conversation_and_starts_cold_if_it_is_gone() {
     let ground = RunGround::new("runs-s12-session", &["crash_delay=1s"]);
