@@ -122,7 +122,9 @@ class Team(KilledProject):
             if done > merged:
                 merged, self.progress = done, time.time()
             self.checkpoint(tasks)
-            if time.time() >= next_kill and sum(self.killed.values()) < KILLS:
+            # Spread over the whole story.
+            due = sum(self.killed.values()) < min(KILLS, KILLS * (done + 2) / len(self.tasks))
+            if time.time() >= next_kill and due:
                 if self.kill(self.random.choice(["runner", "runner", "shim", "agent", "agent", "server"])):
                     next_kill = time.time() + self.random.uniform(0.5, 3)
             self.require_progress()
