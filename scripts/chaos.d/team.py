@@ -140,9 +140,7 @@ class Team(KilledProject):
 
     def check(self):
         wrong = self.check_content() + self.check_repo()
-        left = self.agents() + self.shims()
-        if left:
-            wrong.append(f"processes are left: {left}")
+        wrong += self.left_processes()
         wrong += self.undelivered()
         runs = self.every("/v1/entities/fleet.run")
         for run in runs:
@@ -152,6 +150,7 @@ class Team(KilledProject):
         events = self.check_tasks(wrong)
         events["crash"] = sum(it["fields"].get("signal") == 9 and it["id"] not in self.killed_runs for it in runs)
         self.check_halt(wrong)
+        wrong += [f"the journal: {it}" for it in self.ask("GET", "/v1/audit/verify").get("problems", [])]
         if KILLS == 0:
             failed = [it for it in runs if it["fields"].get("exitClass") == "crash"]
             wrong += [f"{it['id']} of {it['fields']['agent']} failed: {it['fields'].get('exitText')}" for it in failed]
@@ -165,6 +164,18 @@ class Team(KilledProject):
             print(f"seed {SEED}, the logs are in {self.root}")
             sys.exit(1)
         shutil.rmtree(self.root, ignore_errors=True)
+
+    def left_processes(self):
+        """Everything that was started below the folder has ended, except the server."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != self.server.pid:
+                try:
+                    if str(self.root).encode() in (entry / "environ").read_bytes():
+                        found.append(f"a process is left: {entry.name} {(entry / 'cmdline').read_bytes()}")
+                except OSError:
+                    pass
+        return found
 
     def check_content(self):
         """The integration branch has what the tasks ask for, byte by byte, and nothing else."""
