@@ -694,6 +694,39 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     assert_eq!(transcript.matches("one line").count(), 1, "{transcript}");
 }
 
+/// A registration whose answer was not stored is sent again, and the server answers as before.
+#[test]
+fn s11_a_registration_without_a_stored_answer_is_continued() {
+    let ground = RunGround::new("runs-s11-registration", &[]);
+    ground.task("T-1");
+    let script = "echo start >> starts.txt; while [ ! -e go.txt ]; do sleep 0.1; done";
+    let state = ground.server.root.join("own");
+    let command = || {
+        let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+        command.env("XDG_STATE_HOME", &state);
+        command
+    };
+    let mut runner = Runner(Some(command().stdout(Stdio::null()).spawn().unwrap()));
+    ground.run_of("coder-1");
+    wait_for("the process starts", || read(&ground.repo().join("starts.txt")));
+    runner.kill();
+    // As if the runner had died between the request and its answer.
+    let records = Command::new("find").arg(&state).args(["-name", "registration"]).output().unwrap();
+    let record = String::from_utf8(records.stdout).unwrap().trim().to_owned();
+    let mut text: Json = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+    assert_eq!(text["unanswered"], Json::Object(serde_json::Map::new()), "{text}");
+    text["leases"].as_array_mut().unwrap().pop().unwrap();
+    let history = ground.server.ask(&["history", "coding.agent/coder-1", "--json"]).json();
+    text["unanswered"]["coder-1"] = history["items"][0]["idempotencyKey"].clone();
+    std::fs::write(&record, text.to_string()).unwrap();
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let output = command().output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert_eq!(ground.entity("coding.agent/coder-1")["fields"]["generation"], 1);
+}
+
 /// Sends a signal to a process.
 fn signal(pid: i32, name: &str) {
     assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
