@@ -41,7 +41,7 @@ pub(crate) struct Args {
 pub(crate) enum CliCommand {
     /// Start the server
     Up(UpArgs),
-    /// Watch a scripted team work through every built-in pack
+    /// Watch a team of scripted agents at work
     Demo(DemoArgs),
     /// Create a project folder with a small pack
     Init(InitArgs),

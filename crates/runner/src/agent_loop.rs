@@ -333,8 +333,11 @@ impl<'a> AgentLoop<'a> {
             // The server may have been away for longer than the lease: registering again shows who has the name now.
             (self.say)(&format!("{}/{}: {why}. Registering again", lease.lifecycle, lease.id));
             self.leases.remove(&lease.lifecycle, &lease.id);
-            self.folder.clear_registration()?;
-            self.register_runner()?;
+            // The server would refuse to register a runner again whose own lease is alive.
+            if !self.is_agent_record(&lease) {
+                self.folder.clear_registration()?;
+                self.register_runner()?;
+            }
             self.register_agent()?;
         }
         let record = match self.folder.assignment()? {
