@@ -4,6 +4,7 @@
 //! is deleted before it is saved. Commands that race in git run under a lock of the repository.
 
 mod change;
+mod checkout_git;
 mod commands;
 mod error;
 mod files;

@@ -48,7 +48,7 @@ impl Inventory {
     }
 }
 
-fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     use std::os::unix::ffi::OsStrExt as _;
     let (mut files, mut open) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = open.pop() {
@@ -317,6 +317,32 @@ fn s7_a_failed_save_deletes_nothing() {
 }
 
 const FULL: &str = "TRACKSIDE_TEST_FULL_DISK";
+
+/// S7: git looks at the size and the second of a file. An edit that keeps both is saved all the same.
+#[test]
+fn s7_an_edit_of_the_same_size_in_the_same_second_is_saved() {
+    let test = TestRepository::new();
+    let repository = test.open();
+    // The checkout, its index and the edit are in one second; the removal is in a later one.
+    let second = || jiff::Timestamp::now().as_second();
+    let mut number = 0;
+    let record = loop {
+        number += 2;
+        let begun = second();
+        let record = create(&repository, "T-1", number);
+        write(&record.path, "README", b"FIRST\n");
+        if second() == begun {
+            break record;
+        }
+    };
+    while second()
+        <= std::os::unix::fs::MetadataExt::mtime(&fs::metadata(record.path.join("README")).unwrap())
+    {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let saved = remove(&repository, "T-1", number + 1).expect("the edit is work");
+    assert_eq!(test.git(&["show", &format!("refs/trackside/trash/{saved}:README")]), "FIRST");
+}
 
 /// The process of the next test, in which no file can grow. Without its variable it does nothing.
 #[test]
