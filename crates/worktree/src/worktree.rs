@@ -208,7 +208,7 @@ impl Repository {
             record = saved;
         }
         let start = existing.unwrap_or_else(|| tip.to_owned());
-        let is_merged = git.is_ancestor(&start, tip)?;
+        let is_merged = start == tip || git.is_ancestor(&start, tip)?;
         let mut is_set_up = false;
         operation.step("add", || {
             is_set_up = self.add(&record, &start)?;
