@@ -323,24 +323,15 @@ const FULL: &str = "TRACKSIDE_TEST_FULL_DISK";
 fn s7_an_edit_of_the_same_size_in_the_same_second_is_saved() {
     let test = TestRepository::new();
     let repository = test.open();
-    // The checkout, its index and the edit are in one second; the removal is in a later one.
-    let second = || jiff::Timestamp::now().as_second();
-    let mut number = 0;
-    let record = loop {
-        number += 2;
-        let begun = second();
-        let record = create(&repository, "T-1", number);
-        write(&record.path, "README", b"FIRST\n");
-        if second() == begun {
-            break record;
-        }
-    };
-    while second()
-        <= std::os::unix::fs::MetadataExt::mtime(&fs::metadata(record.path.join("README")).unwrap())
-    {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let saved = remove(&repository, "T-1", number + 1).expect("the edit is work");
+    test.git(&["config", "core.trustctime", "false"]);
+    let record = create(&repository, "T-1", 1);
+    let file = fs::File::options().write(true).open(record.path.join("README")).unwrap();
+    let checked_out = file.metadata().unwrap().modified().unwrap();
+    fs::write(record.path.join("README"), b"FIRST\n").unwrap();
+    file.set_modified(checked_out).unwrap();
+    let index = fs::File::options().write(true).open(test.root.join(".git/worktrees/T-1/index")).unwrap();
+    index.set_modified(checked_out).unwrap();
+    let saved = remove(&repository, "T-1", 2).expect("the edit is work");
     assert_eq!(test.git(&["show", &format!("refs/trackside/trash/{saved}:README")]), "FIRST");
 }
 
