@@ -294,6 +294,11 @@ impl<'a> AgentLoop<'a> {
 
     /// The commit that the agent's folder is at; none outside a git repository.
     pub(crate) fn commit_of_folder(&self, record: &AssignmentRecord) -> Option<String> {
+        if let (Some(git), Some(worktree)) =
+            (&self.git, record.task_folder.as_ref().and_then(|it| it.worktree.as_ref()))
+        {
+            return git.repository.task_head(worktree).ok().flatten();
+        }
         let folder = record.task_folder.as_ref().map_or(&self.settings.launch.folder, |it| &it.path);
         let output = Command::new("git")
             .args(["rev-parse", "--verify", "--quiet", "HEAD"])

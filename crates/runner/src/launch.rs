@@ -49,6 +49,8 @@ pub struct LaunchSettings {
     pub variables: Vec<String>,
     /// Further paths that a sandboxed run may write.
     pub write: Vec<PathBuf>,
+    /// Folders of git that an adapter with a sandbox of its own may write. None: those of the folder.
+    pub git_folders: Option<Vec<PathBuf>>,
     /// Further paths that a sandboxed run may read.
     pub read: Vec<PathBuf>,
     pub model: Option<String>,
@@ -209,7 +211,8 @@ fn arguments(
 ) -> Option<String> {
     let adapter = &settings.adapter;
     args.extend(adapter.start.args.iter().cloned());
-    let write = repository::git_folders(&settings.folder).into_iter().chain(settings.write.iter().cloned());
+    let folders = settings.git_folders.clone().unwrap_or_else(|| repository::git_folders(&settings.folder));
+    let write = folders.into_iter().chain(settings.write.iter().cloned());
     let write: Vec<String> = write.map(|it| it.display().to_string()).collect();
     let mut option = |name: &str, value: &str| {
         let values = BTreeMap::from([("value", Value::from(value)), ("write", json!(write))]);

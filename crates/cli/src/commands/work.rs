@@ -360,6 +360,7 @@ fn settings(
         sandbox,
         variables: job.launch.variables.clone(),
         write,
+        git_folders: None,
         read: Vec::new(),
         model: job.launch.model.clone(),
         hidden,

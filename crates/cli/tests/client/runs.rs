@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::ground::{ClientServer, scratch};
 
 /// Waits for a condition.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let limit = Instant::now() + Duration::from_secs(300);
     loop {
         if let Some(found) = look() {
@@ -44,6 +44,18 @@ impl RunGround {
         std::fs::create_dir_all(&repo).unwrap();
         let script = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";
         assert!(Command::new("sh").args(["-c", script]).current_dir(&repo).status().unwrap().success());
+        ground
+    }
+
+    /// A server with the pack build, and a git repository to work in.
+    pub(crate) fn of_build(name: &str) -> Self {
+        let server = ClientServer::start_by(scratch(name), "build", "system", &[]);
+        let planner = server.token("planner-1", "agent", &[]);
+        let ground = Self { server, planner };
+        std::fs::create_dir_all(ground.checkout()).unwrap();
+        let start = "git init -q && git config user.name t && git config user.email t@t && git commit -q --allow-empty -m start";
+        let made = Command::new("sh").args(["-c", start]).current_dir(ground.checkout()).status().unwrap();
+        assert!(made.success());
         ground
     }
 
@@ -85,7 +97,7 @@ impl RunGround {
         command
     }
 
-    fn spawn(&self, args: &[&str], script: &str) -> Runner {
+    pub(crate) fn spawn(&self, args: &[&str], script: &str) -> Runner {
         Runner(Some(self.runner(args, script).stdout(Stdio::null()).spawn().unwrap()))
     }
 
@@ -97,7 +109,7 @@ impl RunGround {
 }
 
 /// A runner that is killed at the end of the test.
-struct Runner(Option<Child>);
+pub(crate) struct Runner(Option<Child>);
 
 impl Runner {
     fn kill(&mut self) {
@@ -824,13 +836,8 @@ fn s4_a_result_survives_a_runner_that_dies_before_it_is_submitted() {
 
 #[test]
 fn a_build_task_goes_through_every_role_and_to_the_cto_and_back() {
-    let server = ClientServer::start_by(scratch("runs-build"), "build", "system", &[]);
-    let planner = server.token("planner-1", "agent", &[]);
-    let ground = RunGround { server, planner };
+    let ground = RunGround::of_build("runs-build");
     let repo = ground.repo();
-    std::fs::create_dir_all(&repo).unwrap();
-    let start = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";
-    assert!(Command::new("sh").args(["-c", start]).current_dir(&repo).status().unwrap().success());
     ground.server.ask(&["settings", "build", "maxFailures:=1"]).says(0, &[]);
     ground.server.ask(&["new", "build.task", "--id", "T-1", "title=Close the file"]).says(0, &[]);
     let fire = |event: &str| format!("trackside fire \"$TRACKSIDE_ENTITY\" {event}");

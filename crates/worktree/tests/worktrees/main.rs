@@ -6,4 +6,5 @@ mod creating;
 mod fixture;
 mod kills;
 mod merging;
+mod planted;
 mod saving;
