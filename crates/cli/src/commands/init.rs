@@ -38,8 +38,9 @@ fn init(args: &InitArgs) -> Result<(), CliError> {
     }
     print::line(pack.display().to_string());
     let shown = pack.display();
+    // Coding agents read this too: it names no command that starts a server.
     print::message(styled!(
-        "Created a pack with five states. Next: trackside test {shown}, then trackside up and trackside pack add {shown}"
+        "Created a pack with five states. Next: trackside test {shown}. On a running server, install it with: trackside pack add {shown}"
     ));
     Ok(())
 }
