@@ -52,7 +52,7 @@ impl PinnedServer {
         // The state directory may be in a repository, such as one for settings or a container's home.
         let ignored = folder.with_file_name(".gitignore");
         if !ignored.exists() {
-            std::fs::write(&ignored, "*\n")?;
+            let _ = std::fs::write(&ignored, "*\n");
         }
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
         files::write_secret(&path, &format!("{text}\n"))?;

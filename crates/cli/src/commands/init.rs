@@ -48,7 +48,7 @@ fn init(args: &InitArgs) -> Result<(), CliError> {
 /// Five lines.
 fn about(name: &str) -> String {
     format!(
-        "# {name}\n\n- `packs/{name}` defines what a task may do. Change it, then run `trackside test packs` and `trackside check packs`.\n- `trackside up` starts the server here; in another terminal `trackside pack add packs/{name}` installs the pack.\n- `trackside new {name}.task title='Try it'` creates a task; `trackside list {name}.task` and `trackside explain` show where it stands.\n"
+        "# {name}\n\n- `packs/{name}` defines what a task may do. Change it, then run `trackside test packs` and `trackside check packs`.\n- A person starts the server here with `trackside up`. In another terminal, `trackside pack add packs/{name}` installs the pack.\n- `trackside new {name}.task title='Try it'` creates a task; `trackside list {name}.task` and `trackside explain` show where it stands.\n"
     )
 }
 

@@ -319,17 +319,15 @@ fn no_option_of_the_server_decides_who_the_owner_is() {
     assert!(started(&root, &ada, &[("CLAUDECODE", "1")]).contains("stop       Ctrl-C"));
     // Others need the owner.
     let kept = std::fs::read_to_string(root.join(".trackside/sign-in.json")).unwrap();
-    let refused: [(&[&str], &[(&str, &str)]); 4] = [
-        (&eve, &[]),
-        (&eve, &[("CLAUDECODE", "1")]),
-        (&eve, &[("TRACKSIDE_TOKEN", "ts_00_a")]),
-        (&oidc, &[]),
-    ];
-    for (options, environment) in refused {
+    let refused = |options: &[&str], environment: &[(&str, &str)]| {
         let log = started(&root, options, environment);
         assert!(log.contains("decide who acts as the owner") && !log.contains("Ctrl-C"), "{log}");
         assert!(!log.contains("trackside up"), "{log}");
+    };
+    for environment in [&[][..], &[("CLAUDECODE", "1")], &[("TRACKSIDE_TOKEN", "ts_00_a")]] {
+        refused(&eve, environment);
     }
+    refused(&oidc, &[]);
     assert_eq!(std::fs::read_to_string(root.join(".trackside/sign-in.json")).unwrap(), kept);
     let token = std::fs::read_to_string(root.join("owner")).unwrap();
     assert!(started(&root, &eve, &[("TRACKSIDE_TOKEN", token.trim())]).contains("stop       Ctrl-C"));
