@@ -31,6 +31,7 @@ fn main() {
         ("nothing_outlives_a_lapsed_lease", nothing_outlives_a_lapsed_lease),
         ("nothing_outlives_a_stop", nothing_outlives_a_stop),
         ("nothing_outlives_a_time_limit", nothing_outlives_a_time_limit),
+        ("an_agent_that_writes_without_end_is_ended", an_agent_that_writes_without_end_is_ended),
         ("nothing_outlives_a_killed_shim_in_a_namespace", nothing_outlives_a_killed_shim_in_a_namespace),
         ("background_children_end_with_the_agent", background_children_end_with_the_agent),
         ("term_gives_the_agent_its_grace", term_gives_the_agent_its_grace),
@@ -60,7 +61,7 @@ while :; do sleep 1; done
 
 fn an_agent_ends_by_itself_with_its_code_and_output() {
     for tier in tiers() {
-        let run = Run::shell(tier, "echo hello; echo oops >&2; pwd; exit 7").start();
+        let run = Run::shell(tier, "cat; echo hello; echo oops >&2; pwd; exit 7").start();
         let exit = run.exit();
         assert_eq!((exit.cause, exit.code, exit.signal), (ExitCause::Exit, Some(7), None), "{tier}");
         assert_eq!(run.out(), format!("hello\n{}\n", run.work().display()), "{tier}");
@@ -105,6 +106,19 @@ fn nothing_outlives_a_time_limit() {
         let run =
             Run::shell(tier, WILD).limit(Duration::from_secs(1)).grace(Duration::from_millis(100)).start();
         assert_eq!(run.exit().cause, ExitCause::Timeout, "{tier}");
+        run.assert_nothing_left();
+    }
+}
+
+fn an_agent_that_writes_without_end_is_ended() {
+    for tier in tiers() {
+        let most = 3 << 20;
+        let run = Run::shell(tier, "yes >&2 & yes").most_output(most).start();
+        let exit = run.exit();
+        assert_eq!(exit.cause, ExitCause::Output, "{tier}: {exit:?}");
+        assert!(exit.reason.contains("3145728 bytes"), "{exit:?}");
+        // One read of a stream can go beyond the limit.
+        assert!(exit.out.max(exit.err) <= most + 64 * 1024, "{tier}: {exit:?}");
         run.assert_nothing_left();
     }
 }
