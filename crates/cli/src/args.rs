@@ -99,6 +99,8 @@ pub(crate) enum CliCommand {
     /// Count the entities in each state, and show how long they stay
     #[command(visible_alias = "status")]
     Stats(StatsArgs),
+    /// List everything that waits for you, and decide
+    Inbox(InboxArgs),
     /// List the requests that wait for a person; approve or deny them
     Approvals(ApprovalsArgs),
     /// List the messages of an entity
