@@ -286,10 +286,21 @@ impl<'a> AgentLoop<'a> {
         fields: Map<String, Value>,
         key: &str,
     ) -> io::Result<()> {
+        self.store_report(run, event, fields, key)?;
+        self.deliver().map(|_| ())
+    }
+
+    /// Stores the report of a transition of a run. [`Self::deliver`] sends it.
+    pub(crate) fn store_report(
+        &mut self,
+        run: &str,
+        event: &str,
+        fields: Map<String, Value>,
+        key: &str,
+    ) -> io::Result<()> {
         let path = format!("/v1/entities/fleet.run/{run}/transitions");
         let body = json!({ "event": event, "fields": fields });
-        self.spool.push(&SpooledReport { key: key.to_owned(), path, body })?;
-        self.deliver().map(|_| ())
+        self.spool.push(&SpooledReport { key: key.to_owned(), path, body })
     }
 
     /// The commit that the agent's folder is at; none outside a git repository.
@@ -338,8 +349,11 @@ impl<'a> AgentLoop<'a> {
             // The server may have been away for longer than the lease: registering again shows who has the name now.
             (self.say)(&format!("{}/{}: {why}. Registering again", lease.lifecycle, lease.id));
             self.leases.remove(&lease.lifecycle, &lease.id);
-            self.folder.clear_registration()?;
-            self.register_runner()?;
+            // The server would refuse to register a runner again whose own lease is alive.
+            if !self.is_agent_record(&lease) {
+                self.folder.clear_registration()?;
+                self.register_runner()?;
+            }
             self.register_agent()?;
         }
         let record = match self.folder.assignment()? {

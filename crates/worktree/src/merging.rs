@@ -195,7 +195,7 @@ impl Repository {
             let output = String::from_utf8_lossy(&output.stdout).into_owned();
             return Ok(Candidate::Failed(MergeOutcome::Failed { summary, output }));
         }
-        if git.is_ancestor(before, commit)? {
+        if self.continues_own_line(before, commit)? {
             return Ok(Candidate::Move { after: commit.to_owned(), way: MergeWay::FastForward });
         }
         let merged = git.output(&["merge-tree", "--write-tree", "-z", "--messages", before, commit])?;
@@ -252,6 +252,17 @@ impl Repository {
             }
         }
         Ok(self.bare_git().commit(&format!("refs/heads/{}", request.branch))?)
+    }
+
+    /// Whether a branch can move to a commit without a merge, and its earlier commits stay on its own line. A commit that has
+    /// merged the branch into itself needs a merge: the line of its first parents is that of the task.
+    fn continues_own_line(&self, before: &str, commit: &str) -> Result<bool, WorktreeError> {
+        if before == commit {
+            return Ok(true);
+        }
+        let args = ["rev-list", "--first-parent", "--parents", &format!("{before}..{commit}")];
+        let oldest = self.bare_git().lines(&args)?.pop().unwrap_or_default();
+        Ok(oldest.split(' ').nth(1) == Some(before))
     }
 
     /// The first commit of a branch's own line that contains a commit.

@@ -305,6 +305,25 @@ fn s12_a_fresh_process_reads_the_notes() {
     assert_eq!(ground.runs().len(), 2);
 }
 
+/// A handoff ends the registration of the agent, and that of its runner goes on. The next runner continues with it.
+#[test]
+fn s12_a_runner_killed_after_a_handoff_starts_again() {
+    let ground = RunGround::new("runs-killed-after-handoff", &["restart_delay=3s"]);
+    ground.task("T-1");
+    let script = "if grep -q '^  \"handoff\": {' \"$TRACKSIDE_TASK_FILE\"; then exit 0; fi; \
+        trackside fire \"$TRACKSIDE_ENTITY\" handoff summary='half of it is done' next_action='write the rest' || exit 9; exit 42";
+    let args = ["work", "coding.task", "--once"];
+    let mut first = ground.spawn(&args, script);
+    wait_for("the first process has ended", || {
+        ground.runs().first().filter(|it| it["final"] == true).map(|_| ())
+    });
+    first.kill();
+    let (code, messages) = ground.once(script);
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.runs().len(), 2, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+}
+
 #[test]
 fn s12_a_crash_resumes_the_conversation_and_starts_cold_if_it_is_gone() {
     let ground = RunGround::new("runs-s12-session", &["crash_delay=1s"]);
@@ -685,6 +704,39 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     let [run] = &ground.runs()[..] else { panic!("{messages}") };
     let transcript = ground.server.ask(&["logs", run["id"].as_str().unwrap()]).data;
     assert_eq!(transcript.matches("one line").count(), 1, "{transcript}");
+}
+
+/// A registration whose answer was not stored is sent again, and the server answers as before.
+#[test]
+fn s11_a_registration_without_a_stored_answer_is_continued() {
+    let ground = RunGround::new("runs-s11-registration", &[]);
+    ground.task("T-1");
+    let script = "echo start >> starts.txt; while [ ! -e go.txt ]; do sleep 0.1; done";
+    let state = ground.server.root.join("own");
+    let command = || {
+        let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+        command.env("XDG_STATE_HOME", &state);
+        command
+    };
+    let mut runner = Runner(Some(command().stdout(Stdio::null()).spawn().unwrap()));
+    ground.run_of("coder-1");
+    wait_for("the process starts", || read(&ground.repo().join("starts.txt")));
+    runner.kill();
+    // As if the runner had died between the request and its answer.
+    let records = Command::new("find").arg(&state).args(["-name", "registration"]).output().unwrap();
+    let record = String::from_utf8(records.stdout).unwrap().trim().to_owned();
+    let mut text: Json = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+    assert_eq!(text["unanswered"], Json::Object(serde_json::Map::new()), "{text}");
+    text["leases"].as_array_mut().unwrap().pop().unwrap();
+    let history = ground.server.ask(&["history", "coding.agent/coder-1", "--json"]).json();
+    text["unanswered"]["coder-1"] = history["items"][0]["idempotencyKey"].clone();
+    std::fs::write(&record, text.to_string()).unwrap();
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let output = command().output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert_eq!(ground.entity("coding.agent/coder-1")["fields"]["generation"], 1);
 }
 
 /// Sends a signal to a process.
