@@ -125,23 +125,24 @@ impl AgentLoop<'_> {
         Ok(Started::Running(Box::new(local)))
     }
 
-    /// Records that the process lives, and reports it.
+    /// Reports that the process lives, and then records it: a process that finds no record sends the report again, and the
+    /// server counts it once.
     fn has_started(&mut self, record: &mut AssignmentRecord, local: &LocalRun) -> Result<(), LoopError> {
-        record.starts += 1;
-        let session = record.session.clone();
-        let Some(run) = &mut record.run else { return Ok(()) };
-        (run.is_created, run.is_started) = (true, true);
-        let id = run.id.clone();
-        self.folder.save_assignment(record)?;
+        let Some(id) = record.run.as_ref().map(|it| it.id.clone()) else { return Ok(()) };
         let plan = &local.plan;
         let mut command = vec![plan.program.display().to_string()];
         command.extend(plan.args.iter().filter(|it| **it != plan.prompt).map(|it| shortened(it, 2_000)));
         let sandbox = if plan.sandbox.is_some() { "on" } else { "off" };
         let fields = members(json!({
             "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
-            "session": session,
+            "session": record.session,
         }));
-        Ok(self.report_run(&id, "started", fields, &format!("started-{id}"))?)
+        self.report_run(&id, "started", fields, &format!("started-{id}"))?;
+        record.starts += 1;
+        if let Some(run) = &mut record.run {
+            (run.is_created, run.is_started) = (true, true);
+        }
+        Ok(self.folder.save_assignment(record)?)
     }
 
     /// Fires the event that belongs to the start of a run. A refusal keeps the process from starting.
