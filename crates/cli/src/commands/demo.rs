@@ -51,10 +51,10 @@ fn play_packs(args: &DemoArgs, pace: Pacing) -> Result<u8, CliError> {
         let _inside = threads.enter();
         up::stop()
     };
-    let mut folder = Folder::of(args)?;
+    let mut folder = DemoFolder::of(args)?;
     let clock = ProjectClock::manual(Timestamp::parse(BEGIN).unwrap_or_default());
     let options = ServerOptions::new(&folder.path);
-    let running = Running::start(options, &args.listen, clock, &pace, threads, stop)?;
+    let running = RunningDemo::start(options, &args.listen, clock, &pace, threads, stop)?;
     folder.pinned.clone_from(&running.pinned);
     welcome(args, &running, &folder);
     let ended = match pace.rest(4) {
@@ -82,14 +82,14 @@ fn play_packs(args: &DemoArgs, pace: Pacing) -> Result<u8, CliError> {
 
 /// The folder of the project; a scratch folder is removed on drop.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct DemoFolder {
     pub(super) path: PathBuf,
     pub(super) scratch: bool,
     /// The file of its server in the state directory.
     pub(super) pinned: Option<PinnedServer>,
 }
 
-impl Folder {
+impl DemoFolder {
     pub(super) fn of(args: &DemoArgs) -> Result<Self, CliError> {
         let Some(path) = &args.data else { return Self::scratch() };
         folder::must_be_free(path)?;
@@ -115,7 +115,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for DemoFolder {
     fn drop(&mut self) {
         if self.scratch {
             let _ = std::fs::remove_dir_all(&self.path);
@@ -125,7 +125,7 @@ impl Drop for Folder {
 }
 
 /// A server that runs beside the story.
-pub(super) struct Running {
+pub(super) struct RunningDemo {
     runtime: Arc<Runtime>,
     pub(super) url: String,
     /// The owner's.
@@ -136,7 +136,7 @@ pub(super) struct Running {
     enough: Arc<Notify>,
 }
 
-impl Running {
+impl RunningDemo {
     pub(super) fn start(
         options: ServerOptions,
         listen: &str,
@@ -188,7 +188,7 @@ pub(super) fn heading(title: &str) {
     print::line(painted_data(title, Colour::Bold));
 }
 
-fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
+fn welcome(args: &DemoArgs, running: &RunningDemo, folder: &DemoFolder) {
     print::line(painted_data("A scripted team at work", Colour::Bold));
     print::line(styled!("  server     {}", running.url));
     let kept = if folder.scratch { "removed at the end" } else { "kept" };
@@ -200,7 +200,7 @@ fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
 }
 
 /// Verifies the whole journal.
-pub(super) fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
+pub(super) fn verified(running: &RunningDemo, answer: &str) -> Result<u8, CliError> {
     let audit = running.owner().get(ApiPath::new(&["audit", "verify"]).as_str());
     let audit = audit.map_err(|error| CliError::unreachable(error.to_string()))?.body;
     heading("That was it");
@@ -221,8 +221,8 @@ pub(super) fn verified(running: &Running, answer: &str) -> Result<u8, CliError> 
 /// The next commands to try.
 fn further(
     args: &DemoArgs,
-    running: &Running,
-    folder: &Folder,
+    running: &RunningDemo,
+    folder: &DemoFolder,
     scenes: &[DemoScene],
 ) -> Result<(), CliError> {
     if args.once && folder.scratch {

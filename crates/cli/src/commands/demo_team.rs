@@ -22,7 +22,7 @@ use trackside_runtime::ProjectClock;
 use trackside_server::ServerOptions;
 use trackside_worktree::Repository;
 
-use super::demo::{Folder, Running, heading, verified};
+use super::demo::{DemoFolder, RunningDemo, heading, verified};
 use super::{up, work};
 use crate::args::DemoArgs;
 use crate::demo::{Pacing, TeamStory};
@@ -53,7 +53,7 @@ pub(super) fn play(args: &DemoArgs, pace: &Pacing) -> Result<u8, CliError> {
         let _inside = threads.enter();
         up::stop()
     };
-    let mut folder = Folder::of(args)?;
+    let mut folder = DemoFolder::of(args)?;
     make_repository(&folder.path, &story)?;
     // The server has to answer until the runners have ended.
     let runners_ended = Arc::new(Notify::new());
@@ -67,7 +67,8 @@ pub(super) fn play(args: &DemoArgs, pace: &Pacing) -> Result<u8, CliError> {
     };
     let options =
         ServerOptions { project: Some(folder.path.clone()), ..ServerOptions::new(folder.path.join(DATA)) };
-    let running = Running::start(options, &args.listen, ProjectClock::System, pace, threads, stop_server)?;
+    let running =
+        RunningDemo::start(options, &args.listen, ProjectClock::System, pace, threads, stop_server)?;
     folder.pinned.clone_from(&running.pinned);
     welcome(args, &running, &folder);
     let project = folder.path.clone();
@@ -428,7 +429,7 @@ fn log_file(path: &PathBuf) -> Result<Mutex<fs::File>, CliError> {
     opened.map(Mutex::new).map_err(|it| CliError::unreachable(files::unwritten(path, &it)))
 }
 
-fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
+fn welcome(args: &DemoArgs, running: &RunningDemo, folder: &DemoFolder) {
     print::line(painted_data("Two coders, two reviewers and a planner work on ten tasks", Colour::Bold));
     print::line(
         "  The agents are shell scripts. Everything else is real: the server, the runners, git and the merges.",
@@ -444,7 +445,12 @@ fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
 }
 
 /// Where to look, and how to clean up.
-fn further(args: &DemoArgs, running: &Running, folder: &Folder, story: &TeamStory) -> Result<(), CliError> {
+fn further(
+    args: &DemoArgs,
+    running: &RunningDemo,
+    folder: &DemoFolder,
+    story: &TeamStory,
+) -> Result<(), CliError> {
     let shown = folder.path.display();
     if args.once && folder.scratch {
         print::line(

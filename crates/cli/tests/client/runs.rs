@@ -702,8 +702,11 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     assert_eq!(read(&ground.repo().join("starts.txt")).unwrap().lines().count(), 1, "{messages}");
     assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
     let [run] = &ground.runs()[..] else { panic!("{messages}") };
-    let transcript = ground.server.ask(&["logs", run["id"].as_str().unwrap()]).data;
+    let id = run["id"].as_str().unwrap();
+    let transcript = ground.server.ask(&["logs", id]).data;
     assert_eq!(transcript.matches("one line").count(), 1, "{transcript}");
+    let history = ground.server.ask(&["history", &format!("fleet.run/{id}")]).data;
+    assert_eq!(history.matches(" RUNNING  started").count(), 1, "{history}");
 }
 
 /// A registration whose answer was not stored is sent again, and the server answers as before.
