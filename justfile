@@ -54,6 +54,10 @@ crash *which:
 chaos *which:
     scripts/chaos {{ which }}
 
+# Five scripted agents merge ten tasks of a git repository while processes are killed: `just team runs=100 seed=7`.
+team *which:
+    scripts/team kills=10 {{ which }}
+
 # Flip every bit of a small journal and every byte of its projections, in hours: `just rot 97` flips every 97th.
 rot step="1":
     TRACKSIDE_ROT={{ step }} cargo test -p trackside-runtime --test running rot::

@@ -30,7 +30,7 @@ pub(crate) use worktree::*;
     version,
     propagate_version = true,
     arg_required_else_help = true,
-    after_help = "Start with: trackside up\nExit codes: 0 done, 1 refused or check failed, 2 wrong usage, 3 server or store unreachable, 4 not permitted.\nSet NO_COLOR to disable colours."
+    after_help = "A person starts the server with: trackside up\nExit codes: 0 done, 1 refused or check failed, 2 wrong usage, 3 server or store unreachable, 4 not permitted.\nSet NO_COLOR to disable colours."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 pub(crate) enum CliCommand {
     /// Start the server
     Up(UpArgs),
-    /// Watch a scripted team work through every built-in pack
+    /// Watch a team of scripted agents at work
     Demo(DemoArgs),
     /// Create a project folder with a small pack
     Init(InitArgs),

@@ -40,6 +40,7 @@ mod project_files;
 mod proofs;
 mod refused;
 mod server_lookup;
+mod sign_in_options;
 mod stages;
 mod stories;
 mod table;

@@ -73,7 +73,7 @@ fn may_be_owner(
     known: Option<&str>,
     token_file: Option<&Path>,
 ) -> Result<bool, ServeError> {
-    if !bound.has_people() || person::check_without_server().is_ok() {
+    if !bound.has_people()? || person::check_without_server().is_ok() {
         return Ok(true);
     }
     let in_folder = folder.join("token");

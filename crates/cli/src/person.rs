@@ -14,6 +14,7 @@ const OF_AGENTS: &[&str] = &[
     "AI_AGENT",
     "AMP_CURRENT_THREAD_ID",
     "ANTIGRAVITY_AGENT",
+    "ANTIGRAVITY_CLI_ALIAS",
     "AUGMENT_AGENT",
     "CLAUDECODE",
     "CLAUDE_CODE",
@@ -24,14 +25,22 @@ const OF_AGENTS: &[&str] = &[
     "CODEX_SANDBOX_NETWORK_DISABLED",
     "CODEX_THREAD_ID",
     "COPILOT_CLI",
+    "CRUSH",
     "CURSOR_AGENT",
     "GEMINI_CLI",
     "GOOSE_TERMINAL",
+    "JUNIE_DATA",
+    "JUNIE_SHIM_PATH",
+    "OPENCLAW_SHELL",
     "OPENCODE",
+    "OPENCODE_CLIENT",
     "PI_CODING_AGENT",
     "QWEN_CODE",
     "TRAE_AI_SHELL_ID",
 ];
+
+/// A variable that editors set in people's terminals too: only this value is an agent's.
+const VALUE_OF_AGENTS: (&str, &str) = ("CURSOR_EXTENSION_HOST_ROLE", "agent-exec");
 
 /// Why this process is not taken for a person's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +80,10 @@ impl NoPerson {
 
 /// The variable by which a coding agent announces itself, if one is set.
 pub(crate) fn agent_variable() -> Option<&'static str> {
-    OF_AGENTS.iter().copied().find(|it| std::env::var_os(it).is_some_and(|value| !value.is_empty()))
+    let (name, value) = VALUE_OF_AGENTS;
+    let by_value = std::env::var_os(name).is_some_and(|it| it == value).then_some(name);
+    let is_set = |it: &&str| std::env::var_os(it).is_some_and(|value| !value.is_empty());
+    OF_AGENTS.iter().copied().find(is_set).or(by_value)
 }
 
 /// Checks that a person typed this command: standard input and standard error are a terminal, and no variable of a

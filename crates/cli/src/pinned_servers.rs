@@ -49,6 +49,11 @@ impl PinnedServer {
         let none = || io::Error::other("set HOME or XDG_STATE_HOME to an absolute path");
         let (folder, path) = (directory().ok_or_else(none)?, path_of(&self.fingerprint).ok_or_else(none)?);
         create_private(&folder)?;
+        // The state directory may be in a repository, such as one for settings or a container's home.
+        let ignored = folder.with_file_name(".gitignore");
+        if !ignored.exists() {
+            let _ = std::fs::write(&ignored, "*\n");
+        }
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
         files::write_secret(&path, &format!("{text}\n"))?;
         Ok(path)

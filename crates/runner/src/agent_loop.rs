@@ -286,14 +286,30 @@ impl<'a> AgentLoop<'a> {
         fields: Map<String, Value>,
         key: &str,
     ) -> io::Result<()> {
+        self.store_report(run, event, fields, key)?;
+        self.deliver().map(|_| ())
+    }
+
+    /// Stores the report of a transition of a run. [`Self::deliver`] sends it.
+    pub(crate) fn store_report(
+        &mut self,
+        run: &str,
+        event: &str,
+        fields: Map<String, Value>,
+        key: &str,
+    ) -> io::Result<()> {
         let path = format!("/v1/entities/fleet.run/{run}/transitions");
         let body = json!({ "event": event, "fields": fields });
-        self.spool.push(&SpooledReport { key: key.to_owned(), path, body })?;
-        self.deliver().map(|_| ())
+        self.spool.push(&SpooledReport { key: key.to_owned(), path, body })
     }
 
     /// The commit that the agent's folder is at; none outside a git repository.
     pub(crate) fn commit_of_folder(&self, record: &AssignmentRecord) -> Option<String> {
+        if let (Some(git), Some(worktree)) =
+            (&self.git, record.task_folder.as_ref().and_then(|it| it.worktree.as_ref()))
+        {
+            return git.repository.task_head(worktree).ok().flatten();
+        }
         let folder = record.task_folder.as_ref().map_or(&self.settings.launch.folder, |it| &it.path);
         let output = Command::new("git")
             .args(["rev-parse", "--verify", "--quiet", "HEAD"])
@@ -333,8 +349,11 @@ impl<'a> AgentLoop<'a> {
             // The server may have been away for longer than the lease: registering again shows who has the name now.
             (self.say)(&format!("{}/{}: {why}. Registering again", lease.lifecycle, lease.id));
             self.leases.remove(&lease.lifecycle, &lease.id);
-            self.folder.clear_registration()?;
-            self.register_runner()?;
+            // The server would refuse to register a runner again whose own lease is alive.
+            if !self.is_agent_record(&lease) {
+                self.folder.clear_registration()?;
+                self.register_runner()?;
+            }
             self.register_agent()?;
         }
         let record = match self.folder.assignment()? {

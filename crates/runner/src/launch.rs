@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -17,8 +17,9 @@ use crate::program_lookup::{self, LookupError};
 use crate::repository;
 use crate::template::fill_string;
 
-/// Folders of the system that a sandboxed run may read.
-const SYSTEM: [&str; 14] = [
+/// Folders and devices of the system that a sandboxed run may read. Of `/dev` only what programs need: a run of root could
+/// read the disks there, and with them every file. Of `/etc` a run of root reads what every user may read.
+const SYSTEM: [&str; 20] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -29,7 +30,13 @@ const SYSTEM: [&str; 14] = [
     "/opt",
     "/proc",
     "/sys",
-    "/dev",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/pts",
     "/run/systemd/resolve",
     "/nix/store",
     "/snap",
@@ -49,6 +56,8 @@ pub struct LaunchSettings {
     pub variables: Vec<String>,
     /// Further paths that a sandboxed run may write.
     pub write: Vec<PathBuf>,
+    /// Folders of git that an adapter with a sandbox of its own may write. None: those of the folder.
+    pub git_folders: Option<Vec<PathBuf>>,
     /// Further paths that a sandboxed run may read.
     pub read: Vec<PathBuf>,
     pub model: Option<String>,
@@ -209,7 +218,8 @@ fn arguments(
 ) -> Option<String> {
     let adapter = &settings.adapter;
     args.extend(adapter.start.args.iter().cloned());
-    let write = repository::git_folders(&settings.folder).into_iter().chain(settings.write.iter().cloned());
+    let folders = settings.git_folders.clone().unwrap_or_else(|| repository::git_folders(&settings.folder));
+    let write = folders.into_iter().chain(settings.write.iter().cloned());
     let write: Vec<String> = write.map(|it| it.display().to_string()).collect();
     let mut option = |name: &str, value: &str| {
         let values = BTreeMap::from([("value", Value::from(value)), ("write", json!(write))]);
@@ -259,11 +269,12 @@ fn sandbox_of(
     program: &Path,
     path: &str,
 ) -> Result<SandboxSpec, LaunchError> {
-    let hidden: Vec<PathBuf> = settings.hidden.iter().filter(|it| it.exists()).cloned().collect();
     let writable: Vec<PathBuf> = std::iter::once(settings.folder.clone())
         .chain([space.join("home"), space.join("tmp")])
         .chain(settings.write.iter().cloned())
         .collect();
+    create_missing_hidden(&settings.hidden, &writable)?;
+    let hidden: Vec<PathBuf> = settings.hidden.iter().filter(|it| it.exists()).cloned().collect();
     if settings.tier != ContainmentTier::Pidns
         && let Some((outer, inner)) =
             writable.iter().find_map(|it| Some((it, hidden.iter().find(|hidden| hidden.starts_with(it))?)))
@@ -284,7 +295,14 @@ fn sandbox_of(
     let is_safe = |it: &Path| {
         !settings.user_home.starts_with(it) && !hidden.iter().any(|hidden| hidden.starts_with(it))
     };
-    let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    let mut read: Vec<PathBuf> = Vec::new();
+    for path in SYSTEM.iter().map(Path::new) {
+        if path.ends_with("etc") && rustix::process::getuid().is_root() {
+            read.extend(public_paths(path));
+        } else {
+            read.push(path.to_owned());
+        }
+    }
     read.push(space.to_owned());
     read.extend(settings.read.iter().cloned());
     read.extend(packages_of(program));
@@ -297,6 +315,47 @@ fn sandbox_of(
     read.sort();
     read.dedup();
     Ok(SandboxSpec { read, write: writable, hide: hidden, own_sandbox: settings.adapter.own_sandbox })
+}
+
+/// A hidden folder beside another one that exists must not be made by the agent: the server obeys control files in both of a
+/// project. Only an existing folder can be hidden.
+fn create_missing_hidden(hidden: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
+    for path in hidden.iter().filter(|it| !it.exists()) {
+        let has_sibling = hidden.iter().any(|it| it != path && it.parent() == path.parent() && it.is_dir());
+        if has_sibling && writable.iter().any(|it| path.starts_with(it)) {
+            fs::create_dir(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// The parts of a folder that every user may read; the folder itself if it has no others.
+fn public_paths(folder: &Path) -> Vec<PathBuf> {
+    fn collect(path: &Path, depth: u32, found: &mut Vec<PathBuf>) -> bool {
+        let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+        if metadata.is_symlink() {
+            // What it leads to has a rule of its own.
+            return true;
+        }
+        let needed = if metadata.is_dir() { 0o005 } else { 0o004 };
+        if metadata.permissions().mode() & needed != needed {
+            return false;
+        }
+        if metadata.is_dir() {
+            let Some(entries) = (depth > 0).then(|| fs::read_dir(path).ok()).flatten() else { return false };
+            let mut inside = Vec::new();
+            let hidden = entries.flatten().filter(|it| !collect(&it.path(), depth - 1, &mut inside)).count();
+            if hidden > 0 {
+                found.append(&mut inside);
+                return false;
+            }
+        }
+        found.push(path.to_owned());
+        true
+    }
+    let mut found = Vec::new();
+    collect(folder, 16, &mut found);
+    found
 }
 
 /// What the programs of a folder `bin` need beside it: they are often links into another folder. In the user's home only

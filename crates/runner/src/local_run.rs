@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,8 +16,8 @@ use trackside_shim::{
 };
 
 use crate::adapter::{
-    AdapterDefinition, AdapterReader, PendingApproval, PromptPlace, RunOutcome, RunUsage, TranscriptContent,
-    Transport,
+    AdapterDefinition, AdapterReader, PendingApproval, PromptPlace, RunOutcome, RunUsage, STAYED,
+    TranscriptContent, Transport, ended_by_itself,
 };
 use crate::app_server::{AppServerConversation, ConversationRules, SessionView};
 use crate::environment::RunEnvironment;
@@ -26,9 +26,17 @@ use crate::template;
 use crate::transcript::{TranscriptEntry, TranscriptLine, TranscriptWriter, read_after};
 
 /// Bytes of output that are read at once.
-const PORTION: usize = 1 << 20;
-/// Bytes of a line that has no end after which what a terminal would have overwritten is dropped.
-const LONGEST_LINE: usize = 4 << 20;
+const PORTION: usize = 256 << 10;
+/// How long one look at the output takes at most. An agent that writes faster than it is read cannot keep the runner from
+/// its leases and from stopping it.
+const READ_TIME: Duration = Duration::from_millis(100);
+/// Bytes of a line that has no end after which what a terminal would have overwritten is dropped. Without such a part, the
+/// whole line is left out.
+const LONGEST_LINE: usize = 16 << 20;
+/// Unread bytes of a run that was ended, after which only the last [`PORTION`] is read.
+const MOST_BACKLOG: u64 = 1 << 20;
+/// Bytes of a transcript on this machine. Later lines are read, but not kept.
+const MOST_TRANSCRIPT: u64 = 256 << 20;
 /// Bytes of the last standard error that decide about the outcome.
 const ERROR_TAIL: usize = 64 * 1024;
 /// Nanoseconds that an agent lives on without its runner.
@@ -85,6 +93,14 @@ pub struct LocalRun {
     transcript: TranscriptWriter,
     read: u64,
     line: Vec<u8>,
+    /// The rest of the line is left out: it is too long.
+    is_too_long: bool,
+    /// The transcript has its largest size.
+    is_full: bool,
+    /// When the program last wrote a line.
+    last_line: Instant,
+    /// When its standard input was closed.
+    closed: Option<Instant>,
     /// Agent's lines that the transcript has from before a restart.
     known: u64,
     messages: u64,
@@ -132,10 +148,11 @@ impl LocalRun {
             tier: run.plan.tier,
             sandbox: run.plan.sandbox.clone(),
             lease: boot_time::now() + lease.min(LEASE),
-            grace: run.plan.grace * 1_000,
-            limit: run.plan.limit.map(|it| it * 1_000),
+            grace: run.plan.grace.saturating_mul(1_000),
+            limit: run.plan.limit.map(|it| it.saturating_mul(1_000)),
             steered,
             segment: 8 << 20,
+            most_output: Some(run.adapter.limits.output),
         };
         run.folder.write("spec", &spec)?;
         if run.adapter.start.prompt == PromptPlace::Message {
@@ -174,6 +191,7 @@ impl LocalRun {
                 lines.iter().filter(|it| matches!(it.content, TranscriptEntry::Agent(_))).count() as u64;
         }
         run.messages = run.next_message()?;
+        run.closed = run.folder.has("in/close").then(Instant::now);
         run.answered = run.folder.read("answered")?.unwrap_or_default();
         if run.conversation.is_some() {
             run.conversation = Some(run.folder.read("conversation")?.unwrap_or_default());
@@ -196,6 +214,10 @@ impl LocalRun {
             transcript,
             read: 0,
             line: Vec::new(),
+            is_too_long: false,
+            is_full: false,
+            last_line: Instant::now(),
+            closed: None,
             known: 0,
             messages: 0,
             conversation,
@@ -243,8 +265,10 @@ impl LocalRun {
     pub fn stop(&mut self, reason: &str, grace: Option<u64>) -> io::Result<()> {
         self.is_stopped = true;
         self.mark(&format!("stopped: {reason}"))?;
-        self.folder
-            .write("stop", &StopRequest { reason: reason.to_owned(), grace: grace.map(|it| it * 1_000) })
+        self.folder.write(
+            "stop",
+            &StopRequest { reason: reason.to_owned(), grace: grace.map(|it| it.saturating_mul(1_000)) },
+        )
     }
 
     /// Adds a line of our own to the transcript.
@@ -304,8 +328,13 @@ impl LocalRun {
                 conversation.close();
                 self.converse()
             }
-            None => self.folder.write_bytes("in/close", b""),
+            None => self.close_stream(),
         }
+    }
+
+    fn close_stream(&mut self) -> io::Result<()> {
+        self.closed = Some(Instant::now());
+        self.folder.write_bytes("in/close", b"")
     }
 
     /// Sends what the conversation says next.
@@ -326,7 +355,7 @@ impl LocalRun {
         }
         self.save_conversation()?;
         if next.close && !self.folder.has("in/close") {
-            self.folder.write_bytes("in/close", b"")?;
+            self.close_stream()?;
         }
         Ok(())
     }
@@ -384,23 +413,20 @@ impl LocalRun {
             exit = self.folder.read("exit")?;
         }
         let mut progress = RunProgress::default();
-        loop {
+        if let Some(exit) = exit.as_ref().filter(|it| !ended_by_itself(it)) {
+            self.leave_out_backlog(exit.out, &mut progress)?;
+        }
+        let until = Instant::now() + READ_TIME;
+        let is_all_read = loop {
             let bytes = self.folder.read_stream(OutputStream::Out, self.read, PORTION)?;
             if bytes.is_empty() {
-                break;
+                break true;
             }
-            self.read += bytes.len() as u64;
-            self.line.extend_from_slice(&bytes);
-            while let Some(end) = self.line.iter().position(|it| *it == b'\n') {
-                let rest = self.line.split_off(end + 1);
-                let line = std::mem::replace(&mut self.line, rest);
-                self.read_line(&line, &mut progress)?;
+            self.take_output(&bytes, &mut progress)?;
+            if Instant::now() >= until {
+                break false;
             }
-            if self.line.len() > LONGEST_LINE {
-                let kept = self.line.iter().rposition(|it| *it == b'\r').map_or(self.line.len(), |it| it + 1);
-                self.line.drain(..kept);
-            }
-        }
+        };
         if exit.is_none() && alive {
             self.converse()?;
             self.enforce_limits()?;
@@ -410,7 +436,7 @@ impl LocalRun {
                 progress.approvals.push(asked.clone());
             }
         }
-        if exit.is_some() || !alive {
+        if is_all_read && (exit.is_some() || !alive) {
             let line = std::mem::take(&mut self.line);
             self.read_line(&line, &mut progress)?;
             progress.end = Some(match exit {
@@ -427,7 +453,45 @@ impl LocalRun {
         Ok(progress)
     }
 
-    /// Ends a program that says nothing at all, or waits for the network without an end.
+    /// A run that was ended while it wrote faster than it was read ends now, and not after minutes of reading.
+    fn leave_out_backlog(&mut self, end: u64, progress: &mut RunProgress) -> io::Result<()> {
+        if end.saturating_sub(self.read) <= MOST_BACKLOG {
+            return Ok(());
+        }
+        let from = end - PORTION as u64;
+        let text = format!("{} bytes of output are left out", from - self.read);
+        // The reading continues in the middle of a line.
+        (self.read, self.line, self.is_too_long) = (from, Vec::new(), true);
+        self.add(TranscriptContent::Warning { text }, progress)
+    }
+
+    fn take_output(&mut self, bytes: &[u8], progress: &mut RunProgress) -> io::Result<()> {
+        for part in bytes.split_inclusive(|it| *it == b'\n') {
+            self.read += part.len() as u64;
+            let ends = part.ends_with(b"\n");
+            if self.is_too_long {
+                self.is_too_long = !ends;
+                continue;
+            }
+            self.line.extend_from_slice(part);
+            if ends {
+                let line = std::mem::take(&mut self.line);
+                self.read_line(&line, progress)?;
+            } else if self.line.len() > LONGEST_LINE {
+                match self.line.iter().rposition(|it| *it == b'\r') {
+                    Some(end) => drop(self.line.drain(..=end)),
+                    None => {
+                        (self.line, self.is_too_long) = (Vec::new(), true);
+                        let text = format!("a line of more than {LONGEST_LINE} bytes is left out");
+                        self.add(TranscriptContent::Warning { text }, progress)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a program that says nothing at all, waits for the network without an end, or stays after its last answer.
     fn enforce_limits(&mut self) -> io::Result<()> {
         if self.is_stopped || self.adapter.transport == Transport::Plain {
             return Ok(());
@@ -437,6 +501,10 @@ impl LocalRun {
             self.reader.waits_for_network().then(|| self.network_lost.unwrap_or_else(Instant::now));
         if self.network_lost.is_some_and(|it| it.elapsed().as_secs() >= limits.network) {
             return self.stop(&format!("it has had no network for {} s", limits.network), None);
+        }
+        let is_silent = |since: Instant| since.max(self.last_line).elapsed().as_secs() >= limits.closing;
+        if self.closed.is_some_and(is_silent) {
+            return self.stop(STAYED, None);
         }
         if self.read == 0 && self.opened.elapsed().as_secs() >= limits.startup {
             return self.stop(&format!("it has said nothing in its first {} s", limits.startup), None);
@@ -457,13 +525,31 @@ impl LocalRun {
         let text = String::from_utf8_lossy(line);
         let contents = self.reader.read_line(&text);
         self.hear(&text, &contents)?;
+        self.last_line = Instant::now();
         for content in contents {
-            if self.known > 0 {
-                self.known -= 1;
-                continue;
-            }
-            progress.lines.push(self.transcript.append(now(), TranscriptEntry::Agent(content))?);
+            self.add(content, progress)?;
         }
+        Ok(())
+    }
+
+    /// Adds a line of the agent to the transcript, unless it is there from before a restart.
+    fn add(&mut self, content: TranscriptContent, progress: &mut RunProgress) -> io::Result<()> {
+        if self.known > 0 {
+            self.known -= 1;
+            return Ok(());
+        }
+        let content = TranscriptEntry::Agent(content);
+        if self.transcript.bytes() < MOST_TRANSCRIPT {
+            progress.lines.push(self.transcript.append(now(), content)?);
+            return Ok(());
+        }
+        if !self.is_full {
+            self.is_full = true;
+            self.mark(&format!(
+                "the transcript has {MOST_TRANSCRIPT} bytes on this machine: later lines are left out"
+            ))?;
+        }
+        progress.lines.push(TranscriptLine { number: self.transcript.last(), at: now(), content });
         Ok(())
     }
 

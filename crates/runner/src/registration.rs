@@ -7,7 +7,7 @@ use crate::agent_loop::{AgentLoop, LoopEnd, LoopError, members};
 use crate::held_leases::{HeldLease, HeldLeases};
 use crate::launch;
 use crate::runner_folder::RegistrationRecord;
-use crate::server_api::{ApiError, RequestActor};
+use crate::server_api::{ApiError, EntityView, RequestActor};
 
 impl AgentLoop<'_> {
     /// Registers the runner and its agent, or continues with the registrations of the process before.
@@ -17,16 +17,20 @@ impl AgentLoop<'_> {
             self.leases.add(lease.clone());
         }
         if !known.leases.is_empty()
-            && let Some(Ok(report)) = self.leases.beat(&self.api)
-            && report.lost.is_none()
+            && let Some(report) = self.leases.beat(&self.api)
         {
-            self.generation = known.generation;
-            // A crash may have come between the two registrations.
-            let has_agent = |it: &HeldLease| self.is_agent_record(it);
-            if self.settings.rule.agent.is_some() && !known.leases.iter().any(has_agent) {
-                self.register_agent()?;
+            let lost = report?.lost.map(|(lease, _)| lease);
+            if lost.as_ref().is_none_or(|it| self.is_agent_record(it)) {
+                self.generation = known.generation;
+                // A crash may have come between the two registrations. A handoff ends that of the agent only.
+                let has_agent = |it: &HeldLease| self.is_agent_record(it);
+                if lost.is_some()
+                    || (self.settings.rule.agent.is_some() && !known.leases.iter().any(has_agent))
+                {
+                    self.register_agent()?;
+                }
+                return Ok(());
             }
-            return Ok(());
         }
         self.leases = HeldLeases::default();
         self.register_runner()?;
@@ -44,15 +48,15 @@ impl AgentLoop<'_> {
             "adapters": [settings.launch.adapter.adapter],
         });
         let body = CreateBody { id: Some(settings.runner.clone()), fields: members(fields) };
-        let key = launch::new_uuid();
-        let runner = self
-            .api
-            .create(RequestActor::Runner, "fleet.runner", &body, &key)
-            .map_err(|it| collision(it, &settings.runner))?;
+        let runner = self.create_once(RequestActor::Runner, "fleet.runner", &settings.runner, &body)?;
         self.generation = runner.fields.get("generation").and_then(Value::as_u64).unwrap_or(1);
         if let Some(lease) = HeldLease::of(&runner, RequestActor::Runner, &settings.actor) {
             self.leases.add(lease.clone());
-            let record = RegistrationRecord { leases: vec![lease], generation: self.generation };
+            let record = RegistrationRecord {
+                leases: vec![lease],
+                generation: self.generation,
+                ..RegistrationRecord::default()
+            };
             self.folder.save_registration(&record)?;
         }
         Ok(())
@@ -63,15 +67,13 @@ impl AgentLoop<'_> {
         let Some(rule) = self.settings.rule.agent.clone() else { return Ok(()) };
         let agent = &self.settings.agent;
         let body = CreateBody { id: Some(agent.clone()), fields: rule.fields.clone() };
-        let entity = self
-            .api
-            .create(RequestActor::Agent, &rule.lifecycle, &body, &launch::new_uuid())
-            .map_err(|it| collision(it, agent))?;
+        let entity = self.create_once(RequestActor::Agent, &rule.lifecycle, agent, &body)?;
         if let Some(lease) = HeldLease::of(&entity, RequestActor::Agent, agent) {
             self.leases.add(lease.clone());
             let mut record = self.folder.registration()?;
             record.leases.retain(|it| !it.is_of(&lease.lifecycle, &lease.id));
             record.leases.push(lease);
+            record.unanswered.remove(agent);
             self.folder.save_registration(&record)?;
         }
         if let Some(ready) = rule.ready {
@@ -82,6 +84,29 @@ impl AgentLoop<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Registers an id. Its key is stored before: if the process or the server dies before the answer is stored, the same
+    /// request is sent again and gets the same answer.
+    fn create_once(
+        &self,
+        actor: RequestActor,
+        lifecycle: &str,
+        id: &str,
+        body: &CreateBody,
+    ) -> Result<EntityView, LoopError> {
+        let mut record = self.folder.registration()?;
+        let known = record.unanswered.get(id).cloned();
+        let key = known.unwrap_or_else(launch::new_uuid);
+        record.unanswered.insert(id.to_owned(), key.clone());
+        self.folder.save_registration(&record)?;
+        self.api.create(actor, lifecycle, body, &key).map_err(|error| {
+            if error.is_refusal() {
+                record.unanswered.remove(id);
+                let _ = self.folder.save_registration(&record);
+            }
+            collision(error, id)
+        })
     }
 
     /// Ends the registrations in order. After a collision they belong to another process.

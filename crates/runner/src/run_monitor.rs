@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trackside_protocol::{RequestAction, TransitionBody};
-use trackside_shim::ExitCause;
 use trackside_shim::liveness::RunActivity;
 
-use crate::adapter::{ExitClass, PendingApproval, TranscriptContent};
+use crate::adapter::{ExitClass, PendingApproval, TranscriptContent, ended_by_itself};
 use crate::agent_loop::AgentLoop;
 use crate::held_leases::HeldLease;
 use crate::local_run::{LocalRun, RunEnd};
@@ -40,6 +39,20 @@ const PORTION_BYTES: usize = 512 * 1024;
 const EXTEND: Duration = Duration::from_secs(15 * 60);
 /// The time after which a run without progress is reported, if the server has no setting for it.
 const STALL: u64 = 15 * 60 * 1_000;
+
+/// Portions that one look sends at most.
+const PORTIONS: usize = 10;
+
+/// How far the transcript has been sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Upload {
+    /// The server has every line, or refuses the rest for good.
+    Complete,
+    /// There are more lines.
+    Partial,
+    /// It was not possible now.
+    Later,
+}
 
 /// Why the runner ended the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -513,21 +526,22 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         self.agent.meter(self.record);
     }
 
-    /// Sends the lines of the transcript that the server does not have. True if it has all.
-    fn upload(&mut self, now: bool) -> bool {
+    /// Sends lines of the transcript that the server does not have: a bounded number, so that an agent that writes without
+    /// pause cannot keep the runner from its leases.
+    fn upload(&mut self, now: bool) -> Upload {
         if !now && Instant::now() < self.next.upload {
-            return false;
+            return Upload::Later;
         }
         self.next.upload = Instant::now() + Duration::from_millis(400);
-        let Some(run) = &mut self.record.run else { return true };
-        loop {
+        let Some(run) = &mut self.record.run else { return Upload::Complete };
+        for _ in 0..PORTIONS {
             let next = run.next_line.max(1);
             let Ok(lines) = read_after(&self.run.transcript_folder(), next - 1, PORTION) else {
-                return false;
+                return Upload::Later;
             };
             let lines = portion(&lines);
             if lines.is_empty() {
-                return true;
+                return Upload::Complete;
             }
             match self.agent.api().append_transcript(&run.id, lines) {
                 Ok(expected) if expected > next => run.next_line = expected,
@@ -536,20 +550,21 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                     let stuck = expected == next;
                     run.next_line = expected;
                     if stuck {
-                        return false;
+                        return Upload::Later;
                     }
                 }
                 Err(ApiError::Refused(problem)) if problem.status != 409 => {
                     // Refused for good, such as over the quota: the lines stay on this machine.
-                    return true;
+                    return Upload::Complete;
                 }
                 Err(_) => {
                     self.is_server_away = true;
                     self.next.upload = Instant::now() + Duration::from_secs(2);
-                    return false;
+                    return Upload::Later;
                 }
             }
         }
+        Upload::Partial
     }
 
     fn finish(mut self, end: RunEnd) -> io::Result<RunResult> {
@@ -564,7 +579,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             unkillable: Vec::new(),
         };
         if let RunEnd::Reported { exit, outcome } = end {
-            result.ended_well = exit.cause == ExitCause::Exit && outcome.class == ExitClass::Ok;
+            result.ended_well = ended_by_itself(&exit) && outcome.class == ExitClass::Ok;
             (result.code, result.signal) = (exit.code, exit.signal);
             (result.class, result.text, result.resets_at) = (outcome.class, outcome.text, outcome.resets_at);
             result.unkillable = exit.unkillable;
@@ -597,10 +612,19 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         self.record.session = self.run.reader().session().map(str::to_owned).or(self.record.session.take());
         self.record.total = self.run.reader().session_total();
         // The lines come first: a reader who sees the end of the run sees all its lines.
-        let limit = Instant::now() + Duration::from_secs(30);
+        let mut limit = Instant::now() + Duration::from_secs(30);
         self.is_server_away = false;
         let mut is_told = false;
-        while !self.upload(true) && !self.agent.is_stopping() {
+        while !self.agent.is_stopping() {
+            match self.upload(true) {
+                Upload::Complete => break,
+                Upload::Partial => {
+                    limit = Instant::now() + Duration::from_secs(30);
+                    let _ = self.agent.beat();
+                    continue;
+                }
+                Upload::Later => {}
+            }
             if self.is_server_away && !is_told {
                 let run = self.record.run.as_ref().map(|it| it.id.clone()).unwrap_or_default();
                 (self.agent.say)(&format!(

@@ -132,7 +132,6 @@ impl AgentLoop<'_> {
         let Some(run) = &mut record.run else { return Ok(()) };
         (run.is_created, run.is_started) = (true, true);
         let id = run.id.clone();
-        self.folder.save_assignment(record)?;
         let plan = &local.plan;
         let mut command = vec![plan.program.display().to_string()];
         command.extend(plan.args.iter().filter(|it| **it != plan.prompt).map(|it| shortened(it, 2_000)));
@@ -141,7 +140,10 @@ impl AgentLoop<'_> {
             "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
             "session": session,
         }));
-        Ok(self.report_run(&id, "started", fields, &format!("started-{id}"))?)
+        // The report comes first: a process that finds the record does not report the start again.
+        self.store_report(&id, "started", fields, &format!("started-{id}"))?;
+        self.folder.save_assignment(record)?;
+        Ok(self.deliver().map(|_| ())?)
     }
 
     /// Fires the event that belongs to the start of a run. A refusal keeps the process from starting.

@@ -1,5 +1,6 @@
 //! The records of a runner on disk. The next process with its name continues from them.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -27,6 +28,8 @@ pub struct RunnerFolder {
 pub struct RegistrationRecord {
     pub leases: Vec<HeldLease>,
     pub generation: u64,
+    /// The idempotency key of a registration that was sent and has no stored answer, by the id of its entity.
+    pub unanswered: BTreeMap<String, String>,
 }
 
 /// The work of the runner's agent, from its claim until everything about it is reported.

@@ -7,10 +7,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use serde_json::Value;
+
 use crate::adapter::TranscriptContent;
 
 /// Bytes after which a new segment begins.
 const SEGMENT: u64 = 8 << 20;
+/// Bytes of one line. The server refuses longer lines than 256 KiB, and with them every later line.
+const LONGEST_LINE: usize = 200 << 10;
+/// Bytes of a text in a line that would be too long.
+const LONGEST_TEXT: usize = 16 << 10;
 
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +41,69 @@ pub enum TranscriptEntry {
     },
 }
 
+impl TranscriptEntry {
+    /// The line with short texts and values.
+    fn shortened(self) -> Self {
+        use TranscriptContent::{
+            Approval, End, Error, Message, Output, Quota, Retry, Session, Thinking, ToolCall, ToolResult,
+            User, Warning,
+        };
+        let content = match self {
+            Self::Mark { mark } => return Self::Mark { mark: cut(mark) },
+            Self::Agent(content) => content,
+        };
+        Self::Agent(match content {
+            Session { id, model, version } => {
+                Session { id: cut(id), model: model.map(cut), version: version.map(cut) }
+            }
+            Message { text } => Message { text: cut(text) },
+            Thinking { text } => Thinking { text: cut(text) },
+            User { text } => User { text: cut(text) },
+            Retry { text } => Retry { text: cut(text) },
+            Warning { text } => Warning { text: cut(text) },
+            Error { text } => Error { text: cut(text) },
+            Output { text } => Output { text: cut(text) },
+            ToolCall { id, name, input } => {
+                ToolCall { id: cut(id), name: cut(name), input: cut_value(input) }
+            }
+            ToolResult { id, text, failed } => ToolResult { id: cut(id), text: cut(text), failed },
+            Approval { id, tool, input } => {
+                Approval { id: cut(id), tool: cut(tool), input: cut_value(input) }
+            }
+            Quota { mut window } => {
+                window.status = window.status.map(cut);
+                window.windows = cut_value(window.windows);
+                Quota { window }
+            }
+            End { ok, text, usage } => End { ok, text: cut(text), usage },
+        })
+    }
+}
+
+/// A text of at most [`LONGEST_TEXT`] bytes. Each can take six in JSON.
+fn cut(text: String) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text;
+    }
+    let end = text.floor_char_boundary(LONGEST_TEXT);
+    format!("{}… ({} bytes more)", text.get(..end).unwrap_or_default(), text.len() - end)
+}
+
+/// A value with short texts. If it is still too long, its beginning as a text.
+fn cut_value(value: Value) -> Value {
+    fn cut_texts(value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(cut(text)),
+            Value::Array(all) => all.into_iter().map(cut_texts).collect(),
+            Value::Object(all) => all.into_iter().map(|(name, it)| (name, cut_texts(it))).collect(),
+            other => other,
+        }
+    }
+    let short = cut_texts(value);
+    let text = short.to_string();
+    if text.len() <= LONGEST_LINE / 2 { short } else { Value::String(cut(text)) }
+}
+
 /// Writes a transcript. One writer per run.
 #[derive(Debug)]
 pub struct TranscriptWriter {
@@ -42,14 +111,19 @@ pub struct TranscriptWriter {
     next: u64,
     file: Option<(File, u64)>,
     segment: u64,
+    bytes: u64,
 }
 
 impl TranscriptWriter {
     /// Opens a transcript and continues after its last whole line. A line that a crash cut is removed.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let mut writer = Self { folder: folder.to_owned(), next: 1, file: None, segment: SEGMENT };
-        let Some((first, path)) = segments(folder)?.pop() else { return Ok(writer) };
+        let mut writer = Self { folder: folder.to_owned(), next: 1, file: None, segment: SEGMENT, bytes: 0 };
+        let mut all = segments(folder)?;
+        for (_, path) in &all {
+            writer.bytes += fs::metadata(path)?.len();
+        }
+        let Some((first, path)) = all.pop() else { return Ok(writer) };
         writer.next = first;
         let mut whole = 0;
         let mut reader = BufReader::new(File::open(&path)?);
@@ -70,8 +144,12 @@ impl TranscriptWriter {
 
     /// Appends a line and returns it with its number.
     pub fn append(&mut self, at: i64, content: TranscriptEntry) -> io::Result<TranscriptLine> {
-        let line = TranscriptLine { number: self.next, at, content };
+        let mut line = TranscriptLine { number: self.next, at, content };
         let mut bytes = serde_json::to_vec(&line)?;
+        if bytes.len() > LONGEST_LINE {
+            line.content = line.content.shortened();
+            bytes = serde_json::to_vec(&line)?;
+        }
         bytes.push(b'\n');
         if self.file.as_ref().is_none_or(|(_, length)| length + bytes.len() as u64 > self.segment) {
             let path = self.folder.join(format!("lines.{}", self.next));
@@ -81,6 +159,7 @@ impl TranscriptWriter {
         if let Some((file, length)) = &mut self.file {
             file.write_all(&bytes)?;
             *length += bytes.len() as u64;
+            self.bytes += bytes.len() as u64;
         }
         self.next += 1;
         Ok(line)
@@ -89,6 +168,11 @@ impl TranscriptWriter {
     /// Makes the lines durable.
     pub fn sync(&self) -> io::Result<()> {
         self.file.as_ref().map_or(Ok(()), |(file, _)| file.sync_data())
+    }
+
+    /// Bytes of all segments.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The number of the last line; 0 if there is none.
@@ -165,6 +249,43 @@ mod tests {
         let lines = read_after(&folder, 20, 10).unwrap();
         assert_eq!(lines.len(), 1);
         assert_eq!(lines[0].content, mark("after the restart"));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_huge_line_is_shortened_and_keeps_its_form() {
+        let folder = std::env::temp_dir().join(format!("trackside-long-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let mut writer = TranscriptWriter::open(&folder).unwrap();
+        let huge = "x".repeat(1 << 20);
+        let (id, name) = ("c-1".to_owned(), "Write".to_owned());
+        // In JSON, each of these takes six bytes.
+        let control = "\u{1}".repeat(60 << 10);
+        let input = serde_json::json!({ "file": "a.txt", "content": huge });
+        let many: Value = (0..100_000).collect();
+        let contents = [
+            TranscriptContent::ToolCall { id: id.clone(), name: name.clone(), input },
+            TranscriptContent::Approval { id: id.clone(), tool: name, input: many.clone() },
+            TranscriptContent::Quota {
+                window: crate::adapter::QuotaWindow { windows: many, ..Default::default() },
+            },
+            TranscriptContent::ToolResult { id, text: control.clone(), failed: false },
+            TranscriptContent::Error { text: control },
+        ];
+        for content in contents {
+            writer.append(1, TranscriptEntry::Agent(content)).unwrap();
+        }
+        let (_, path) = segments(&folder).unwrap().pop().unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        assert_eq!(writer.bytes(), text.len() as u64);
+        assert!(text.lines().all(|it| it.len() <= LONGEST_LINE), "{:?}", text.lines().map(str::len));
+        let lines = read_after(&folder, 0, 10).unwrap();
+        assert_eq!(lines.len(), 5);
+        let TranscriptEntry::Agent(TranscriptContent::ToolCall { input, .. }) = &lines[0].content else {
+            panic!("{:?}", lines[0]);
+        };
+        assert_eq!(input["file"], "a.txt", "what fits is kept");
+        assert!(input["content"].as_str().unwrap().ends_with("bytes more)"));
         fs::remove_dir_all(folder).unwrap();
     }
 

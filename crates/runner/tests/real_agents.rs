@@ -484,6 +484,7 @@ fn finds_its_login(agents: &Path, name: &str) {
         sandbox: true,
         variables: Vec::new(),
         write: Vec::new(),
+        git_folders: None,
         read: Vec::new(),
         model: Some(if name == CLAUDE { "claude-sonnet-4-5" } else { "gpt-5.5" }.to_owned()),
         hidden: vec![root.join("state")],

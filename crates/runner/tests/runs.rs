@@ -44,6 +44,17 @@ fn main() {
         ("a_withdrawn_approval_is_not_answered", a_withdrawn_approval_is_not_answered),
         ("a_sandboxed_agent_steals_nothing", a_sandboxed_agent_steals_nothing),
         ("an_adapter_is_tried_in_its_sandbox", an_adapter_is_tried_in_its_sandbox),
+        ("an_agent_cannot_make_a_control_file", an_agent_cannot_make_a_control_file),
+        (
+            "an_agent_that_writes_without_pause_is_stopped_and_limited",
+            an_agent_that_writes_without_pause_is_stopped_and_limited,
+        ),
+        ("a_huge_line_does_not_hide_later_ones", a_huge_line_does_not_hide_later_ones),
+        (
+            "a_program_that_is_silent_or_waits_for_the_network_is_ended",
+            a_program_that_is_silent_or_waits_for_the_network_is_ended,
+        ),
+        ("an_agent_that_stays_after_its_answer_is_ended", an_agent_that_stays_after_its_answer_is_ended),
     ];
     let filter = arguments.iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'));
     let mut failed = 0;
@@ -65,10 +76,12 @@ fn main() {
 /// standard input.
 const PROGRAM: &str = r#"
 import json, sys, time
+if "silent" in sys.argv:
+    time.sleep(600)
 def say(**event):
     print(json.dumps(event), flush=True)
 say(type="system", subtype="init", session_id="s-1", model="m-1")
-n = 0
+n, text = 0, ""
 for line in sys.stdin:
     event = json.loads(line)
     if event["type"] == "control_response":
@@ -85,12 +98,23 @@ for line in sys.stdin:
     if text == "ask":
         say(type="control_request", request_id="q-1", request={"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}})
         continue
+    while text == "offline":
+        say(type="system", subtype="api_retry", error="waiting for network")
+        time.sleep(0.1)
+    while text == "flood":
+        print("flooded\n" * 10000, end="")
+    if text == "huge":
+        write = {"type": "tool_use", "id": "t-1", "name": "Write", "input": {"content": "x" * (1 << 20)}}
+        say(type="assistant", message={"id": "h", "content": [write]})
+        print("z" * (17 << 20), flush=True)
     if text == "slow":
         for i in range(50):
             say(type="assistant", message={"id": f"s{i}", "content": [{"type": "text", "text": f"step {i}"}], "usage": {"input_tokens": 1, "output_tokens": 0}})
             time.sleep(0.02)
     say(type="assistant", message={"id": f"m{n}", "content": [{"type": "text", "text": "heard " + text}], "usage": {"input_tokens": 10, "output_tokens": 1}})
     say(type="result", is_error=False, result="heard " + text, total_cost_usd=0.01 * n, usage={"input_tokens": 10, "output_tokens": 5})
+if text == "stay":
+    time.sleep(600)
 "#;
 
 static COUNTER: AtomicU32 = AtomicU32::new(0);
@@ -108,13 +132,19 @@ fn shim() -> ShimProgram {
 }
 
 fn start(root: &Path, prompt: &str) -> LocalRun {
-    let adapter =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/claude.yaml")).unwrap();
+    start_with(root, prompt, "")
+}
+
+/// A run whose adapter has these limits. A prompt that begins with `--` is an argument, too.
+fn start_with(root: &Path, prompt: &str, limits: &str) -> LocalRun {
+    let arguments = prompt.strip_prefix("--").into_iter();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/claude.yaml");
+    let adapter = format!("{}\nlimits: {{ {limits} }}\n", fs::read_to_string(file).unwrap());
     let plan = LaunchPlan {
         run: format!("run-{}", root.file_name().unwrap().to_str().unwrap()),
         adapter,
         program: "/usr/bin/env".into(),
-        args: vec!["python3".to_owned(), "-c".to_owned(), PROGRAM.to_owned()],
+        args: ["python3", "-c", PROGRAM].into_iter().chain(arguments).map(str::to_owned).collect(),
         folder: root.join("work"),
         prompt: prompt.to_owned(),
         tier: ContainmentTier::Tree,
@@ -286,6 +316,116 @@ fn a_withdrawn_approval_is_not_answered() {
     fs::remove_dir_all(root).unwrap();
 }
 
+fn an_agent_that_writes_without_pause_is_stopped_and_limited() {
+    let root = scratch();
+    let mut run = start(&root, "flood");
+    // A look at the output returns while it is written, so the run can be stopped.
+    poll_until(&mut run, |lines, _| prints(lines, "flooded"));
+    run.stop("enough", Some(0)).unwrap();
+    let end = poll_until(&mut run, |_, end| end.is_some());
+    assert_eq!(class(end), ExitClass::Killed);
+    fs::remove_dir_all(&root).unwrap();
+
+    let root = scratch();
+    let mut run = start_with(&root, "flood", "output: 200000");
+    let Some(RunEnd::Reported { exit, outcome }) = poll_until(&mut run, |_, end| end.is_some()) else {
+        panic!("the shim died");
+    };
+    assert_eq!(outcome.class, ExitClass::Limit, "{outcome:?}");
+    assert!(outcome.text.contains("200000 bytes"), "{outcome:?}");
+    assert!(exit.out < 1 << 20, "{exit:?}");
+    fs::remove_dir_all(root).unwrap();
+}
+
+/// Codex waits for a network for ever, and a program can hang before its first word.
+fn a_program_that_is_silent_or_waits_for_the_network_is_ended() {
+    for (prompt, limits, expected, says) in [
+        ("--silent", "startup: 1", ExitClass::Killed, "said nothing in its first 1 s"),
+        ("offline", "network: 1, network_wait: waiting", ExitClass::Network, "no network for 1 s"),
+    ] {
+        let root = scratch();
+        let mut run = start_with(&root, prompt, limits);
+        let Some(RunEnd::Reported { outcome, .. }) = poll_until(&mut run, |_, end| end.is_some()) else {
+            panic!("the shim died");
+        };
+        assert_eq!(outcome.class, expected, "{outcome:?}");
+        assert!(outcome.text.contains(says), "{outcome:?}");
+        fs::remove_dir_all(root).unwrap();
+    }
+}
+
+fn a_huge_line_does_not_hide_later_ones() {
+    let root = scratch();
+    let mut run = start(&root, "huge");
+    poll_until(&mut run, |lines, _| says(lines, "heard huge"));
+    let lines = read_after(&run.transcript_folder(), 0, 1_000).unwrap();
+    // The server takes lines of at most 256 KiB.
+    assert!(lines.iter().all(|it| serde_json::to_vec(it).unwrap().len() < 256 << 10));
+    let is_call = |it: &&TranscriptLine| matches!(&it.content, TranscriptEntry::Agent(TranscriptContent::ToolCall { name, .. }) if name == "Write");
+    assert_eq!(lines.iter().filter(is_call).count(), 1);
+    let says_so = |it: &TranscriptLine| matches!(&it.content, TranscriptEntry::Agent(TranscriptContent::Warning { text }) if text.contains("left out"));
+    assert!(lines.iter().any(says_so), "{lines:#?}");
+    run.close_input().unwrap();
+    let end = poll_until(&mut run, |_, end| end.is_some());
+    assert_eq!(class(end), ExitClass::Ok);
+    fs::remove_dir_all(root).unwrap();
+}
+
+fn an_agent_that_stays_after_its_answer_is_ended() {
+    let root = scratch();
+    let mut run = start_with(&root, "stay", "closing: 1");
+    poll_until(&mut run, |lines, _| LocalRun::has_ended_its_turn(lines));
+    run.close_input().unwrap();
+    let end = poll_until(&mut run, |_, end| end.is_some());
+    assert_eq!(class(end), ExitClass::Ok, "its work is done");
+    fs::remove_dir_all(root).unwrap();
+}
+
+/// The server obeys control files in `.trackside` and `.liza` of the project, which can be the agent's folder.
+fn an_agent_cannot_make_a_control_file() {
+    let tier = ContainmentTier::Pidns;
+    if !shim().supports(tier) {
+        println!("skipped: this machine has no pid namespaces");
+        return;
+    }
+    let root = scratch();
+    let work = root.join("work");
+    fs::create_dir(work.join(".trackside")).unwrap();
+    let (adapter_text, adapter) = command_adapter();
+    let script = "mkdir .liza; touch .liza/ABORT .trackside/PAUSE; mv .liza gone; mkdir .liza; touch .liza/PAUSE; \
+        rmdir .trackside; echo own > own.txt";
+    let settings = LaunchSettings {
+        adapter_text,
+        adapter,
+        command: vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()],
+        folder: work.clone(),
+        sandbox: true,
+        variables: Vec::new(),
+        write: Vec::new(),
+        read: Vec::new(),
+        model: None,
+        hidden: [".trackside", ".liza"].map(|it| work.join(it)).to_vec(),
+        user_home: root.join("user"),
+        caller: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
+        tier,
+        trackside: std::env::current_exe().unwrap(),
+        limit: Some(60),
+    };
+    let who = RunIdentity { run: "r", agent: "a", entity: "", url: "", token: "canary-token" };
+    let nothing = SessionToResume::default();
+    let (space, login) = (root.join("space"), root.join("login"));
+    let prepared =
+        launch::prepare(&settings, &who, &space, &login, &serde_json::Value::Null, &nothing).unwrap();
+    let mut run = LocalRun::start(&shim(), &root.join("run"), prepared.plan, &prepared.environment).unwrap();
+    poll_until(&mut run, |_, end| end.is_some());
+    assert!(work.join("own.txt").exists());
+    for file in [".liza/ABORT", ".liza/PAUSE", ".trackside/PAUSE", "gone"] {
+        assert!(!work.join(file).exists(), "{file}");
+    }
+    assert!(work.join(".trackside").is_dir());
+    fs::remove_dir_all(root).unwrap();
+}
+
 /// What a curious agent tries. Each canary that it prints was stolen.
 const THIEF: &str = r#"
 echo begun
@@ -304,7 +444,10 @@ kill -TERM "$PID" && echo ended run $((40 + 2))
 cat "$USER_HOME/.cargo/credentials.toml"
 find "$USER_HOME" -type f -exec cat {} +
 echo $TRACKSIDE_TOKEN
-echo ended
+for secret in /etc/shadow /etc/gshadow /dev/loop0 /dev/vda /dev/sda /dev/nvme0n1 /dev/mem /dev/fuse /dev/tty1; do
+  (exec 3<"$secret") && echo "opened $secret"
+done
+echo gone >/dev/null && head -c 8 /dev/urandom >/dev/null && ls /etc/passwd && echo ended
 "#;
 
 /// A run that prints its pid and waits, and a thief in the same tier.
@@ -338,6 +481,7 @@ fn a_sandboxed_agent_steals_nothing() {
                 sandbox: true,
                 variables: more.iter().map(|(name, _)| (*name).to_owned()).collect(),
                 write: Vec::new(),
+                git_folders: None,
                 read: Vec::new(),
                 model: None,
                 hidden: vec![state.clone()],
@@ -387,6 +531,7 @@ fn a_sandboxed_agent_steals_nothing() {
         ] {
             assert!(!said.contains(canary), "{tier}: {canary} was stolen: {said}");
         }
+        assert!(!said.contains("opened /"), "{tier}: {said}");
         assert!(victim.is_alive() && !state.join("runs/victim/stop").exists(), "{tier}");
         assert!(!state.join("runs/victim/in/9").exists(), "{tier}");
         assert!(victim.poll().unwrap().end.is_none(), "{tier}: the thief ended the other run");
@@ -424,6 +569,7 @@ fn an_adapter_is_tried_in_its_sandbox() {
         sandbox: true,
         variables: Vec::new(),
         write: Vec::new(),
+        git_folders: None,
         read: Vec::new(),
         model: None,
         hidden: Vec::new(),

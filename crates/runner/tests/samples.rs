@@ -207,6 +207,70 @@ fn a_bad_adapter_file_is_refused_with_the_reason() {
     assert!(parse("adapter: x\nabout: x\nspeed: 3\n").contains("speed"));
 }
 
+#[test]
+fn an_adapter_file_with_hostile_data_is_refused() {
+    let plain = "adapter: x\nabout: x\ntransport: plain\nprogram: { names: [] }\nend: {}\n";
+    assert!(AdapterDefinition::parse(plain).is_ok());
+    let refusal = |more: &str| AdapterDefinition::parse(&format!("{plain}{more}\n")).unwrap_err().to_string();
+    for path in ["../.ssh/id", "/etc/shadow", "a/../../b", ".", "''"] {
+        for more in [
+            format!("login: {{ files: [{path}] }}"),
+            format!("login: {{ folder: {{ variable: X, path: {path} }} }}"),
+            format!("stop: {{ remove_if_empty: [{path}] }}"),
+        ] {
+            assert!(refusal(&more).contains("must be a path below its folder"), "{more}");
+        }
+    }
+    assert!(refusal("stop: { grace: 18446744073709551615 }").contains("at most 3600"));
+    assert!(refusal("end: { causes: [ { class: rate, text: '(a{1000}){1000}' } ] }").contains("end"));
+    let pattern = "program: { names: [], version: { args: [], pattern: '((a{500}){500}){500}' } }";
+    let huge = plain.replace("program: { names: [] }", pattern);
+    assert!(AdapterDefinition::parse(&huge).unwrap_err().to_string().contains("no regular expression"));
+    // Nested aliases that stand for a billion values.
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..10 {
+        let names = vec![format!("*a{}", level - 1); 10].join(", ");
+        bomb.push_str(&format!("a{level}: &a{level} [{names}]\n"));
+    }
+    assert!(!refusal(&bomb).is_empty());
+}
+
+#[test]
+fn hostile_numbers_and_names_of_a_program_do_not_reach_its_reports() {
+    let mut reader = AdapterReader::new(adapter("claude"), RunUsage::default());
+    let most = 1u64 << 50;
+    for number in 0..3 {
+        let tokens = u64::MAX;
+        reader.read_line(&format!(
+            r#"{{"type":"assistant","message":{{"id":"m{number}","content":[],"usage":{{"input_tokens":{tokens},"cache_read_input_tokens":{tokens}}}}}}}"#
+        ));
+    }
+    assert_eq!(reader.context_percent(), Some(100));
+    for cost in ["-5", "1e300"] {
+        reader.read_line(&format!(
+            r#"{{"type":"result","is_error":false,"total_cost_usd":{cost},"usage":{{"input_tokens":-3,"output_tokens":18446744073709551615}}}}"#
+        ));
+    }
+    let usage = reader.usage();
+    assert!(usage.input <= most && usage.output == most && usage.cache_read <= most, "{usage:?}");
+    assert!((0.0..=1e9).contains(&usage.cost.unwrap()), "{usage:?}");
+
+    // The next run would get the id of the session as an argument.
+    let long = "x".repeat(201);
+    for id in ["--settings=/tmp/x", "-p", "a b", "", "a\u{1b}[2J", long.as_str()] {
+        let mut reader = AdapterReader::new(adapter("claude"), RunUsage::default());
+        let event =
+            serde_json::json!({ "type": "system", "subtype": "init", "session_id": id, "model": long });
+        let lines = reader.read_line(&event.to_string());
+        assert_eq!(reader.session(), None, "{id}");
+        assert!(matches!(&lines[..], [TranscriptContent::Warning { .. }]), "{lines:?}");
+    }
+    let event =
+        serde_json::json!({ "type": "system", "subtype": "init", "session_id": "s-1", "model": long });
+    reader.read_line(&event.to_string());
+    assert_eq!((reader.session(), reader.model().map(str::len)), (Some("s-1"), Some(200)));
+}
+
 /// The lines of a sample, changed.
 fn changed(
     adapter_name: &str,
@@ -290,6 +354,25 @@ fn an_older_claude_that_says_less_about_an_error_has_the_same_classes() {
             }
         });
         assert_eq!(outcome(&older, Some(1), None, ""), class, "{sample}");
+    }
+}
+
+#[test]
+fn ends_of_claude_that_differ_from_a_sample_in_a_word_have_their_class() {
+    for (sample, said, instead, status, class) in [
+        ("claude-401", "authentication_failed", "model_not_found", 404, ExitClass::Model),
+        ("claude-401", "authentication_failed", "authentication_failed", 403, ExitClass::Auth),
+        ("claude-529", "overloaded_error", "api_error", 500, ExitClass::Overloaded),
+    ] {
+        let other = changed("claude", sample, RunUsage::default(), |event| {
+            *event = serde_json::from_str(&event.to_string().replace(said, instead)).unwrap();
+            for name in ["api_error_status", "error_status"] {
+                if event.get(name).is_some_and(serde_json::Value::is_number) {
+                    event[name] = status.into();
+                }
+            }
+        });
+        assert_eq!(outcome(&other, Some(1), None, ""), class, "{status}");
     }
 }
 

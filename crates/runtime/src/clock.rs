@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use trackside_lifecycle::time::Timestamp;
@@ -37,7 +37,38 @@ pub enum ProjectClock {
 #[derive(Debug)]
 pub struct SteeredClock {
     machine: Machine,
-    steering: Mutex<Steering>,
+    state: Mutex<ClockState>,
+}
+
+#[derive(Debug)]
+struct ClockState {
+    elapsed: ElapsedTime,
+    steering: Steering,
+}
+
+/// Elapsed time that never goes back, in microseconds: a step back of the machine's monotonic clock counts as nothing.
+/// No system should do that; clocks of virtual machines have done it.
+#[derive(Debug)]
+struct ElapsedTime {
+    /// The last reading of the machine's clock.
+    last: i64,
+    /// The sum of all steps back.
+    behind: i64,
+}
+
+impl ElapsedTime {
+    fn from_reading(last: i64) -> Self {
+        Self { last, behind: 0 }
+    }
+
+    /// Elapsed time at a reading. Readings come in the order in which they were made.
+    fn at(&mut self, reading: i64) -> i64 {
+        if !is_enabled(Failpoint::StepBackFollowed) {
+            self.behind = self.behind.saturating_add(self.last.saturating_sub(reading).max(0));
+        }
+        self.last = reading;
+        reading.saturating_add(self.behind)
+    }
 }
 
 /// The clocks of a machine that a simulation moves.
@@ -46,7 +77,7 @@ pub struct SteeredClock {
 pub struct SimulatedMachine {
     /// The time of day, in milliseconds. It may jump, stand still or go back.
     pub wall: AtomicI64,
-    /// Elapsed time, in milliseconds. It only grows.
+    /// Elapsed time, in milliseconds. It may go back, which no system should do.
     pub monotonic: AtomicI64,
 }
 
@@ -70,11 +101,16 @@ impl Stopwatch {
         Self { began: Instant::now(), booted: since_boot() }
     }
 
-    /// In microseconds.
+    /// In microseconds; negative if the machine's clocks went back to before the start.
     fn elapsed(&self) -> i64 {
-        let ran = i64::try_from(self.began.elapsed().as_micros()).unwrap_or(i64::MAX);
-        let passed = since_boot().zip(self.booted).map_or(0, |(now, then)| now.saturating_sub(then));
-        ran.max(passed)
+        let now = Instant::now();
+        let micros = |it: Duration| i64::try_from(it.as_micros()).unwrap_or(i64::MAX);
+        let ran = match now.checked_duration_since(self.began) {
+            Some(since) => micros(since),
+            None => -micros(self.began.saturating_duration_since(now)),
+        };
+        let passed = since_boot().zip(self.booted).map(|(now, then)| now.saturating_sub(then));
+        passed.map_or(ran, |it| it.max(ran))
     }
 }
 
@@ -122,18 +158,41 @@ impl Machine {
 
 impl SteeredClock {
     fn begin(machine: Machine, last: Option<Timestamp>) -> Self {
-        let (monotonic, day) = machine.read();
-        let steering = Mutex::new(Steering::begin(last, monotonic, day));
-        Self { machine, steering }
+        let (reading, day) = machine.read();
+        let steering = Steering::begin(last, reading, day);
+        let state = Mutex::new(ClockState { elapsed: ElapsedTime::from_reading(reading), steering });
+        Self { machine, state }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Steering) -> T) -> T {
-        work(&mut self.steering.lock().unwrap_or_else(PoisonError::into_inner))
+    fn state(&self) -> MutexGuard<'_, ClockState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Elapsed microseconds.
+    fn elapsed(&self) -> i64 {
+        let mut state = self.state();
+        let reading = self.machine.elapsed();
+        state.elapsed.at(reading)
+    }
+
+    /// Gives the elapsed microseconds to `work`.
+    fn with<T>(&self, work: impl FnOnce(&mut Steering, i64) -> T) -> T {
+        let mut state = self.state();
+        let reading = self.machine.elapsed();
+        let elapsed = state.elapsed.at(reading);
+        work(&mut state.steering, elapsed)
+    }
+
+    /// Gives the elapsed microseconds and the time of day to `work`.
+    fn with_day<T>(&self, work: impl FnOnce(&mut Steering, i64, Timestamp) -> T) -> T {
+        let mut state = self.state();
+        let (reading, day) = self.machine.read();
+        let elapsed = state.elapsed.at(reading);
+        work(&mut state.steering, elapsed, day)
     }
 
     fn now(&self) -> Timestamp {
-        let monotonic = self.machine.elapsed();
-        self.with(|it| it.at(monotonic))
+        self.with(|it, elapsed| it.at(elapsed))
     }
 }
 
@@ -159,9 +218,7 @@ impl ProjectClock {
         match self {
             Self::System => Some(START.elapsed()),
             Self::Manual(_) => None,
-            Self::Steered(clock) => {
-                Some(Duration::from_micros(u64::try_from(clock.machine.elapsed()).unwrap_or(0)))
-            }
+            Self::Steered(clock) => Some(Duration::from_micros(u64::try_from(clock.elapsed()).unwrap_or(0))),
             #[cfg(feature = "simulation")]
             Self::Simulated(machine) => {
                 let elapsed = machine.monotonic.load(Ordering::Acquire);
@@ -198,20 +255,19 @@ impl ProjectClock {
     /// Compares with the machine's clock and returns the time.
     pub(crate) fn tick(&self) -> Timestamp {
         let Self::Steered(clock) = self else { return self.now() };
-        let (monotonic, day) = clock.machine.read();
-        clock.with(|it| {
-            it.tick(monotonic, day);
-            if is_enabled(Failpoint::JumpFollowed) && it.at(monotonic) < day {
+        clock.with_day(|it, elapsed, day| {
+            it.tick(elapsed, day);
+            if is_enabled(Failpoint::JumpFollowed) && it.at(elapsed) < day {
                 it.move_to(day);
             }
-            it.at(monotonic)
+            it.at(elapsed)
         })
     }
 
     /// Why the time does not follow the machine's clock, if it does not.
     pub fn alarm(&self) -> Option<ClockAlarm> {
         match self {
-            Self::Steered(clock) => clock.with(|it| it.alarm()),
+            Self::Steered(clock) => clock.state().steering.alarm(),
             _ => None,
         }
     }
@@ -230,16 +286,14 @@ impl ProjectClock {
         let Self::Steered(clock) = self else {
             return Err("This server uses a manual clock. Move it with: trackside clock advance".to_owned());
         };
-        let (monotonic, day) = clock.machine.read();
-        clock.with(|it| it.refuses(direction, monotonic, day)).map(|()| day)
+        clock.with_day(|it, elapsed, day| it.refuses(direction, elapsed, day).map(|()| day))
     }
 
     /// Moves project time to a time that [`Self::correction`] returned.
     pub(crate) fn move_to(&self, time: Timestamp) {
         if let Self::Steered(clock) = self {
-            let (monotonic, day) = clock.machine.read();
-            clock.with(|it| {
-                it.tick(monotonic, day);
+            clock.with_day(|it, elapsed, day| {
+                it.tick(elapsed, day);
                 it.move_to(time);
             });
         }
@@ -248,8 +302,7 @@ impl ProjectClock {
     /// Project time is not before the last entry: for a correction that was not committed.
     pub(crate) fn hold(&self, last: Timestamp) {
         if let Self::Steered(clock) = self {
-            let monotonic = clock.machine.elapsed();
-            clock.with(|it| it.hold(last, monotonic));
+            clock.with(|it, elapsed| it.hold(last, elapsed));
         }
     }
 
@@ -307,6 +360,13 @@ fn write(folder: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elapsed_time_never_goes_back_and_does_not_stand_still() {
+        let mut it = ElapsedTime::from_reading(10);
+        let readings = [10, 40, 15, 25, -3_600_000_000, -3_599_999_990];
+        assert_eq!(readings.map(|reading| it.at(reading)), [10, 40, 40, 50, 50, 60]);
+    }
 
     #[test]
     fn a_note_records_the_time_of_a_manual_clock() {

@@ -30,6 +30,8 @@ pub enum Failpoint {
     TimeGoesBack,
     /// Project time follows a jump of the machine's clock.
     JumpFollowed,
+    /// Elapsed time goes back with the machine's monotonic clock.
+    StepBackFollowed,
     /// Leases get no grace period after a gap.
     NoGrace,
     /// Leases count pauses of the server's loop.

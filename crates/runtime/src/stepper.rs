@@ -254,6 +254,11 @@ impl Stepper {
         self.decider.now()
     }
 
+    /// Project time, read from the clock.
+    pub fn clock_now(&self) -> Timestamp {
+        self.wiring.clock.now()
+    }
+
     /// The entry up to which the last step took projections for written.
     pub fn knows_written(&self) -> u64 {
         self.decider.knows_written()

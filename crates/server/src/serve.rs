@@ -141,9 +141,10 @@ impl BoundServer {
         self.app.key.fingerprint()
     }
 
-    /// Whether the project has people already. If not, the person who starts the server is its owner.
-    pub fn has_people(&self) -> bool {
-        !self.app.reads.people().is_empty()
+    /// Whether the project has people already, or had them under this key: their tokens may have expired. If not, the
+    /// person who starts the server is its owner.
+    pub fn has_people(&self) -> Result<bool, ServeError> {
+        Ok(!self.app.reads.people().is_empty() || (!self.app.key.is_new() && self.app.access.had_people()?))
     }
 
     /// Whether this is a valid token of the owner for this use, issued by this server.

@@ -16,6 +16,7 @@ const FILE: &str = "server.key";
 pub(crate) struct ServerKey {
     pair: Ed25519KeyPair,
     fingerprint: String,
+    is_new: bool,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -28,9 +29,9 @@ impl ServerKey {
     /// Reads the key of a folder. Creates it if there is none.
     pub fn open(data: &Path) -> std::io::Result<Self> {
         let path = data.join(FILE);
-        let stored = match std::fs::read(&path) {
-            Ok(stored) => stored,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => create(&path)?,
+        let (stored, is_new) = match std::fs::read(&path) {
+            Ok(stored) => (stored, false),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (create(&path)?, true),
             Err(error) => return Err(error),
         };
         let damaged = |_| {
@@ -40,12 +41,17 @@ impl ServerKey {
         };
         let pair = Ed25519KeyPair::from_pkcs8(&stored).map_err(damaged)?;
         let fingerprint = hex::encode(Sha256::digest(pair.public_key().as_ref()));
-        Ok(Self { pair, fingerprint })
+        Ok(Self { pair, fingerprint, is_new })
     }
 
     /// The SHA-256 of the public key, in hexadecimal.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// Whether this start created the key: the project is new, imported, restored or has lost its key.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// The start of the fingerprint, which every token of this server contains.

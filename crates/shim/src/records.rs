@@ -29,6 +29,9 @@ pub struct RunSpec {
     pub steered: bool,
     /// Bytes of one output segment.
     pub segment: u64,
+    /// Bytes of output, both streams together, after which the run ends.
+    #[serde(default)]
+    pub most_output: Option<u64>,
 }
 
 /// What a sandboxed run may reach.
@@ -90,6 +93,8 @@ pub enum ExitCause {
     Stop,
     /// The run took longer than its limit.
     Timeout,
+    /// The agent wrote more than its limit.
+    Output,
     /// The shim got a signal.
     Signal,
     /// The agent could not be started.

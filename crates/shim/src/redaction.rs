@@ -25,7 +25,9 @@ impl Redactor {
     pub(crate) fn new(values: &[String]) -> Self {
         let mut needles: BTreeSet<Vec<u8>> = BTreeSet::new();
         for value in values {
-            for part in std::iter::once(value.as_str()).chain(value.lines()).filter(|it| it.len() >= SHORTEST)
+            for part in std::iter::once(value.as_str())
+                .chain(value.split(['\n', '\r']))
+                .filter(|it| it.len() >= SHORTEST)
             {
                 needles.insert(part.as_bytes().to_vec());
                 if let Ok(quoted) = serde_json::to_string(part) {
@@ -110,6 +112,10 @@ mod tests {
         assert_eq!(
             whole(&["first line\nsecond line"], "x first line\nsecond line y", 5),
             "x [redacted]\n[redacted] y"
+        );
+        assert_eq!(
+            whole(&["first part\rsecond part"], "x first part\rsecond part y", 5),
+            "x [redacted]\r[redacted] y"
         );
     }
 

@@ -28,6 +28,7 @@ pub(crate) struct WrittenOutput {
 struct SegmentWriter {
     folder: RunFolder,
     stream: OutputStream,
+    segment: u64,
     most: u64,
     begin: u64,
     file: Option<File>,
@@ -39,7 +40,11 @@ impl SegmentWriter {
         if bytes.is_empty() {
             return;
         }
-        if self.file.is_none() || self.written.end - self.begin >= self.most {
+        if self.written.end >= self.most {
+            self.written.lost += bytes.len() as u64;
+            return;
+        }
+        if self.file.is_none() || self.written.end - self.begin >= self.segment {
             let path = self.folder.file(&format!("{}.{}", self.stream.name(), self.written.end));
             self.begin = self.written.end;
             self.file = OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok();
@@ -64,18 +69,20 @@ impl SegmentWriter {
     }
 }
 
-/// Starts a thread that copies a stream until its end.
+/// Starts a thread that copies a stream until its end. A segment has at most `segment` bytes, and the stream `most`: what
+/// comes after that is read and counted as lost.
 pub(crate) fn copy(
     mut from: impl Read + Send + 'static,
     folder: RunFolder,
     stream: OutputStream,
-    most: u64,
+    (segment, most): (u64, u64),
     mut redactor: Redactor,
     counters: Arc<OutputCounters>,
 ) -> std::io::Result<JoinHandle<WrittenOutput>> {
     thread::Builder::new().name(format!("copy-{}", stream.name())).spawn(move || {
         let written = WrittenOutput::default();
-        let mut writer = SegmentWriter { folder, stream, most: most.max(1), begin: 0, file: None, written };
+        let mut writer =
+            SegmentWriter { folder, stream, segment: segment.max(1), most, begin: 0, file: None, written };
         let mut buffer = vec![0; 64 * 1024];
         loop {
             match from.read(&mut buffer) {

@@ -134,12 +134,13 @@ impl Running {
         let out = agent.stdout.take().ok_or_else(missing)?;
         let err = agent.stderr.take().ok_or_else(missing)?;
         let redactor = || Redactor::new(&secrets.redact);
+        let most = spec.most_output.unwrap_or(u64::MAX);
         let copies = [
             segments::copy(
                 out,
                 folder.clone(),
                 OutputStream::Out,
-                spec.segment,
+                (spec.segment, most),
                 redactor(),
                 Arc::clone(&counters),
             )?,
@@ -147,7 +148,7 @@ impl Running {
                 err,
                 folder.clone(),
                 OutputStream::Err,
-                spec.segment,
+                (spec.segment, most),
                 redactor(),
                 Arc::clone(&counters),
             )?,
@@ -190,8 +191,17 @@ impl Running {
             if now >= self.lease() && !clock.woke_lately(now) {
                 break (ExitCause::Lease, "no runner renewed the lease".to_owned(), self.spec.grace);
             }
-            if self.spec.limit.is_some_and(|it| now >= self.began + it * 1_000_000) {
+            if self
+                .spec
+                .limit
+                .is_some_and(|it| now >= self.began.saturating_add(it.saturating_mul(1_000_000)))
+            {
                 break (ExitCause::Timeout, "the run took longer than its limit".to_owned(), self.spec.grace);
+            }
+            if let Some(most) = self.spec.most_output
+                && self.counters.bytes.load(Ordering::Relaxed) > most
+            {
+                break (ExitCause::Output, format!("it wrote more than {most} bytes of output"), 0);
             }
             if let Some(steering) = &mut self.steering {
                 steering.poll();
@@ -227,11 +237,20 @@ impl Running {
             true => std::iter::once(outer).chain(table.children(outer).map(|it| it.pid)).collect(),
             false => Vec::new(),
         };
+        let had_ended = cause != ExitCause::Exit && {
+            let table = ProcessTable::read();
+            termination::agents(&table, self.own, &ours(&table)).is_empty()
+        };
         let TreeEnd { rounds, left } = termination::end_tree(self.own, &ours, grace, self.cgroup.as_deref());
         let status = self.agent.wait().ok();
         let (code, signal) = match in_namespace {
             true => roles::read_status(&self.folder.file("status")).unwrap_or((None, Some(9))),
             false => (status.and_then(|it| it.code()), status.and_then(|it| it.signal())),
+        };
+        // On a busy machine the agent's end is seen late, when its lease has lapsed, too. Its result counts.
+        let (cause, reason) = match had_ended && code.is_some() {
+            true => (ExitCause::Exit, String::new()),
+            false => (cause, reason),
         };
         if let Some(cgroup) = &self.cgroup {
             let _ = std::fs::remove_dir(cgroup);

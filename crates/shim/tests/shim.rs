@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use common::{Run, TempFolder, tiers, until};
 use rustix::process::Signal;
-use trackside_shim::process_table::signal_exactly;
+use trackside_shim::process_table::{ProcessTable, signal_exactly};
 use trackside_shim::{ContainmentTier, ExitCause, SandboxSpec, StopRequest, boot_time};
 
 fn main() {
@@ -30,7 +30,9 @@ fn main() {
         ("a_signal_is_told_from_an_exit_code", a_signal_is_told_from_an_exit_code),
         ("nothing_outlives_a_lapsed_lease", nothing_outlives_a_lapsed_lease),
         ("nothing_outlives_a_stop", nothing_outlives_a_stop),
+        ("an_end_that_is_seen_after_the_lease_is_no_kill", an_end_that_is_seen_after_the_lease_is_no_kill),
         ("nothing_outlives_a_time_limit", nothing_outlives_a_time_limit),
+        ("an_agent_that_writes_without_end_is_ended", an_agent_that_writes_without_end_is_ended),
         ("nothing_outlives_a_killed_shim_in_a_namespace", nothing_outlives_a_killed_shim_in_a_namespace),
         ("background_children_end_with_the_agent", background_children_end_with_the_agent),
         ("term_gives_the_agent_its_grace", term_gives_the_agent_its_grace),
@@ -60,7 +62,7 @@ while :; do sleep 1; done
 
 fn an_agent_ends_by_itself_with_its_code_and_output() {
     for tier in tiers() {
-        let run = Run::shell(tier, "echo hello; echo oops >&2; pwd; exit 7").start();
+        let run = Run::shell(tier, "cat; echo hello; echo oops >&2; pwd; exit 7").start();
         let exit = run.exit();
         assert_eq!((exit.cause, exit.code, exit.signal), (ExitCause::Exit, Some(7), None), "{tier}");
         assert_eq!(run.out(), format!("hello\n{}\n", run.work().display()), "{tier}");
@@ -89,6 +91,24 @@ fn nothing_outlives_a_lapsed_lease() {
     }
 }
 
+fn an_end_that_is_seen_after_the_lease_is_no_kill() {
+    let tier = ContainmentTier::Pidns;
+    if !tiers().contains(&tier) {
+        return common::skip("this machine has no pid namespaces");
+    }
+    let script = "echo started; while [ ! -e go ]; do sleep 0.05; done; exit 7";
+    let run = Run::shell(tier, script).lease(Duration::from_secs(4)).start();
+    run.wait_for_output("started");
+    // The process between shim and namespace stands still, as on a busy machine.
+    let table = ProcessTable::read();
+    let stage = table.children(run.running().pid).next().unwrap();
+    assert!(signal_exactly(stage.pid, stage.start_time, Signal::STOP));
+    fs::write(run.work().join("go"), "").unwrap();
+    let exit = run.exit();
+    assert_eq!((exit.cause, exit.code), (ExitCause::Exit, Some(7)), "{exit:?}");
+    run.assert_nothing_left();
+}
+
 fn nothing_outlives_a_stop() {
     for tier in tiers() {
         let run = Run::shell(tier, WILD).grace(Duration::from_millis(300)).start();
@@ -105,6 +125,19 @@ fn nothing_outlives_a_time_limit() {
         let run =
             Run::shell(tier, WILD).limit(Duration::from_secs(1)).grace(Duration::from_millis(100)).start();
         assert_eq!(run.exit().cause, ExitCause::Timeout, "{tier}");
+        run.assert_nothing_left();
+    }
+}
+
+fn an_agent_that_writes_without_end_is_ended() {
+    for tier in tiers() {
+        let most = 3 << 20;
+        let run = Run::shell(tier, "yes >&2 & yes").most_output(most).start();
+        let exit = run.exit();
+        assert_eq!(exit.cause, ExitCause::Output, "{tier}: {exit:?}");
+        assert!(exit.reason.contains("3145728 bytes"), "{exit:?}");
+        // One read of a stream can go beyond the limit.
+        assert!(exit.out.max(exit.err) <= most + 64 * 1024, "{tier}: {exit:?}");
         run.assert_nothing_left();
     }
 }

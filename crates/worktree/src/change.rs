@@ -1,5 +1,8 @@
 //! The difference between two commits as data: files, hunks, lines and figures.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::WorktreeError;
@@ -97,7 +100,7 @@ pub fn read_bounded_change(
     let with = |more: &[&str]| -> Vec<String> {
         diff.iter().chain(more).map(|it| (*it).to_owned()).chain([base.to_owned(), head.to_owned()]).collect()
     };
-    let mut files = read_raw(&git.bytes(&with(&["--raw", "--no-abbrev", "-z"]))?);
+    let (mut files, paths) = read_raw(&git.bytes(&with(&["--raw", "--no-abbrev", "-z"]))?);
     read_figures(&git.bytes(&with(&["--numstat", "-z"]))?, &mut files);
     let mut truncated = false;
     // One file at a time: a huge one is not read at all.
@@ -111,10 +114,9 @@ pub fn read_bounded_change(
             truncated = true;
             continue;
         }
-        let mut args = with(&["-p", "-U3"]);
-        args.push("--".to_owned());
-        args.extend(file.old_path.iter().cloned());
-        args.push(file.path.clone());
+        let mut args: Vec<OsString> = with(&["-p", "-U3"]).into_iter().map(OsString::from).collect();
+        args.push("--".into());
+        args.extend(paths.get(place).into_iter().flatten().map(|it| OsString::from_vec(it.clone())));
         let literal = git.clone().with("GIT_LITERAL_PATHSPECS", "1");
         let hunks = read_hunks(&String::from_utf8_lossy(&literal.bytes(&args)?));
         let length = serde_json::to_vec(&hunks).map_or(usize::MAX, |it| it.len());
@@ -138,10 +140,12 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// `:MODE MODE OBJECT OBJECT STATUS`, then one path, or two of a renamed file.
-fn read_raw(listed: &[u8]) -> Vec<ChangedFile> {
-    let mut parts = listed.split(|it| *it == 0).filter(|it| !it.is_empty()).map(text);
-    let mut files = Vec::new();
+/// The paths come beside the files as they are: they need not be text.
+fn read_raw(listed: &[u8]) -> (Vec<ChangedFile>, Vec<Vec<Vec<u8>>>) {
+    let mut parts = listed.split(|it| *it == 0).filter(|it| !it.is_empty());
+    let (mut files, mut paths) = (Vec::new(), Vec::new());
     while let Some(head) = parts.next() {
+        let head = text(head);
         let words: Vec<&str> = head.split(' ').collect();
         let [_, _, old, new, status] = words.as_slice() else { break };
         let status = match status.chars().next() {
@@ -153,12 +157,14 @@ fn read_raw(listed: &[u8]) -> Vec<ChangedFile> {
             _ => ChangedFileStatus::Modified,
         };
         let has_two = matches!(status, ChangedFileStatus::Renamed | ChangedFileStatus::Copied);
-        let first = parts.next().unwrap_or_default();
-        let (old_path, path) =
-            if has_two { (Some(first), parts.next().unwrap_or_default()) } else { (None, first) };
+        let own: Vec<Vec<u8>> =
+            parts.by_ref().take(if has_two { 2 } else { 1 }).map(<[u8]>::to_vec).collect();
+        let path = own.last().map(|it| text(it)).unwrap_or_default();
+        let old_path = own.first().filter(|_| has_two).map(|it| text(it));
         files.push(ChangedFile { path, old_path, status, ..ChangedFile::default() });
+        paths.push(own);
     }
-    files
+    (files, paths)
 }
 
 /// `ADDED TAB DELETED TAB PATH`; of a renamed file the path is empty and two follow. In the order of the files.

@@ -95,19 +95,28 @@ impl Repository {
         &self,
         record: &crate::record::WorktreeRecord,
     ) -> Result<WorktreeFacts, WorktreeError> {
-        let git = crate::git::GitFolder::new(&record.path);
+        let git = self.task_git(record)?;
         let Some(head) = git.commit("HEAD")? else { return Ok(WorktreeFacts::default()) };
         let integration = format!("refs/heads/{}", record.integration);
         let integration = self.bare_git().commit(&integration)?.unwrap_or_else(|| record.base.clone());
         let count = git.text(&["rev-list", "--count", &head, &format!("^{integration}")])?;
-        let dirty = git.bytes(&["status", "--porcelain", "--no-renames", "-z"])?;
+        let dirty =
+            git.bytes(&["status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z"])?;
         let mut facts = WorktreeFacts {
             unmerged: count.parse().unwrap_or(0),
             dirty: dirty.split(|it| *it == 0).filter(|it| !it.is_empty()).count() as u64,
             head: Some(head),
             ..WorktreeFacts::default()
         };
-        for line in git.lines(&["diff", "--numstat", "--no-renames", &record.base])? {
+        for line in git.lines(&[
+            "diff",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+            &record.base,
+        ])? {
             let mut words = line.split('\t').map(|it| it.parse::<u64>().unwrap_or(0));
             facts.additions += words.next().unwrap_or(0);
             facts.deletions += words.next().unwrap_or(0);

@@ -5,7 +5,10 @@ use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::checkout_git::ScratchFolder;
 
 /// Configuration of every command: no hooks, no signatures, no background work, and objects that survive a power cut.
 const CONFIG: [&str; 12] = [
@@ -32,6 +35,9 @@ const RACES: [&str; 5] = [
     "cannot lock ref 'HEAD': Unable to create",
 ];
 
+/// The pause between two looks at a command with a time limit.
+const TICK: Duration = Duration::from_millis(1);
+
 /// Pauses between attempts of a command that met such a process, in milliseconds.
 const RETRIES: [u64; 9] = [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000];
 
@@ -44,6 +50,8 @@ pub enum GitError {
     Failed { command: String, code: i32, stderr: String },
     #[error("git {command} wrote something unexpected: {output}")]
     Output { command: String, output: String },
+    #[error("git {command} was stopped after {seconds} s")]
+    TooLong { command: String, seconds: u64 },
     #[error("cannot pass input to git {command}: {error}")]
     Input { command: String, error: io::Error },
 }
@@ -67,11 +75,15 @@ impl GitError {
 pub struct GitFolder {
     folder: PathBuf,
     variables: Vec<(OsString, OsString)>,
+    /// The longest time of a command.
+    limit: Option<Duration>,
+    /// Held for its end.
+    _scratch: Option<Arc<ScratchFolder>>,
 }
 
 impl GitFolder {
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), variables: Vec::new() }
+        Self { folder: folder.to_owned(), variables: Vec::new(), limit: None, _scratch: None }
     }
 
     pub fn path(&self) -> &Path {
@@ -83,6 +95,35 @@ impl GitFolder {
     pub fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name.into(), value.as_ref().to_owned()));
         self
+    }
+
+    /// A variable of this folder's commands, as text.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let found = self.variables.iter().rev().find(|(it, _)| it == name)?;
+        Some(found.1.to_string_lossy().into_owned())
+    }
+
+    /// With settings that outrank those of the repository.
+    #[must_use]
+    pub(crate) fn with_settings(mut self, settings: &[(String, String)]) -> Self {
+        for (number, (key, value)) in settings.iter().enumerate() {
+            self = self
+                .with(&format!("GIT_CONFIG_KEY_{number}"), key)
+                .with(&format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        self.with("GIT_CONFIG_COUNT", settings.len().to_string())
+    }
+
+    /// With a time limit for each command.
+    #[must_use]
+    pub(crate) fn with_limit(self, limit: Duration) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// With a folder that lives as long as this value.
+    #[must_use]
+    pub(crate) fn keeping(self, scratch: Arc<ScratchFolder>) -> Self {
+        Self { _scratch: Some(scratch), ..self }
     }
 
     /// The command, with a clean environment. A leaked `GIT_DIR` would send it into another repository.
@@ -108,7 +149,10 @@ impl GitFolder {
     /// Runs a command and returns its result, whatever the exit code.
     pub fn output<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Output, GitError> {
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
-        self.command(&args).output().map_err(GitError::Start)
+        match self.limit {
+            None => self.command(&args).output().map_err(GitError::Start),
+            Some(limit) => self.output_within(&args, b"", limit).map(|it| it.0),
+        }
     }
 
     /// Runs a command and returns its standard output. Another process at work on the same repository is waited for.
@@ -148,20 +192,46 @@ impl GitFolder {
     fn feed_once<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Vec<u8>, GitError> {
         let name = name_of(args);
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
-        let mut child = self.command(&args).stdin(Stdio::piped()).spawn().map_err(GitError::Start)?;
-        let stdin = child.stdin.take();
-        // Beside the reading of the output: git may write before it has read everything.
-        let (written, output) = std::thread::scope(|scope| {
-            let writer = scope.spawn(move || stdin.map_or(Ok(()), |mut it| it.write_all(input)));
-            let output = child.wait_with_output();
-            (writer.join(), output)
-        });
-        let content = checked(&name, output.map_err(GitError::Start)?)?;
+        let (output, written) = self.output_within(&args, input, self.limit.unwrap_or(Duration::MAX))?;
+        let content = checked(&name, output)?;
         match written {
-            Ok(Ok(())) => Ok(content),
-            Ok(Err(error)) => Err(GitError::Input { command: name, error }),
-            Err(_) => Err(GitError::Input { command: name, error: io::Error::other("the writer stopped") }),
+            Ok(()) => Ok(content),
+            Err(error) => Err(GitError::Input { command: name, error }),
         }
+    }
+
+    /// Runs a command with an input and a time limit. Returns its result, and whether it took the input.
+    fn output_within(
+        &self,
+        args: &[&OsStr],
+        input: &[u8],
+        limit: Duration,
+    ) -> Result<(Output, io::Result<()>), GitError> {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().map_err(GitError::Start)?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let begun = Instant::now();
+        // Beside each other: git may write before it has read everything.
+        let (written, stdout, stderr, ended) = std::thread::scope(|scope| {
+            let writer = scope.spawn(move || stdin.map_or(Ok(()), |mut it| it.write_all(input)));
+            let errors = scope.spawn(move || read_all(stderr));
+            let reader = scope.spawn(move || read_all(stdout));
+            while !reader.is_finished() && begun.elapsed() < limit {
+                std::thread::sleep(TICK);
+            }
+            if !reader.is_finished() {
+                let _ = child.kill();
+            }
+            let ended = child.wait();
+            (writer.join(), reader.join(), errors.join(), ended)
+        });
+        if begun.elapsed() >= limit {
+            return Err(GitError::TooLong { command: name_of(args), seconds: limit.as_secs() });
+        }
+        let status = ended.map_err(GitError::Start)?;
+        let written = written.unwrap_or_else(|_| Err(io::Error::other("the writer stopped")));
+        let stdout = stdout.unwrap_or_default();
+        let stderr = stderr.unwrap_or_default();
+        Ok((Output { status, stdout, stderr }, written))
     }
 
     fn retrying<T>(&self, attempt: impl Fn() -> Result<T, GitError>) -> Result<T, GitError> {
@@ -202,10 +272,12 @@ impl GitFolder {
         }
     }
 
-    /// Changes refs, all or none. Each line is an instruction of `git update-ref --stdin`.
+    /// Changes refs, all or none. Each line is an instruction of `git update-ref --stdin`. A ref that leads to another
+    /// one is replaced itself.
     pub fn update_refs(&self, instructions: &[String]) -> Result<(), GitError> {
         let mut input = String::from("start\n");
         for line in instructions {
+            input.push_str("option no-deref\n");
             input.push_str(line);
             input.push('\n');
         }
@@ -217,6 +289,14 @@ impl GitFolder {
 /// Whether a text is the full name of an object.
 pub fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn read_all(from: Option<impl io::Read>) -> Vec<u8> {
+    let mut content = Vec::new();
+    if let Some(mut from) = from {
+        let _ = from.read_to_end(&mut content);
+    }
+    content
 }
 
 fn name_of<A: AsRef<OsStr>>(args: &[A]) -> String {

@@ -4,7 +4,9 @@
 //! is deleted before it is saved. Commands that race in git run under a lock of the repository.
 
 mod change;
+mod checkout_git;
 mod commands;
+mod commands_of_task;
 mod error;
 mod files;
 mod fingerprint;
@@ -24,6 +26,7 @@ pub use change::{
     LARGEST_CHANGE, read_bounded_change, read_change,
 };
 pub use commands::CommandEnding;
+pub use commands_of_task::{CommitOutcome, CommitRequest};
 pub use error::WorktreeError;
 pub use files::FileLock;
 pub use fingerprint::{CheckoutFingerprint, WorktreeFacts, is_present};

@@ -13,8 +13,8 @@ use crate::commands::run_command;
 use crate::error::WorktreeError;
 use crate::files::{FileLock, exists};
 use crate::git::GitFolder;
-use crate::record::RequestOrigin;
-use crate::repository::Repository;
+use crate::record::{RequestOrigin, WorktreeState};
+use crate::repository::{Repository, claimed_place};
 use crate::snapshot::base_ref;
 use crate::step_log::LoggedOperation;
 use crate::trash::as_trackside;
@@ -175,6 +175,7 @@ impl Repository {
         let git = self.bare_git();
         if let Some(merged) = git.commit(&marker(request, commit))?
             && git.is_ancestor(&merged, before)?
+            && git.is_ancestor(commit, &merged)?
         {
             return Ok(Candidate::Already { merge_commit: merged });
         }
@@ -194,7 +195,7 @@ impl Repository {
             let output = String::from_utf8_lossy(&output.stdout).into_owned();
             return Ok(Candidate::Failed(MergeOutcome::Failed { summary, output }));
         }
-        if git.is_ancestor(before, commit)? {
+        if self.continues_own_line(before, commit)? {
             return Ok(Candidate::Move { after: commit.to_owned(), way: MergeWay::FastForward });
         }
         let merged = git.output(&["merge-tree", "--write-tree", "-z", "--messages", before, commit])?;
@@ -243,11 +244,25 @@ impl Repository {
     fn head_of(&self, request: &MergeRequest) -> Result<Option<String>, WorktreeError> {
         if let Some(path) = &request.path {
             let place = self.place(path)?;
-            if place.join(".git").exists() {
-                return Ok(GitFolder::new(&place).commit("HEAD")?);
+            if let Some(record) = self.worktree_record(&place)?
+                && record.state == WorktreeState::Ready
+                && self.is_usable(&record)?
+            {
+                return self.task_head(&record);
             }
         }
         Ok(self.bare_git().commit(&format!("refs/heads/{}", request.branch))?)
+    }
+
+    /// Whether a branch can move to a commit without a merge, and its earlier commits stay on its own line. A commit that has
+    /// merged the branch into itself needs a merge: the line of its first parents is that of the task.
+    fn continues_own_line(&self, before: &str, commit: &str) -> Result<bool, WorktreeError> {
+        if before == commit {
+            return Ok(true);
+        }
+        let args = ["rev-list", "--first-parent", "--parents", &format!("{before}..{commit}")];
+        let oldest = self.bare_git().lines(&args)?.pop().unwrap_or_default();
+        Ok(oldest.split(' ').nth(1) == Some(before))
     }
 
     /// The first commit of a branch's own line that contains a commit.
@@ -336,7 +351,8 @@ impl Repository {
         let LoggedMerge { request, before, after } = logged;
         let git = self.bare_git();
         let commit = git.commit(&request.commit)?.unwrap_or_default();
-        let (branch, marker) = (format!("refs/heads/{}", request.into), marker(request, &commit));
+        let branch = self.target_of(&format!("refs/heads/{}", request.into))?;
+        let marker = marker(request, &commit);
         let mut is_moved = operation.is_done("move");
         operation.step("move", || {
             if git.commit(&marker)?.as_deref() == Some(after) && git.is_ancestor(after, &branch)? {
@@ -377,6 +393,17 @@ impl Repository {
         Ok(true)
     }
 
+    /// The ref that a ref leads to, or itself.
+    fn target_of(&self, name: &str) -> Result<String, WorktreeError> {
+        let output = self.bare_git().output(&["symbolic-ref", "--quiet", name])?;
+        let target = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok(if output.status.success() && target.starts_with("refs/heads/") {
+            target
+        } else {
+            name.to_owned()
+        })
+    }
+
     /// Removes the worktree and the branch of a merged task. A failure is no reason to merge again.
     fn clean_up(&self, request: &MergeRequest, warnings: &mut Vec<String>) {
         let Some(path) = &request.path else { return };
@@ -394,11 +421,15 @@ impl Repository {
         }
     }
 
-    /// The folders in which a branch is checked out.
+    /// The folders of people in which a branch is checked out. A worktree of a task has its own branch, whatever an
+    /// agent wrote into its HEAD, and may claim any folder.
     fn checkouts_of(&self, branch: &str) -> Result<Vec<PathBuf>, WorktreeError> {
+        let of_tasks: Vec<PathBuf> =
+            self.recorded_admins()?.iter().filter_map(|it| claimed_place(it)).collect();
+        let is_own = |it: &PathBuf| it == self.root() || !of_tasks.contains(it);
         let all = self.worktrees()?.into_iter();
         Ok(all
-            .filter(|it| it.branch.as_deref() == Some(branch) && exists(&it.path))
+            .filter(|it| it.branch.as_deref() == Some(branch) && exists(&it.path) && is_own(&it.path))
             .map(|it| it.path)
             .collect())
     }

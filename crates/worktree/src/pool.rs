@@ -76,6 +76,11 @@ pub(crate) fn claim(
         return Ok(false);
     }
     let own = GitFolder::new(&record.path);
+    let integration = format!("refs/heads/{}", record.integration);
+    let git = repository.bare_git();
+    let is_merged =
+        git.commit(&integration)?.as_deref() == Some(start) || git.is_ancestor(start, &integration)?;
+    let own = if is_merged { own } else { repository.without_filters(own)? };
     let has_branch = own.commit(&format!("refs/heads/{}", record.branch))?.is_some();
     let done = match has_branch {
         true => own.run(&["checkout", "--quiet", "--no-guess", &record.branch, "--"]),

@@ -46,6 +46,8 @@ pub struct WorktreeRecord {
     /// The branch that it is merged into.
     pub integration: String,
     pub made_for: RequestOrigin,
+    /// The name of the folder in which git keeps its state, once it is ready. None of a clone.
+    pub admin: Option<String>,
     /// The first of its ports.
     pub port: Option<u16>,
     /// Variables for processes in it.

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::checkout_git::is_file;
 use crate::error::{AtPath as _, WorktreeError};
 use crate::files::{FileLock, exists};
 use crate::git::{GitError, GitFolder};
+use crate::record::WorktreeState;
 use crate::settings::{RequestedSettings, WorktreeSettings};
 use crate::step_log::StepHook;
 
@@ -203,24 +205,45 @@ impl Repository {
     }
 
     /// The folder in which git keeps the state of the worktree at this path; none if there is none.
+    /// An agent can change what its own folder there says, so the record of a worktree decides.
     pub(crate) fn admin_of(&self, place: &Path) -> Result<Option<PathBuf>, WorktreeError> {
         let folder = self.common.join("worktrees");
-        let entries = match std::fs::read_dir(&folder) {
+        let recorded = self.worktree_record(place)?.filter(|it| it.state != WorktreeState::Removed);
+        if let Some(name) = recorded.and_then(|it| it.admin) {
+            let admin = folder.join(name);
+            return Ok(admin.is_dir().then_some(admin));
+        }
+        let mut found = self.claimed_admin(&folder, place)?;
+        if !found.is_empty() {
+            let others = self.recorded_admins()?;
+            found.retain(|it| !others.contains(it));
+        }
+        Ok(found.into_iter().next())
+    }
+
+    /// The folders of git that belong to worktrees with a record.
+    pub(crate) fn recorded_admins(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        let folder = self.common.join("worktrees");
+        let living = self.worktree_records()?.into_iter().filter(|it| it.state != WorktreeState::Removed);
+        Ok(living.filter_map(|it| Some(folder.join(it.admin?))).collect())
+    }
+
+    /// The folders that say that they belong to the worktree at this path.
+    fn claimed_admin(&self, folder: &Path, place: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
+        let mut claimed = Vec::new();
+        let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).at(&folder),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(claimed),
+            Err(error) => return Err(error).at(folder),
         };
         for entry in entries {
-            let admin = entry.at(&folder)?.path();
-            let Ok(text) = std::fs::read_to_string(admin.join("gitdir")) else { continue };
-            // Absolute, or relative to the folder itself.
-            let dot_git = admin.join(text.trim_end_matches('\n'));
-            let Some(found) = dot_git.parent() else { continue };
-            if found == place || (exists(found) && found.canonicalize().ok() == place.canonicalize().ok()) {
-                return Ok(Some(admin));
+            let admin = entry.at(folder)?.path();
+            let Some(found) = claimed_place(&admin) else { continue };
+            if found == place || (exists(&found) && found.canonicalize().ok() == place.canonicalize().ok()) {
+                claimed.push(admin);
             }
         }
-        Ok(None)
+        Ok(claimed)
     }
 
     /// Removes half-made worktrees of killed processes. Until then, many git commands fail in this repository. Call it
@@ -263,6 +286,14 @@ impl Repository {
         let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         std::fs::write(&path, format!("{text}{separator}{line}\n")).at(&path)
     }
+}
+
+/// The folder that a worktree's state says it belongs to.
+pub(crate) fn claimed_place(admin: &Path) -> Option<PathBuf> {
+    let path = admin.join("gitdir");
+    let text = if is_file(&path) { std::fs::read_to_string(path).ok()? } else { return None };
+    // Absolute, or relative to the folder itself.
+    Some(admin.join(text.trim_end_matches('\n')).parent()?.to_owned())
 }
 
 fn is_recent(version: &str) -> bool {

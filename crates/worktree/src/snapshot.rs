@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkout_git::is_file;
 use crate::error::{AtPath as _, WorktreeError};
 use crate::files::{exists, random_id};
 use crate::git::{GitFolder, is_object_id};
@@ -82,9 +83,10 @@ pub(crate) fn take_snapshot(
     folders: &CheckoutFolders,
     rules: &IgnoredRules,
 ) -> Result<WorkSnapshot, WorktreeError> {
+    let git = repository.checkout_git(folders)?;
     let scratch = repository.data().join("tmp").join(random_id());
     fs::create_dir_all(&scratch).at(&scratch)?;
-    let taken = SnapshotTaker { repository, folders, rules, scratch: &scratch }.take();
+    let taken = SnapshotTaker { repository, folders, rules, git, scratch: &scratch }.take();
     let _ = fs::remove_dir_all(&scratch);
     taken
 }
@@ -95,7 +97,8 @@ pub(crate) fn commits_of_branch(
     folders: &CheckoutFolders,
 ) -> Result<Vec<String>, WorktreeError> {
     let rules = IgnoredRules { limit: 0, discard: Vec::new(), copies: BTreeMap::new() };
-    let taker = SnapshotTaker { repository, folders, rules: &rules, scratch: Path::new("") };
+    let git = repository.bare_git();
+    let taker = SnapshotTaker { repository, folders, rules: &rules, git, scratch: Path::new("") };
     let log = repository.common().join("logs/refs/heads").join(&folders.branch);
     taker.commits_named(&repository.bare_git(), &WorkSnapshot::default(), &log)
 }
@@ -104,14 +107,13 @@ struct SnapshotTaker<'a> {
     repository: &'a Repository,
     folders: &'a CheckoutFolders,
     rules: &'a IgnoredRules,
+    git: GitFolder,
     scratch: &'a Path,
 }
 
 impl SnapshotTaker<'_> {
     fn git(&self) -> GitFolder {
-        let folder = if exists(&self.folders.place) { &self.folders.place } else { &self.folders.admin };
-        let git = GitFolder::new(folder).with("GIT_DIR", &self.folders.admin);
-        if exists(&self.folders.place) { git.with("GIT_WORK_TREE", &self.folders.place) } else { git }
+        self.git.clone()
     }
 
     fn take(&self) -> Result<WorkSnapshot, WorktreeError> {
@@ -125,9 +127,14 @@ impl SnapshotTaker<'_> {
         let copy = self.scratch.join("index");
         let index = self.folders.admin.join("index");
         let copied = git.clone().with("GIT_INDEX_FILE", &copy);
-        if index.exists() {
+        if is_file(&index) {
             // A copy keeps the times and sizes of files, so that unchanged ones need not be read.
             fs::copy(&index, &copy).at(&index)?;
+            // Git reads a file again if it may have changed in the second in which the index was written. It knows that
+            // second from the time of the index.
+            let written = index.metadata().and_then(|it| it.modified()).at(&index)?;
+            let file = fs::File::options().write(true).open(&copy).at(&copy)?;
+            file.set_modified(written).at(&copy)?;
             snapshot.unmerged = self.take_unmerged(&copied)?;
             snapshot.index = Some(text_of(&copied.bytes(&["write-tree"])?));
         } else if snapshot.head.is_some() {
@@ -173,12 +180,13 @@ impl SnapshotTaker<'_> {
         snapshot.left.extend(nested.iter().cloned());
         let (mut changes, mut stored) = (Vec::new(), Vec::new());
         let listed =
-            copied.bytes(&["diff-files", "--raw", "--no-renames", "--ignore-submodules=none", "-z"])?;
+            // Not a look into nested repositories: their settings can come from an agent.
+            copied.bytes(&["diff-files", "--raw", "--no-renames", "--ignore-submodules=dirty", "-z"])?;
         let mut parts = records(&listed);
         let length = snapshot.head.as_ref().map_or(40, String::len);
         while let (Some(_), Some(path)) = (parts.next(), parts.next()) {
             let relative = PathBuf::from(OsStr::from_bytes(path));
-            if nested.iter().any(|it| relative.starts_with(it)) {
+            if nested.iter().any(|it| relative.starts_with(it)) || !is_inside(&relative) {
                 continue;
             }
             let found = self.folders.place.join(&relative).symlink_metadata();
@@ -268,7 +276,7 @@ impl SnapshotTaker<'_> {
             let relative = PathBuf::from(OsStr::from_bytes(path));
             if path.ends_with(b"/") {
                 snapshot.left.insert(relative);
-            } else if !is_nested(&relative) {
+            } else if !is_nested(&relative) && is_inside(&relative) {
                 stored.push(relative);
             }
         }
@@ -279,7 +287,7 @@ impl SnapshotTaker<'_> {
                 snapshot.discarded.insert(relative);
                 continue;
             }
-            if is_nested(&relative) || self.is_same_as_source(&relative) {
+            if is_nested(&relative) || !is_inside(&relative) || self.is_same_as_source(&relative) {
                 continue;
             }
             let mut files = Vec::new();
@@ -327,7 +335,9 @@ impl SnapshotTaker<'_> {
     fn is_same_as_source(&self, relative: &Path) -> bool {
         let Some(source) = self.rules.copies.get(relative) else { return false };
         let copy = self.folders.place.join(relative);
-        matches!((fs::read(copy), fs::read(source)), (Ok(copy), Ok(source)) if copy == source)
+        is_file(&copy)
+            && is_file(source)
+            && matches!((fs::read(copy), fs::read(source)), (Ok(copy), Ok(source)) if copy == source)
     }
 
     /// Stores files as they are. Returns the lines that add them to an index.
@@ -448,6 +458,11 @@ impl IgnoredRules {
     fn is_discarded(&self, path: &Path) -> bool {
         path.file_name().is_some_and(|name| self.discard.iter().any(|it| OsStr::new(it) == name))
     }
+}
+
+/// Whether a path of an index stays in the checkout. An agent can write any path into its index.
+fn is_inside(path: &Path) -> bool {
+    path.components().all(|it| matches!(it, std::path::Component::Normal(_)))
 }
 
 /// The ref that keeps the commit from which a branch was started.

@@ -93,6 +93,11 @@ pub(crate) fn kept_folder(place: &Path, id: &str) -> PathBuf {
     place.parent().unwrap_or(place).join(KEPT).join(id)
 }
 
+/// Whether a path is that of the moved files of a save.
+fn is_kept_folder(path: &Path, id: &str) -> bool {
+    path.ends_with(Path::new(KEPT).join(id))
+}
+
 /// Saves a checkout under an id. It can be called again with the same id, to save what has changed since.
 pub(crate) fn save(
     repository: &Repository,
@@ -111,7 +116,7 @@ fn save_snapshot(
     folders: &CheckoutFolders,
     request: &SaveRequest<'_>,
 ) -> Result<SaveResult, WorktreeError> {
-    let own = own_git(folders);
+    let own = repository.checkout_git(folders)?;
     let snapshot = take_snapshot(repository, folders, request.rules)?;
     let tree = match &snapshot.head {
         Some(head) => own.resolve(head, "tree")?,
@@ -155,10 +160,6 @@ fn save_snapshot(
 fn is_same(saved: &WorkSnapshot, now: &WorkSnapshot) -> bool {
     let without = |it: &WorkSnapshot| WorkSnapshot { commits: Vec::new(), ..it.clone() };
     without(saved) == without(now) && now.commits.iter().all(|it| saved.commits.contains(it))
-}
-
-fn own_git(folders: &CheckoutFolders) -> GitFolder {
-    GitFolder::new(&folders.admin).with("GIT_DIR", &folders.admin)
 }
 
 struct SaveWriter<'a> {
@@ -224,7 +225,9 @@ fn publish(
     let main = repository.bare_git();
     if folders.is_clone {
         own.update_refs(&[format!("update {reference} {commit}")])?;
-        let from = folders.admin.as_os_str();
+        // From our own view of the clone: its settings can come from an agent.
+        let from = own.variable("GIT_DIR").unwrap_or_default();
+        let from = std::ffi::OsStr::new(&from);
         let refs = format!("+{reference}:{reference}");
         let words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"]
             .map(std::ffi::OsStr::new);
@@ -253,10 +256,13 @@ fn read_message(repository: &Repository, commit: &str) -> Result<Option<SaveMess
 
 /// All saved work, oldest first.
 pub fn list_saved_work(repository: &Repository) -> Result<Vec<SavedWork>, WorktreeError> {
-    let refs = repository.bare_git().lines(&["for-each-ref", "--format=%(objectname)", TRASH])?;
+    let refs = repository.bare_git().lines(&["for-each-ref", "--format=%(objectname) %(refname)", TRASH])?;
     let mut found = Vec::new();
-    for commit in refs {
-        found.extend(read_message(repository, &commit)?.map(|it| it.saved));
+    for line in refs {
+        let (commit, name) = line.split_once(' ').unwrap_or((&line, ""));
+        let Some(message) = read_message(repository, commit)? else { continue };
+        // The name of the ref decides: a message can be written by anyone who can write refs.
+        found.push(SavedWork { id: name.trim_start_matches(TRASH).to_owned(), ..message.saved });
     }
     Ok(found)
 }
@@ -319,7 +325,7 @@ pub(crate) fn save_without_checkout(
         work: None,
         index: None,
     };
-    let own = own_git(&folders);
+    let own = repository.bare_git();
     let commit = SaveWriter { own: own.clone(), snapshot: &snapshot }.write(saved, None)?;
     publish(repository, &folders, &own, &reference, &commit, None)
 }
@@ -366,7 +372,7 @@ pub fn restore_saved_work(
         repository.git().run(&args)?;
     }
     repository.ignore_folder(&place)?;
-    let own = GitFolder::new(&place);
+    let own = repository.without_filters(GitFolder::new(&place))?;
     if let Some(index) = &saved.index {
         own.run(&["read-tree", index])?;
         own.run(&["checkout-index", "--all", "--force", "--quiet"])?;
@@ -466,7 +472,7 @@ pub fn prune_saved_work(
         if !is_due {
             continue;
         }
-        if let Some(kept) = saved.kept.as_ref().filter(|it| exists(it)) {
+        if let Some(kept) = saved.kept.as_ref().filter(|it| is_kept_folder(it, &saved.id) && exists(it)) {
             fs::remove_dir_all(kept).at(kept)?;
         }
         repository.bare_git().update_refs(&[format!("delete {TRASH}{}", saved.id)])?;

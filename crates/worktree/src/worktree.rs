@@ -81,6 +81,7 @@ impl Repository {
         self.check_branch(&request.branch)?;
         let tip = self.check_fitness(&request.from)?;
         let _lock = self.lock_worktree(&place)?;
+        self.clear_planted_refs(&request.branch)?;
         let record = self.worktree_record(&place)?;
         if let Some(record) = &record {
             if is_outdated(record, &request.made_for) {
@@ -90,6 +91,7 @@ impl Repository {
                 && record.state == WorktreeState::Ready
                 && self.is_usable(record)?
             {
+                self.restore_links(record)?;
                 return Ok(CreateOutcome::Ready { record: record.clone(), is_new: false });
             }
         }
@@ -99,6 +101,7 @@ impl Repository {
             && !request.reset
             && self.is_usable(record)?
         {
+            self.restore_links(record)?;
             let record = WorktreeRecord {
                 made_for: request.made_for.clone(),
                 entity: request.entity.clone().or_else(|| record.entity.clone()),
@@ -190,6 +193,7 @@ impl Repository {
             base: base.clone(),
             integration: request.from.clone(),
             made_for: request.made_for.clone(),
+            admin: None,
             port: None,
             variables: BTreeMap::new(),
         };
@@ -204,12 +208,15 @@ impl Repository {
             record = saved;
         }
         let start = existing.unwrap_or_else(|| tip.to_owned());
+        let is_merged = start == tip || git.is_ancestor(&start, tip)?;
         let mut is_set_up = false;
         operation.step("add", || {
             is_set_up = self.add(&record, &start)?;
             Ok(())
         })?;
-        operation.step("checkout", || if is_set_up { Ok(()) } else { checkout(&record, &start) })?;
+        operation.step("checkout", || {
+            if is_set_up { Ok(()) } else { self.checkout(&record, &start, is_merged) }
+        })?;
         operation.step("setup", || {
             let commands = if is_set_up { &[] } else { settings.setup.as_slice() };
             record.variables = self.prepare(&record, settings, commands, &request.environment)?;
@@ -217,6 +224,8 @@ impl Repository {
         })?;
         operation.step("ready", || {
             self.unlock(&record)?;
+            let admin = self.admin_of(place)?;
+            record.admin = admin.and_then(|it| Some(it.file_name()?.to_string_lossy().into_owned()));
             record.state = WorktreeState::Ready;
             self.save_record(&record)
         })?;
@@ -290,7 +299,9 @@ impl Repository {
         if record.kind != WorktreeKind::Clone || !exists(&record.path) {
             return Ok(());
         }
-        let from = record.path.to_string_lossy().into_owned();
+        self.clear_planted_refs(&record.branch)?;
+        let own = self.task_git(record)?;
+        let from = own.variable("GIT_DIR").unwrap_or_default();
         let refs = format!("+refs/heads/{0}:refs/heads/{0}", record.branch);
         let args = [
             "-c",
@@ -302,6 +313,7 @@ impl Repository {
             &from,
             &refs,
         ];
+        // From our own view of the clone: its settings can come from an agent.
         Ok(self.bare_git().run(&args)?)
     }
 
@@ -328,6 +340,12 @@ impl Repository {
         for (path, is_link) in pairs {
             let (from, to) = (self.root().join(path), record.path.join(path));
             if !exists(&from) || exists(&to) {
+                continue;
+            }
+            // A link in the worktree can lead anywhere.
+            let inside = path.ancestors().skip(1).map(|it| record.path.join(it));
+            if inside.into_iter().any(|it| exists(&it) && !it.symlink_metadata().is_ok_and(|it| it.is_dir()))
+            {
                 continue;
             }
             if let Some(parent) = to.parent() {
@@ -412,15 +430,17 @@ impl Repository {
         let _lock = self.lock_worktree(&place)?;
         let missing = || WorktreeError::Hold(format!("there is no commit {name}"));
         let commit = self.bare_git().commit(name)?.ok_or_else(missing)?;
-        let is_there = place.join(".git").exists() && self.admin_of(&place)?.is_some();
-        let own = GitFolder::new(&place);
-        let is_ready = is_there
-            && own.text(&["status", "--porcelain"]).is_ok_and(|it| it.is_empty())
-            && own.commit("HEAD")?.as_deref() == Some(&commit);
-        if is_ready {
-            return Ok(place);
-        }
         let branch = format!("review/{}", place.file_name().unwrap_or_default().to_string_lossy());
+        if let Some(admin) = self.admin_of(&place)?.filter(|_| place.join(".git").exists()) {
+            self.restore_links_of(&place, &admin)?;
+            let folders =
+                CheckoutFolders { place: place.clone(), admin, branch: branch.clone(), is_clone: false };
+            let own = self.checkout_git(&folders)?;
+            let status = own.text(&["status", "--porcelain", "--ignore-submodules=dirty"]);
+            if status.is_ok_and(|it| it.is_empty()) && own.commit("HEAD")?.as_deref() == Some(&commit) {
+                return Ok(place);
+            }
+        }
         if exists(&place) || self.admin_of(&place)?.is_some() {
             self.remove_content(&place, &branch, None, &RequestOrigin::default(), false)?;
         }
@@ -434,19 +454,22 @@ impl Repository {
             self.repair_half_made()?;
             self.git().run(&["worktree", "add", "--quiet", "--no-checkout", "--detach", &folder, &commit])?;
         }
+        let own = self.without_filters(GitFolder::new(&place))?;
         own.run(&["reset", "--hard", "--quiet", &commit])?;
         Ok(place)
     }
 
     /// Whether the folder of a worktree is there and git works in it.
     pub fn is_usable(&self, record: &WorktreeRecord) -> Result<bool, WorktreeError> {
-        if !record.path.join(".git").exists() {
+        let is_folder = |it: &Path| it.symlink_metadata().is_ok_and(|it| it.is_dir());
+        let link = record.path.join(".git");
+        if !is_folder(&record.path) || !exists(&link) {
             return Ok(false);
         }
-        let own = GitFolder::new(&record.path);
-        let top = own.output(&["rev-parse", "--path-format=absolute", "--show-toplevel"])?;
-        let top = PathBuf::from(String::from_utf8_lossy(&top.stdout).trim_end_matches('\n').to_owned());
-        Ok(top == record.path || top.canonicalize().ok() == record.path.canonicalize().ok())
+        if record.kind == WorktreeKind::Clone {
+            return Ok(is_folder(&link) && self.task_head(record)?.is_some());
+        }
+        Ok(self.admin_of(&record.path)?.is_some())
     }
 
     /// Removes the worktree of a task and its branch. Unmerged work is saved first.
@@ -454,6 +477,7 @@ impl Repository {
         let place = self.place(&request.path)?;
         self.check_branch(&request.branch)?;
         let _lock = self.lock_worktree(&place)?;
+        self.clear_planted_refs(&request.branch)?;
         let record = self.worktree_record(&place)?;
         if let Some(record) = &record
             && (is_outdated(record, &request.made_for)
@@ -580,6 +604,7 @@ impl Repository {
             record.path.clone_from(&place);
             record.branch.clone_from(&request.branch);
             record.state = WorktreeState::Removed;
+            record.admin = None;
             record.made_for = request.made_for.clone();
             self.save_record(&record)
         })?;
@@ -604,6 +629,13 @@ impl Repository {
             git.update_refs(&lines)?;
         }
         Ok(())
+    }
+
+    /// Writes the files of a worktree that contains no work yet. What an agent committed passes no filter of the owner.
+    fn checkout(&self, record: &WorktreeRecord, start: &str, is_merged: bool) -> Result<(), WorktreeError> {
+        let own = GitFolder::new(&record.path);
+        let own = if is_merged { own } else { self.without_filters(own)? };
+        Ok(own.run(&["reset", "--hard", "--quiet", start])?)
     }
 
     fn check_branch(&self, branch: &str) -> Result<(), WorktreeError> {
@@ -652,11 +684,6 @@ impl Repository {
 
 fn removal_place(repository: &Repository, request: &RemoveRequest) -> Result<PathBuf, WorktreeError> {
     repository.place(&request.path)
-}
-
-/// Writes the files of a worktree that contains no work yet.
-pub(crate) fn checkout(record: &WorktreeRecord, start: &str) -> Result<(), WorktreeError> {
-    Ok(GitFolder::new(&record.path).run(&["reset", "--hard", "--quiet", start])?)
 }
 
 fn is_outdated(record: &WorktreeRecord, request: &RequestOrigin) -> bool {

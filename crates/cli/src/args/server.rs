@@ -132,13 +132,16 @@ pub(crate) enum LogLevel {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  trackside demo\n  trackside demo --once --pace 0\n\nScripted agents work through every built-in pack by HTTP, command line and MCP. The server's clock is advanced manually, so deadlines and leases expire while you watch.\nTo follow along in another terminal: trackside watch --data DIR, with the DIR that the demo prints.\nExits with 1 if a step does not go as scripted."
+    after_help = "Examples:\n  trackside demo\n  trackside demo packs --once --pace 0\n\nThe team needs git, and nothing else: its agents are shell scripts. Its repository is in a temporary folder, and its server listens on this machine only.\nThe clock of `packs` is advanced manually, so deadlines and leases expire while you watch.\nTo follow along in another terminal: trackside watch --data DIR, with the DIR that the demo prints.\nExits with 1 if something does not go as scripted."
 )]
 pub(crate) struct DemoArgs {
+    /// What to show
+    #[arg(value_name = "STORY", default_value = "team")]
+    pub(crate) story: DemoChoice,
     /// Pause after each step, up to 60s; 0 for none
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     pub(crate) pace: String,
-    /// Data folder to keep; must be new or empty [default: a temporary folder, removed at the end]
+    /// Folder to keep; must be new or empty [default: a temporary folder, removed at the end]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Address to listen on; port 0 picks a free port
@@ -147,6 +150,14 @@ pub(crate) struct DemoArgs {
     /// Exit after the last step instead of waiting for Ctrl-C
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoChoice {
+    /// Five scripted agents merge ten tasks of a git repository
+    Team,
+    /// People and agents use every built-in pack
+    Packs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

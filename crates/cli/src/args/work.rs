@@ -59,7 +59,7 @@ pub(crate) struct SuperviseArgs {
 }
 
 /// How the agent's process is started.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct LaunchArgs {
     /// Folder that the agent works in [default: this folder]
     #[arg(long, value_name = "DIR")]

@@ -247,6 +247,7 @@ fn trial_part(
         sandbox: true,
         variables: Vec::new(),
         write: Vec::new(),
+        git_folders: None,
         read: Vec::new(),
         model,
         hidden: Vec::new(),

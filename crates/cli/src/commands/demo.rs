@@ -1,6 +1,6 @@
-//! `trackside demo`: a small team by itself, on a server of its own.
+//! `trackside demo packs`: a small team uses every pack, on a server of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use trackside_protocol::{Client, NewLink};
 use trackside_runtime::{ProjectClock, Runtime, SpaceLimits};
 use trackside_server::{OwnerTokenUse, ServeError, Server, ServerOptions};
 
-use super::up;
-use crate::args::DemoArgs;
+use super::{demo_team, up};
+use crate::args::{DemoArgs, DemoChoice};
 use crate::demo::{self, DemoScene, DemoStory, Pacing, StoryEnd};
 use crate::folder::{self, CliError};
 use crate::pinned_servers::PinnedServer;
@@ -37,6 +37,13 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
     let wrong = || CliError::usage(format!("--pace {}: write it as 1s, 500ms or 0, up to 60s", args.pace));
     let pace = Pacing::parse(&args.pace).ok_or_else(wrong)?;
     up::must_be_loopback(&args.listen, false)?;
+    match args.story {
+        DemoChoice::Team => demo_team::play(args, &pace),
+        DemoChoice::Packs => play_packs(args, pace),
+    }
+}
+
+fn play_packs(args: &DemoArgs, pace: Pacing) -> Result<u8, CliError> {
     let scenes = demo::scenes().map_err(CliError::unreachable)?;
     let threads = up::threads()?;
     // Listen for Ctrl-C before the folder exists, so that an early interrupt leaves nothing behind.
@@ -45,7 +52,9 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
         up::stop()
     };
     let mut folder = Folder::of(args)?;
-    let running = Running::start(&folder.path, &args.listen, &pace, threads, stop)?;
+    let clock = ProjectClock::manual(Timestamp::parse(BEGIN).unwrap_or_default());
+    let options = ServerOptions::new(&folder.path);
+    let running = Running::start(options, &args.listen, clock, &pace, threads, stop)?;
     folder.pinned.clone_from(&running.pinned);
     welcome(args, &running, &folder);
     let ended = match pace.rest(4) {
@@ -73,15 +82,15 @@ fn demo(args: &DemoArgs) -> Result<u8, CliError> {
 
 /// The folder of the project; a scratch folder is removed on drop.
 #[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    scratch: bool,
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    pub(super) scratch: bool,
     /// The file of its server in the state directory.
-    pinned: Option<PinnedServer>,
+    pub(super) pinned: Option<PinnedServer>,
 }
 
 impl Folder {
-    fn of(args: &DemoArgs) -> Result<Self, CliError> {
+    pub(super) fn of(args: &DemoArgs) -> Result<Self, CliError> {
         let Some(path) = &args.data else { return Self::scratch() };
         folder::must_be_free(path)?;
         Ok(Self { path: path.clone(), scratch: false, pinned: None })
@@ -116,34 +125,34 @@ impl Drop for Folder {
 }
 
 /// A server that runs beside the story.
-struct Running {
+pub(super) struct Running {
     runtime: Arc<Runtime>,
-    url: String,
+    pub(super) url: String,
     /// The owner's.
-    token: String,
-    pinned: Option<PinnedServer>,
+    pub(super) token: String,
+    pub(super) pinned: Option<PinnedServer>,
     threads: tokio::runtime::Runtime,
     served: JoinHandle<Result<(), ServeError>>,
     enough: Arc<Notify>,
 }
 
 impl Running {
-    fn start(
-        folder: &Path,
+    pub(super) fn start(
+        options: ServerOptions,
         listen: &str,
+        clock: ProjectClock,
         pace: &Pacing,
         threads: tokio::runtime::Runtime,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<Self, CliError> {
-        let begin = Timestamp::parse(BEGIN).unwrap_or_default();
-        let runtime = up::open(folder, "demo", &builtin::all(), SpaceLimits::default(), |_| {
-            Ok(ProjectClock::manual(begin))
-        })?;
-        let server = Server::new(runtime.clone(), ServerOptions::new(folder))?;
+        let folder = options.data.clone();
+        let limits = SpaceLimits::default();
+        let runtime = up::open(&folder, "demo", &builtin::all(), limits, |_| Ok(clock))?;
+        let server = Server::new(runtime.clone(), options)?;
         let bound = threads.block_on(server.bind(listen))?;
         let token = threads.block_on(bound.owner_token(OwnerTokenUse::Script, None))?;
         // Commands in other terminals act as the owner, too.
-        let pinned = threads.block_on(owner_credential::pin(&bound, folder, None, print::message))?;
+        let pinned = threads.block_on(owner_credential::pin(&bound, &folder, None, print::message))?;
         let (url, enough, pace) = (bound.url.clone(), Arc::new(Notify::new()), pace.clone());
         let answer = enough.clone();
         let enough_or_stop = async move {
@@ -157,12 +166,12 @@ impl Running {
         Ok(Self { runtime, url, token, pinned, threads, served, enough })
     }
 
-    fn owner(&self) -> Client {
+    pub(super) fn owner(&self) -> Client {
         Client::new(&self.url, &self.token)
     }
 
     /// Ends at once, or on Ctrl-C.
-    fn end(self, now: bool) -> Result<(), CliError> {
+    pub(super) fn end(self, now: bool) -> Result<(), CliError> {
         if now {
             self.enough.notify_one();
         }
@@ -174,7 +183,7 @@ impl Running {
     }
 }
 
-fn heading(title: &str) {
+pub(super) fn heading(title: &str) {
     print::line("");
     print::line(painted_data(title, Colour::Bold));
 }
@@ -191,7 +200,7 @@ fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
 }
 
 /// Verifies the whole journal.
-fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
+pub(super) fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
     let audit = running.owner().get(ApiPath::new(&["audit", "verify"]).as_str());
     let audit = audit.map_err(|error| CliError::unreachable(error.to_string()))?.body;
     heading("That was it");

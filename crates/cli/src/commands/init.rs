@@ -38,8 +38,9 @@ fn init(args: &InitArgs) -> Result<(), CliError> {
     }
     print::line(pack.display().to_string());
     let shown = pack.display();
+    // Coding agents read this too: it names no command that starts a server.
     print::message(styled!(
-        "Created a pack with five states. Next: trackside test {shown}, then trackside up and trackside pack add {shown}"
+        "Created a pack with five states. Next: trackside test {shown}. On a running server, install it with: trackside pack add {shown}"
     ));
     Ok(())
 }
@@ -47,7 +48,7 @@ fn init(args: &InitArgs) -> Result<(), CliError> {
 /// Five lines.
 fn about(name: &str) -> String {
     format!(
-        "# {name}\n\n- `packs/{name}` defines what a task may do. Change it, then run `trackside test packs` and `trackside check packs`.\n- `trackside up` starts the server here; in another terminal `trackside pack add packs/{name}` installs the pack.\n- `trackside new {name}.task title='Try it'` creates a task; `trackside list {name}.task` and `trackside explain` show where it stands.\n"
+        "# {name}\n\n- `packs/{name}` defines what a task may do. Change it, then run `trackside test packs` and `trackside check packs`.\n- A person starts the server here with `trackside up`. In another terminal, `trackside pack add packs/{name}` installs the pack.\n- `trackside new {name}.task title='Try it'` creates a task; `trackside list {name}.task` and `trackside explain` show where it stands.\n"
     )
 }
 

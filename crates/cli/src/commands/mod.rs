@@ -14,6 +14,7 @@ mod clock;
 mod completions;
 mod correct;
 mod demo;
+mod demo_team;
 mod diagram;
 mod diff;
 mod doctor;

@@ -75,8 +75,8 @@ fn no_pack(folder: &Path, why: &str) -> CliError {
     let name = folder.to_string_lossy();
     if builtin::is_taken(&name) {
         return CliError::usage(format!(
-            "{name} is a built-in pack, and this is no folder of that name. `trackside up` installs the built-in packs, or those \
-             that --packs names. Show the installed packs with: trackside pack list"
+            "{name} is a built-in pack, and this is no folder of that name. A server installs the built-in packs when it starts, or those \
+             that its --packs names. Show the installed packs with: trackside pack list"
         ));
     }
     let here = packs::folders_below(Path::new("."));

@@ -19,7 +19,10 @@ use crate::folder::{self, CliError};
 use crate::pinned_servers::PinnedServer;
 use crate::print::{self, ProgressBar};
 use crate::styled::{BREAK, Styled};
-use crate::{builtin, exit, files, huge_pages, open_files, owner_credential, person, project_files, traces};
+use crate::{
+    builtin, exit, files, huge_pages, open_files, owner_credential, person, project_files, sign_in_options,
+    traces,
+};
 
 /// The start of a manual clock.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -162,7 +165,8 @@ fn sign_on(args: &UpArgs, options: &mut ServerOptions) -> Result<(), String> {
 
 async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {
     let bound = server.bind(&args.listen).await?;
-    let is_new = !bound.has_people();
+    let is_new = !bound.has_people()?;
+    sign_in_options::check(args, &bound, is_new)?;
     let (data, tell) = (&args.data.data, |it: Styled| say(args, it));
     let pinned = match owner_credential::pin(&bound, data, args.token_file.as_deref(), tell).await {
         Err(ServeError::Access(AccessError::Failure(Failure::NoSpace(_)))) => {

@@ -23,6 +23,8 @@ use crate::time_format::{list, text};
 use crate::url::ApiPath;
 use crate::{exit, pinned_servers, print};
 
+/// The actor of a runner without a token of its own.
+const RUNNER: &str = "runner";
 /// The role of every runner, in the pack that is always loaded.
 const RUNNER_ROLE: &str = "fleet:agent_runner";
 /// How long the token of a runner is valid that a person started.
@@ -51,7 +53,7 @@ fn work(args: &WorkArgs) -> Result<u8, RequestError> {
     let job = AgentJob {
         mode: LoopMode::Work { once: args.once },
         lifecycle: args.lifecycle.clone(),
-        pack: args.lifecycle.split('.').next().unwrap_or_default().to_owned(),
+        pack: pack_of(&args.lifecycle).to_owned(),
         agent: args.id.clone().unwrap_or_else(|| format!("{}-1", role.replace('_', "-"))),
         role,
         rule,
@@ -71,7 +73,7 @@ fn supervised(args: &SuperviseArgs) -> Result<u8, RequestError> {
     let all = server.get(&ApiPath::new(&["lifecycles"]))?;
     for item in list(&all, "items") {
         let name = text(item, "lifecycle");
-        let own = name.split('.').next().unwrap_or_default();
+        let own = pack_of(name);
         if pack.is_some_and(|it| it != own) {
             continue;
         }
@@ -109,6 +111,11 @@ fn supervised(args: &SuperviseArgs) -> Result<u8, RequestError> {
         launch: &args.launch,
     };
     start(&server, &args.reach, job)
+}
+
+/// The name of the pack of a lifecycle.
+fn pack_of(lifecycle: &str) -> &str {
+    lifecycle.split('.').next().unwrap_or_default()
 }
 
 fn no_work_rule(lifecycle: &str, role: &str, roles: &[String]) -> CliError {
@@ -256,20 +263,29 @@ fn runner_identity(
         ))
         .into());
     }
-    let actor = "runner".to_owned();
-    let body = NewToken {
-        actor: actor.clone(),
-        kind: "agent".to_owned(),
-        roles: [RUNNER_ROLE.to_owned()].into_iter().chain(role).collect(),
-        on_behalf: vec![job.agent.clone()],
-        lifetime: Some(RUNNER_LIFETIME.to_owned()),
-        note: Some(format!("trackside runs {}", job.agent)),
-        ..NewToken::default()
-    };
+    let body = runner_token(&job.agent, role);
     let made = server.post(&ApiPath::new(&["tokens"]), &body)?;
     let made: TokenMade = serde_json::from_value(made).map_err(|it| CliError::unreachable(it.to_string()))?;
     let client = server.with_token(&made.token)?.client().clone();
-    Ok((client, format!("{actor}.{}", job.agent), Some(made.details.id)))
+    Ok((client, runner_of(&job.agent), Some(made.details.id)))
+}
+
+/// The token of a runner that may act for one agent.
+pub(super) fn runner_token(agent: &str, role: Option<String>) -> NewToken {
+    NewToken {
+        actor: RUNNER.to_owned(),
+        kind: "agent".to_owned(),
+        roles: [RUNNER_ROLE.to_owned()].into_iter().chain(role).collect(),
+        on_behalf: vec![agent.to_owned()],
+        lifetime: Some(RUNNER_LIFETIME.to_owned()),
+        note: Some(format!("trackside runs {agent}")),
+        ..NewToken::default()
+    }
+}
+
+/// The id of the runner of an agent.
+fn runner_of(agent: &str) -> String {
+    format!("{RUNNER}.{agent}")
 }
 
 fn how_to_get_token(job: &AgentJob<'_>, role: Option<&str>) -> String {
@@ -278,6 +294,32 @@ fn how_to_get_token(job: &AgentJob<'_>, role: Option<&str>) -> String {
         "A person with role admin creates a token for it: trackside token create runner --kind agent --role {RUNNER_ROLE}{role} --for {}",
         job.agent
     )
+}
+
+/// The settings of a loop that runs a command for one agent in a repository. All its records are in `records`.
+pub(super) fn settings_for_command(
+    lifecycle: &str,
+    (agent, role): (&str, &str),
+    rule: WorkRule,
+    command: &[String],
+    repository: &Path,
+    records: &Path,
+) -> Result<LoopSettings, CliError> {
+    let launch = LaunchArgs { repo: Some(repository.to_owned()), ..LaunchArgs::default() };
+    let job = AgentJob {
+        mode: LoopMode::Work { once: false },
+        lifecycle: lifecycle.to_owned(),
+        pack: pack_of(lifecycle).to_owned(),
+        role: role.to_owned(),
+        agent: agent.to_owned(),
+        rule,
+        adapter: None,
+        command,
+        launch: &launch,
+    };
+    let adapter = find_adapter(&job, None)?;
+    let settings = settings(&job, adapter, runner_of(agent), None, "demo")?;
+    Ok(LoopSettings { state: records.join("runner"), space: records.join("runs"), ..settings })
 }
 
 fn settings(
@@ -318,6 +360,7 @@ fn settings(
         sandbox,
         variables: job.launch.variables.clone(),
         write,
+        git_folders: None,
         read: Vec::new(),
         model: job.launch.model.clone(),
         hidden,

@@ -20,6 +20,11 @@ impl Pacing {
         (whole <= Duration::from_secs(60)).then(|| Self { half: whole / 2, ended: Arc::default() })
     }
 
+    /// The time between two steps.
+    pub(crate) fn whole(&self) -> Duration {
+        self.half * 2
+    }
+
     /// Waits this many half paces; false if the story ended meanwhile.
     pub(crate) fn rest(&self, halves: u32) -> bool {
         let (ended, answer) = &*self.ended;

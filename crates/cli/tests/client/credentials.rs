@@ -222,7 +222,7 @@ fn only_a_person_at_a_terminal_is_the_owner_of_a_folder_without_a_server() {
 /// Starts a server that ends by itself, and returns what it says.
 fn started(root: &Path, more: &[&str], environment: &[(&str, &str)]) -> String {
     let mut up = Command::new("timeout");
-    up.args(["--signal", "TERM", "10", env!("CARGO_BIN_EXE_trackside"), "up", "--listen", "127.0.0.1:0"]);
+    up.args(["--signal", "TERM", "120", env!("CARGO_BIN_EXE_trackside"), "up", "--listen", "127.0.0.1:0"]);
     up.args(["--clock", "manual", "--packs", "mission"]).args(more).stdin(Stdio::null()).current_dir(root);
     isolate(&mut up);
     up.envs(environment.iter().copied());
@@ -279,6 +279,62 @@ fn who_starts_a_server_of_an_existing_project_is_not_its_owner_by_that() {
     assert!(log.contains("owner   ") && files() == 1, "{log}");
 }
 
+#[test]
+fn nobody_becomes_the_owner_because_the_tokens_of_the_people_have_ended() {
+    let mut ground = ClientServer::start_in(scratch("expired-owner"), ".trackside", "mission");
+    let listed = ground.ask(&["token", "list", "--json"]).json();
+    let own = ground.ask(&["whoami", "--json"]).json();
+    let mut ids: Vec<&str> =
+        listed["items"].as_array().unwrap().iter().filter_map(|it| it["id"].as_str()).collect();
+    // The token of this test ends last.
+    ids.sort_by_key(|it| own["token"] == *it);
+    for id in ids {
+        ground.ask(&["token", "revoke", id]).says(0, &[]);
+    }
+    ground.stop();
+    std::fs::remove_file(ground.root.join(".trackside/token")).unwrap();
+    let log = started(&ground.root, &["--token-file", "stolen"], &[]);
+    assert!(log.contains("up --token-file acts as the owner"), "{log}");
+    assert!(!ground.root.join("stolen").exists());
+    assert!(started(&ground.root, &[], &[]).contains("commands of this user cannot act as the owner"));
+}
+
+#[test]
+fn no_option_of_the_server_decides_who_the_owner_is() {
+    let root = scratch("sign-in-options");
+    let people = |name: &str| {
+        let file = root.join(format!("{name}.yaml"));
+        std::fs::write(&file, format!("people:\n  {name}: {{ id: owner, roles: [admin] }}\n")).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let (ada, eve) = (people("ada"), people("eve"));
+    let behind = |people: &'static str| -> Vec<&'static str> {
+        vec!["--trust-proxy", "127.0.0.1", "--proxy-user-header", "x-user", "--people", people]
+    };
+    let (ada, eve) = (behind(ada.leak()), behind(eve.leak()));
+    let oidc = ["--oidc-issuer", "http://127.0.0.1:9", "--oidc-client-id", "t", "--people", ada[5]];
+    // The process that starts a new project chooses them, and starts it again with them.
+    let with_token: Vec<&str> = ada.iter().copied().chain(["--token-file", "owner"]).collect();
+    assert!(started(&root, &with_token, &[]).contains("stop       Ctrl-C"));
+    assert!(started(&root, &ada, &[("CLAUDECODE", "1")]).contains("stop       Ctrl-C"));
+    // Others need the owner.
+    let kept = std::fs::read_to_string(root.join(".trackside/sign-in.json")).unwrap();
+    let refused = |options: &[&str], environment: &[(&str, &str)]| {
+        let log = started(&root, options, environment);
+        assert!(log.contains("decide who acts as the owner") && !log.contains("Ctrl-C"), "{log}");
+        assert!(!log.contains("trackside up"), "{log}");
+    };
+    for environment in [&[][..], &[("CLAUDECODE", "1")], &[("TRACKSIDE_TOKEN", "ts_00_a")]] {
+        refused(&eve, environment);
+    }
+    refused(&oidc, &[]);
+    assert_eq!(std::fs::read_to_string(root.join(".trackside/sign-in.json")).unwrap(), kept);
+    let token = std::fs::read_to_string(root.join("owner")).unwrap();
+    assert!(started(&root, &eve, &[("TRACKSIDE_TOKEN", token.trim())]).contains("stop       Ctrl-C"));
+    assert!(started(&root, &ada, &[]).contains("decide who acts as the owner"));
+    assert!(started(&root, &[], &[]).contains("stop       Ctrl-C"), "sign-in with links needs no option");
+}
+
 /// Runs commands in a shell on a pseudo-terminal.
 fn typed(terminal: &Terminal, commands: &[&str]) -> Vec<TerminalOutput> {
     terminal.run(&commands.iter().map(|it| TypedCommands::new(*it)).collect::<Vec<_>>())
@@ -298,7 +354,7 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
             "trackside new mission.task --id T-1 title=x",
             "trackside history mission.task/T-1 | cat",
             "trackside list mission.task > list.txt && cat list.txt",
-            "for name in CLAUDECODE CODEX_THREAD_ID CURSOR_AGENT GEMINI_CLI TRACKSIDE_RUN; do env $name=1 trackside whoami; echo \"$name $?\"; done",
+            "for name in CLAUDECODE CODEX_THREAD_ID CURSOR_AGENT GEMINI_CLI JUNIE_DATA OPENCODE_CLIENT TRACKSIDE_RUN; do env $name=1 trackside whoami; echo \"$name $?\"; done; for role in agent-exec user; do env CURSOR_EXTENSION_HOST_ROLE=$role trackside whoami; echo \"$role $?\"; done",
             "trackside whoami </dev/null",
             "trackside whoami 2>/dev/null",
             "trackside --help | head -1; echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook",
@@ -306,6 +362,7 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
             "git init --quiet && git add -A && git ls-files",
             "cat up.log",
             "for home in HOME XDG_STATE_HOME; do env $home=$PWD/elsewhere trackside whoami; echo \"code $?\"; done",
+            "cd ~/.local/state && git init --quiet . && git add -A && git ls-files | wc -l; cd - >/dev/null",
             "TRACKSIDE_TOKEN=' ' trackside whoami",
             "TRACKSIDE_TOKEN=$(printf '\\377') trackside whoami",
         ],
@@ -315,13 +372,23 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
     assert_eq!(seen[2].code, 0, "{seen:?}");
     assert!(seen[3].output.contains("by owner (human, terminal)"), "{}", seen[3].output);
     assert!(seen[4].output.contains("T-1"), "{}", seen[4].output);
-    for name in ["CLAUDECODE", "CODEX_THREAD_ID", "CURSOR_AGENT", "GEMINI_CLI", "TRACKSIDE_RUN"] {
-        let output = &seen[5].output;
+    let output = &seen[5].output;
+    for name in [
+        "CLAUDECODE",
+        "CODEX_THREAD_ID",
+        "CURSOR_AGENT",
+        "GEMINI_CLI",
+        "JUNIE_DATA",
+        "OPENCODE_CLIENT",
+        "TRACKSIDE_RUN",
+    ] {
         assert!(
             output.contains(&format!("{name} 4")) && output.contains(&format!("{name} is set")),
             "{output}"
         );
     }
+    // An editor sets this variable in terminals of people, too: only one value is an agent's.
+    assert!(output.contains("agent-exec 4") && output.contains("user 0"), "{output}");
     assert_eq!((seen[6].code, seen[7].code), (4, 4));
     assert!(seen[6].output.contains("standard input of this command is no terminal"), "{}", seen[6].output);
     // The hook never uses the owner's credential, not even at a terminal.
@@ -336,10 +403,22 @@ fn a_person_at_a_terminal_acts_as_the_owner() {
     let elsewhere = &seen[12].output;
     assert_eq!(elsewhere.matches("a server that you have not started").count(), 2, "{elsewhere}");
     assert_eq!(elsewhere.matches("code 4").count(), 2, "{elsewhere}");
+    assert_eq!(seen[13].output.trim(), "0", "the state directory may be in a repository: {:?}", seen[13]);
     // A token that cannot be used is not replaced by the owner's credential.
-    for unusable in &seen[13..] {
+    for unusable in &seen[14..] {
         assert_eq!(unusable.code, 4, "{unusable:?}");
         assert!(unusable.output.contains("TRACKSIDE_TOKEN is set, but"), "{unusable:?}");
+    }
+}
+
+#[test]
+fn no_message_to_an_agent_names_a_command_that_starts_a_server() {
+    let folder = scratch("no-start");
+    for args in [&["init", "."][..], &["pack", "add", "mission"], &["whoami"], &["validate"], &["doctor"]] {
+        for environment in [&[][..], &[("TRACKSIDE_TOKEN", "ts_00_a")]] {
+            let told = run_in(&folder, args, environment);
+            assert!(!told.messages.contains("trackside up"), "{args:?}: {told:?}");
+        }
     }
 }
 

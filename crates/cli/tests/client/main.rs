@@ -18,6 +18,7 @@ mod help;
 mod hook;
 mod hostile;
 mod identity;
+mod ladder;
 mod log;
 mod mcp;
 mod memory;

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::ground::{ClientServer, scratch};
 
 /// Waits for a condition.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let limit = Instant::now() + Duration::from_secs(300);
     loop {
         if let Some(found) = look() {
@@ -44,6 +44,18 @@ impl RunGround {
         std::fs::create_dir_all(&repo).unwrap();
         let script = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";
         assert!(Command::new("sh").args(["-c", script]).current_dir(&repo).status().unwrap().success());
+        ground
+    }
+
+    /// A server with the pack build, and a git repository to work in.
+    pub(crate) fn of_build(name: &str) -> Self {
+        let server = ClientServer::start_by(scratch(name), "build", "system", &[]);
+        let planner = server.token("planner-1", "agent", &[]);
+        let ground = Self { server, planner };
+        std::fs::create_dir_all(ground.checkout()).unwrap();
+        let start = "git init -q && git config user.name t && git config user.email t@t && git commit -q --allow-empty -m start";
+        let made = Command::new("sh").args(["-c", start]).current_dir(ground.checkout()).status().unwrap();
+        assert!(made.success());
         ground
     }
 
@@ -85,7 +97,7 @@ impl RunGround {
         command
     }
 
-    fn spawn(&self, args: &[&str], script: &str) -> Runner {
+    pub(crate) fn spawn(&self, args: &[&str], script: &str) -> Runner {
         Runner(Some(self.runner(args, script).stdout(Stdio::null()).spawn().unwrap()))
     }
 
@@ -97,7 +109,7 @@ impl RunGround {
 }
 
 /// A runner that is killed at the end of the test.
-struct Runner(Option<Child>);
+pub(crate) struct Runner(Option<Child>);
 
 impl Runner {
     fn kill(&mut self) {
@@ -291,6 +303,25 @@ fn s12_a_fresh_process_reads_the_notes() {
     assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
     assert_eq!(ground.entity("coding.task/T-1")["fields"]["handoff_pending"], false);
     assert_eq!(ground.runs().len(), 2);
+}
+
+/// A handoff ends the registration of the agent, and that of its runner goes on. The next runner continues with it.
+#[test]
+fn s12_a_runner_killed_after_a_handoff_starts_again() {
+    let ground = RunGround::new("runs-killed-after-handoff", &["restart_delay=3s"]);
+    ground.task("T-1");
+    let script = "if grep -q '^  \"handoff\": {' \"$TRACKSIDE_TASK_FILE\"; then exit 0; fi; \
+        trackside fire \"$TRACKSIDE_ENTITY\" handoff summary='half of it is done' next_action='write the rest' || exit 9; exit 42";
+    let args = ["work", "coding.task", "--once"];
+    let mut first = ground.spawn(&args, script);
+    wait_for("the first process has ended", || {
+        ground.runs().first().filter(|it| it["final"] == true).map(|_| ())
+    });
+    first.kill();
+    let (code, messages) = ground.once(script);
+    assert_eq!(code, 0, "{messages}");
+    assert_eq!(ground.runs().len(), 2, "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
 }
 
 #[test]
@@ -675,6 +706,39 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     assert_eq!(transcript.matches("one line").count(), 1, "{transcript}");
 }
 
+/// A registration whose answer was not stored is sent again, and the server answers as before.
+#[test]
+fn s11_a_registration_without_a_stored_answer_is_continued() {
+    let ground = RunGround::new("runs-s11-registration", &[]);
+    ground.task("T-1");
+    let script = "echo start >> starts.txt; while [ ! -e go.txt ]; do sleep 0.1; done";
+    let state = ground.server.root.join("own");
+    let command = || {
+        let mut command = ground.runner(&["work", "coding.task", "--once"], script);
+        command.env("XDG_STATE_HOME", &state);
+        command
+    };
+    let mut runner = Runner(Some(command().stdout(Stdio::null()).spawn().unwrap()));
+    ground.run_of("coder-1");
+    wait_for("the process starts", || read(&ground.repo().join("starts.txt")));
+    runner.kill();
+    // As if the runner had died between the request and its answer.
+    let records = Command::new("find").arg(&state).args(["-name", "registration"]).output().unwrap();
+    let record = String::from_utf8(records.stdout).unwrap().trim().to_owned();
+    let mut text: Json = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+    assert_eq!(text["unanswered"], Json::Object(serde_json::Map::new()), "{text}");
+    text["leases"].as_array_mut().unwrap().pop().unwrap();
+    let history = ground.server.ask(&["history", "coding.agent/coder-1", "--json"]).json();
+    text["unanswered"]["coder-1"] = history["items"][0]["idempotencyKey"].clone();
+    std::fs::write(&record, text.to_string()).unwrap();
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let output = command().output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    assert_eq!(ground.entity("coding.agent/coder-1")["fields"]["generation"], 1);
+}
+
 /// Sends a signal to a process.
 fn signal(pid: i32, name: &str) {
     assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
@@ -772,13 +836,8 @@ fn s4_a_result_survives_a_runner_that_dies_before_it_is_submitted() {
 
 #[test]
 fn a_build_task_goes_through_every_role_and_to_the_cto_and_back() {
-    let server = ClientServer::start_by(scratch("runs-build"), "build", "system", &[]);
-    let planner = server.token("planner-1", "agent", &[]);
-    let ground = RunGround { server, planner };
+    let ground = RunGround::of_build("runs-build");
     let repo = ground.repo();
-    std::fs::create_dir_all(&repo).unwrap();
-    let start = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";
-    assert!(Command::new("sh").args(["-c", start]).current_dir(&repo).status().unwrap().success());
     ground.server.ask(&["settings", "build", "maxFailures:=1"]).says(0, &[]);
     ground.server.ask(&["new", "build.task", "--id", "T-1", "title=Close the file"]).says(0, &[]);
     let fire = |event: &str| format!("trackside fire \"$TRACKSIDE_ENTITY\" {event}");

@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
                 Err(error) => {
                     let start = error.marker().byte_offset().unwrap_or(0) + self.shift;
                     let at = self.visible(start);
-                    let (message, hint) = explain(error.kind());
+                    let (message, hint) = explain(error.kind(), self.text.split_at_checked(start));
                     self.problems.error("yaml", at, message).hint = hint.map(str::to_owned);
                     Err(Stop)
                 }
@@ -541,6 +541,15 @@ mod tests {
           |  ^
           |
           = help: separate the entries of `{ }` with commas, and close it
+        "#);
+        insta::assert_snapshot!(errors("a: { b: oncall[level] }\n"), @r#"
+        error[yaml]: a `[` inside a value ends it in `{ }` and `[ ]`
+         --> a.yaml:1:15
+          |
+        1 | a: { b: oncall[level] }
+          |               ^
+          |
+          = help: put the whole value in quotes, for instance `'oncall[level]'`
         "#);
         insta::assert_snapshot!(errors("a:\n\t- b\n"), @r#"
         error[yaml]: a tab is used for indentation

@@ -37,7 +37,9 @@ impl FromNode for Scalar {
         let text = node.as_written();
         if text.is_none() {
             let hint = match node.value {
-                NodeValue::List(_) => "write it as one expression, for instance `human || lead`",
+                NodeValue::List(_) => {
+                    "write it as one expression, for instance `human || lead`; a list of values is in quotes, such as `'[1, 2]'`"
+                }
                 _ => "put it in quotes if it begins with a brace",
             };
             problems.expected_with("text", node, Some(hint.to_owned()));

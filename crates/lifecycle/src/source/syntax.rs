@@ -2,8 +2,8 @@
 
 use serde_saphyr::granit_parser::ErrorKind;
 
-/// A message, and the advice for fixing it.
-pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
+/// A message, and the advice for fixing it. `around` is the text before and after the error.
+pub(super) fn explain(kind: &ErrorKind, around: Option<(&str, &str)>) -> (String, Option<&'static str>) {
     const INDENT: &str = "lines of one list or mapping begin in the same column";
     const QUOTE: &str =
         "put the value in quotes if it begins with a sign such as `!`, `*`, `&`, `?`, `{` or `[`";
@@ -26,6 +26,14 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
         | ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::UnexpectedEofImplicitFlowMapping => {
             ("this `{` is not closed", Some("close it with `}`"))
+        }
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator
+            if around.is_some_and(is_index) =>
+        {
+            (
+                "a `[` inside a value ends it in `{ }` and `[ ]`",
+                Some("put the whole value in quotes, for instance `'oncall[level]'`"),
+            )
         }
         ErrorKind::ExpectedFlowMappingSeparator => {
             ("a `,` or `}` is expected here", Some("separate the entries of `{ }` with commas, and close it"))
@@ -107,4 +115,10 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
         other => return (format!("this is not YAML: {other}"), None),
     };
     (message.to_owned(), hint)
+}
+
+/// Whether a bracket follows a name, as in `oncall[level]`.
+fn is_index((before, after): (&str, &str)) -> bool {
+    after.starts_with('[')
+        && before.ends_with(|it: char| it.is_alphanumeric() || matches!(it, '_' | ')' | ']'))
 }

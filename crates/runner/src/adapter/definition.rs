@@ -1,6 +1,7 @@
 //! The adapter file.
 
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -346,13 +347,17 @@ pub struct LimitRule {
     pub startup: u64,
     /// Seconds of retries because of the network.
     pub network: u64,
+    /// Seconds until the program ends once it has answered and its standard input is closed.
+    pub closing: u64,
+    /// Bytes of output, after which the run is ended.
+    pub output: u64,
     /// The text of a retry because of the network, for a program that never gives up.
     pub network_wait: Option<TextPattern>,
 }
 
 impl Default for LimitRule {
     fn default() -> Self {
-        Self { startup: 60, network: 120, network_wait: None }
+        Self { startup: 60, network: 120, closing: 60, output: 512 << 20, network_wait: None }
     }
 }
 
@@ -366,6 +371,15 @@ pub struct TestModelRule {
     #[serde(default)]
     pub args: Vec<String>,
     pub model: String,
+}
+
+/// Most seconds between TERM and KILL.
+const LONGEST_GRACE: u64 = 3_600;
+
+/// Whether a path stays below the folder that it begins in.
+fn is_plain_path(path: &str) -> bool {
+    let mut parts = Path::new(path).components().peekable();
+    parts.peek().is_some() && parts.all(|it| matches!(it, Component::Normal(_)))
 }
 
 impl AdapterDefinition {
@@ -400,6 +414,13 @@ impl AdapterDefinition {
         }
         if adapter.start.prompt == PromptPlace::Message && adapter.steer.is_none() {
             return Err(problem("the prompt is a message, but steer.message is missing".to_owned()));
+        }
+        let login = adapter.login.files.iter().chain(adapter.login.folder.as_ref().map(|it| &it.path));
+        if let Some(path) = login.chain(&adapter.stop.remove_if_empty).find(|it| !is_plain_path(it)) {
+            return Err(problem(format!("`{path}` must be a path below its folder, without `.` and `..`")));
+        }
+        if adapter.stop.grace > LONGEST_GRACE {
+            return Err(problem(format!("stop.grace is at most {LONGEST_GRACE} seconds")));
         }
         let is_answered = |it: &EventRule| {
             let steer = adapter.steer.as_ref();

@@ -15,4 +15,5 @@ pub use definition::{
     SessionChooser, SteerRule, TestModelRule, Transport,
 };
 pub use outcome::RunOutcome;
+pub(crate) use outcome::{STAYED, ended_by_itself};
 pub use reader::{AdapterReader, PendingApproval, QuotaWindow, RunUsage, TranscriptContent};

@@ -31,7 +31,7 @@ impl RunOutcome {
             rule.class == ExitClass::Quota && rule.text.as_ref().is_some_and(|it| it.matches(&text))
         };
         let ok = ok && !adapter.end.causes.iter().any(is_limit);
-        let by_itself = exit.cause == ExitCause::Exit;
+        let by_itself = ended_by_itself(exit);
         if by_itself && (ended && ok || plain && exit.code == Some(0)) {
             return Self { class: ExitClass::Ok, retry: RetryAdvice::No, resets_at: None, text };
         }
@@ -60,6 +60,7 @@ impl RunOutcome {
         }
         let class = match (exit.cause, exit.code, exit.signal) {
             (ExitCause::Start, _, _) => ExitClass::Usage,
+            (ExitCause::Output, _, _) => ExitClass::Limit,
             (ExitCause::Stop | ExitCause::Lease | ExitCause::Timeout | ExitCause::Signal, _, _) => {
                 ExitClass::Killed
             }
@@ -70,6 +71,14 @@ impl RunOutcome {
         let words = if exit.reason.is_empty() { last_words(spoken) } else { exit.reason.clone() };
         Self { class, retry: RetryAdvice::No, resets_at: None, text: words }
     }
+}
+
+/// Why the runner ended a program that had finished its work.
+pub(crate) const STAYED: &str = "it had answered and did not end";
+
+/// Whether the agent finished on its own. The runner may have ended a program that stayed after its last answer.
+pub(crate) fn ended_by_itself(exit: &ExitRecord) -> bool {
+    exit.cause == ExitCause::Exit || exit.cause == ExitCause::Stop && exit.reason == STAYED
 }
 
 /// The end of a text: an error message is usually its last lines.

@@ -10,6 +10,12 @@ use super::pattern::ValuePath;
 
 /// Longest text of one transcript line.
 const LONGEST: usize = 64 * 1024;
+/// Largest number of tokens that is believed. The server refuses reports with numbers that it cannot store.
+const MOST_TOKENS: u64 = 1 << 50;
+/// Largest cost that is believed, in US dollars.
+const MOST_COST: f64 = 1e9;
+/// Longest name of a session or model.
+const LONGEST_NAME: usize = 200;
 
 /// Tokens and cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,13 +34,13 @@ impl RunUsage {
     fn plus(self, other: Self) -> Self {
         let cost = match (self.cost, other.cost) {
             (None, None) => None,
-            (one, two) => Some(one.unwrap_or(0.0) + two.unwrap_or(0.0)),
+            (one, two) => Some((one.unwrap_or(0.0) + two.unwrap_or(0.0)).min(MOST_COST)),
         };
         Self {
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cache_read: self.cache_read + other.cache_read,
-            cache_write: self.cache_write + other.cache_write,
+            input: added(self.input, other.input),
+            output: added(self.output, other.output),
+            cache_read: added(self.cache_read, other.cache_read),
+            cache_write: added(self.cache_write, other.cache_write),
             cost,
         }
     }
@@ -48,6 +54,10 @@ impl RunUsage {
             cost: self.cost.map(|it| (it - earlier.cost.unwrap_or(0.0)).max(0.0)),
         }
     }
+}
+
+fn added(one: u64, two: u64) -> u64 {
+    one.saturating_add(two).min(MOST_TOKENS)
 }
 
 /// What an account may still use.
@@ -264,9 +274,14 @@ impl AdapterReader {
         match rule.meaning {
             EventMeaning::Session => {
                 let id = taken.text("id")?;
+                if !is_session_id(&id) {
+                    let text = "the program named a session whose id cannot be used".to_owned();
+                    return Some(TranscriptContent::Warning { text });
+                }
                 let is_new = self.session.as_ref() != Some(&id);
                 self.session = Some(id.clone());
-                self.model = taken.text("model").or(self.model.take());
+                let model = taken.text("model").map(|it| it.chars().take(LONGEST_NAME).collect());
+                self.model = model.or(self.model.take());
                 if let Some(asked) = self.resumes.take().filter(|it| *it != id) {
                     // A program that does not find a session may begin another one, whose totals start at nothing.
                     (self.earlier, self.session_total) = (RunUsage::default(), RunUsage::default());
@@ -299,7 +314,7 @@ impl AdapterReader {
             }),
             EventMeaning::Step => {
                 let step = self.usage_of(&taken);
-                self.used = step.input + step.cache_read + step.cache_write;
+                self.used = added(step.input, added(step.cache_read, step.cache_write));
                 self.steps = self.steps.plus(step);
                 None
             }
@@ -400,13 +415,13 @@ impl AdapterReader {
         let number = |name: &str| taken.number(name).unwrap_or(0);
         let cache_read = number("cache_read");
         let cache_write = number("cache_write");
-        let cached = if self.adapter.usage.input_includes_cache { cache_read + cache_write } else { 0 };
+        let cached = if self.adapter.usage.input_includes_cache { added(cache_read, cache_write) } else { 0 };
         RunUsage {
             input: number("input").saturating_sub(cached),
             output: number("output"),
             cache_read,
             cache_write,
-            cost: taken.value("cost").and_then(Value::as_f64),
+            cost: taken.value("cost").and_then(Value::as_f64).map(|it| it.clamp(0.0, MOST_COST)),
         }
     }
 
@@ -502,7 +517,7 @@ impl Taken<'_> {
     }
 
     fn number(&self, name: &str) -> Option<u64> {
-        self.value(name)?.as_u64()
+        Some(self.value(name)?.as_u64()?.min(MOST_TOKENS))
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -519,6 +534,13 @@ impl Taken<'_> {
             _ => false,
         }
     }
+}
+
+/// Whether the id of a session can be an argument of the program: it must not look like an option.
+fn is_session_id(id: &str) -> bool {
+    id.len() <= LONGEST_NAME
+        && id.starts_with(|it: char| it.is_ascii_alphanumeric())
+        && id.chars().all(|it| it.is_ascii_graphic())
 }
 
 /// A text, or the texts in a list of content blocks, or the value as JSON.

@@ -1,4 +1,4 @@
-//! Merges and removals, in a thread beside the agent.
+//! Merges, removals, checks and commits, in a thread beside the agent.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use trackside_worktree::prune_saved_work;
 
 use super::effect_client::{open_effects, take_effect};
 use super::git_work::GitWork;
+use super::task_commands::commands_of;
 use crate::agent_loop::{AgentLoop, LoopEnd};
 use crate::server_api::{ApiError, ServerApi};
 
@@ -16,6 +17,8 @@ const POLL: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(100);
 /// Seconds for which an effect is taken, beside the time of its commands.
 const LEASE: u64 = 120;
+/// Seconds for which a commit is taken: its hooks can take long.
+const COMMIT_LEASE: u64 = 720;
 /// The folder below the main checkout in which packs have their worktrees, for the pool.
 const WORKTREES: &str = ".worktrees";
 
@@ -94,10 +97,41 @@ impl BackgroundWorker<'_> {
                 self.tell(&self.git.remove_worktree(&self.api, &held)?);
             }
         }
+        for effect in self.own(open_effects(&self.api, "check.run")?) {
+            let limits = commands_of(&effect.with).unwrap_or_default();
+            let limits: u64 = limits.iter().map(|it| it.limit.as_secs()).sum();
+            if let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? {
+                self.tell(&self.git.run_checks(&self.api, &held)?);
+            }
+        }
+        if let Some(why) = self.commit_all()? {
+            return Ok(Some(why));
+        }
         if self.own(open_effects(&self.api, "merge")?).is_empty() {
             return Ok(None);
         }
         self.merge_all()
+    }
+
+    /// Commits in order, one at a time in a repository.
+    fn commit_all(&self) -> Result<Option<String>, ApiError> {
+        let effects = self.own(open_effects(&self.api, "commit")?);
+        if effects.is_empty() {
+            return Ok(None);
+        }
+        let queue = match self.git.repository.take_merge_queue() {
+            Ok(Some(queue)) => queue,
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        for effect in effects {
+            let Some(held) = take_effect(&self.api, &effect, COMMIT_LEASE)? else { continue };
+            match self.git.commit(&self.api, &held, &queue)? {
+                Ok(words) => self.tell(&words),
+                Err(why) => return Ok(Some(format!("commits wait: {why}"))),
+            }
+        }
+        Ok(None)
     }
 
     /// Merges in order, one at a time in a repository.

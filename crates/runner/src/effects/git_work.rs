@@ -14,7 +14,7 @@ use crate::run_monitor::shortened;
 use crate::server_api::{ApiError, ServerApi};
 
 /// The longest text of a failure in a field.
-const LONGEST: usize = 3_900;
+pub(super) const LONGEST: usize = 3_900;
 
 /// A repository, and what its commands need.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl GitWork {
         Ok(self.repository.clone().with_settings(requested))
     }
 
-    fn made_for(&self, effect: &HeldEffect) -> RequestOrigin {
+    pub(super) fn made_for(&self, effect: &HeldEffect) -> RequestOrigin {
         RequestOrigin { origin: self.origin.clone(), number: effect.id }
     }
 

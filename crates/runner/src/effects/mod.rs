@@ -7,6 +7,7 @@ mod background;
 mod effect_client;
 mod git_work;
 mod review_folder;
+mod task_commands;
 mod task_folder;
 mod work_report;
 

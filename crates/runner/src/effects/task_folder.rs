@@ -109,6 +109,7 @@ impl AgentLoop<'_> {
             }
             // The run before has ended with everything that it started.
             let _ = git.repository.clear_stale_locks(&worktree.path, &worktree.branch);
+            self.restore_links(&git, &worktree);
             worktree.path.clone()
         } else {
             let agent = self.settings.agent.clone();
@@ -128,7 +129,11 @@ impl AgentLoop<'_> {
             variables.insert(name.to_owned(), value.to_owned());
         }
         record.task_folder = Some(TaskFolder {
-            commit: GitFolder::new(&folder).commit("HEAD").ok().flatten(),
+            commit: if is_own {
+                git.repository.task_head(&worktree).ok().flatten()
+            } else {
+                GitFolder::new(&folder).commit("HEAD").ok().flatten()
+            },
             main: git.repository.fingerprint().map_err(|it| LoopError::Folder(it.to_string()))?,
             path: folder,
             worktree: is_own.then_some(worktree),
@@ -156,6 +161,9 @@ impl AgentLoop<'_> {
         let mut launch = self.settings.launch.clone();
         let (Some(task), Some(git)) = (&record.task_folder, &self.git) else { return launch };
         launch.folder.clone_from(&task.path);
+        // An adapter with a sandbox of its own is told what it may write. The folder of all worktrees is not among it.
+        let is_clone = task.worktree.as_ref().is_some_and(|it| it.kind == WorktreeKind::Clone);
+        launch.git_folders = Some(if is_clone { vec![task.path.join(".git")] } else { Vec::new() });
         let common = git.repository.common();
         launch.read.push(common.to_owned());
         if let Some(worktree) = task.worktree.as_ref().filter(|it| it.kind == WorktreeKind::Worktree) {
@@ -171,6 +179,18 @@ impl AgentLoop<'_> {
             launch.write.extend(git.repository.admin_folder(&worktree.path));
         }
         launch
+    }
+
+    /// Puts back git's own files of a worktree, if the run before changed them.
+    fn restore_links(&self, git: &GitWork, worktree: &WorktreeRecord) {
+        match git.repository.restore_links(worktree) {
+            Ok(true) => (self.say)(&format!(
+                "the files with which git finds the repository of {} were changed, and are put back",
+                worktree.path.display()
+            )),
+            Ok(false) => {}
+            Err(error) => (self.say)(&error.to_string()),
+        }
     }
 
     /// Whether the folder of the task is gone, so that its run must end.
@@ -191,11 +211,12 @@ impl AgentLoop<'_> {
             report_facts(&self.api, repository, worktree, "vanished");
             return touched;
         }
+        self.restore_links(git, worktree);
         if let Err(error) = repository.fetch_home(worktree) {
             (self.say)(&format!("the commits of {} were not fetched: {error}", worktree.path.display()));
         }
         report_facts(&self.api, repository, worktree, "ready");
-        let head = GitFolder::new(&worktree.path).commit("HEAD").ok().flatten();
+        let head = repository.task_head(worktree).ok().flatten();
         if let Some(head) = head.filter(|it| Some(it) != task.commit.as_ref())
             && let Err(why) = report_change(&self.api, repository, worktree, &head)
         {

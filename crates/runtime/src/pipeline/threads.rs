@@ -314,9 +314,7 @@ fn flush(
                     }
                 }
                 Err(error) => {
-                    if error.is_state_damage() {
-                        shared.store().request_rebuild(&error.to_string());
-                    }
+                    rebuild_if_damaged(shared, &error);
                     let why = format!("projections are not written: {error}");
                     shared.set_problem(ProblemSource::Projections, Some(why));
                     std::thread::sleep(wiring.behind.min(PATIENCE / 10));
@@ -326,6 +324,7 @@ fn flush(
             since = None;
         }
         if let Err(error) = shared.heal_by(|healing| flusher.heal_rows(healing)) {
+            rebuild_if_damaged(shared, &error);
             let why = format!("damaged rows are not removed: {error}");
             shared.set_problem(ProblemSource::Projections, Some(why));
         }
@@ -333,10 +332,20 @@ fn flush(
         if open && tidied.elapsed() >= TICK {
             shared.close_idle_readers(Instant::now());
             let done = tidy(&mut flusher, quiet && since.is_none());
-            let why = done.err().map(|error| format!("old idempotency keys are not forgotten: {error}"));
+            let why = done.err().map(|error| {
+                rebuild_if_damaged(shared, &error);
+                format!("old idempotency keys are not forgotten: {error}")
+            });
             shared.set_problem(ProblemSource::Keys, why);
             tidied = Instant::now();
         }
+    }
+}
+
+/// A file that cannot be written is rebuilt at the next start.
+fn rebuild_if_damaged(shared: &Shared, error: &StoreError) {
+    if error.is_state_damage() {
+        shared.store().request_rebuild(&error.to_string());
     }
 }
 

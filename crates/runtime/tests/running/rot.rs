@@ -9,10 +9,12 @@ use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::{View, apply};
+use trackside_random::Random;
 use trackside_runtime::{CommandAnswer, Options, PackSource, Runtime, SweepReport};
 use trackside_store::{Sqlite, SqliteOptions, audit};
 
 use crate::ground::{accepted, fields, fire, key, manual};
+use crate::pages::{seed, some_bit, strata};
 
 const COUNT: &str = "\
 lifecycle: tally.count
@@ -128,12 +130,24 @@ fn shown(runtime: &Runtime, id: &str) -> Option<i64> {
     runtime.entity(&key(&format!("tally.count/{id}"))).ok()??.fields.get("n")?.as_int()
 }
 
-/// Some positions out of many, others each day. `TRACKSIDE_ROT` sets the step: 1 for all of them.
-fn sample(size: usize, step: usize) -> impl Iterator<Item = usize> {
-    let asked = std::env::var("TRACKSIDE_ROT").ok().and_then(|it| it.parse().ok());
-    let day = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() / 86_400;
-    let step = asked.unwrap_or(step).max(1);
-    (day as usize % step..size).step_by(step)
+/// The bits to flip in a file, one after the other. Of every row of this table two, of every other region one. With
+/// `TRACKSIDE_ROT`, of every so many bits one: 1 for all of them.
+fn some_bits(counters: &Counters, file: &str, table: &str) -> Vec<(usize, u8)> {
+    let step = std::env::var("TRACKSIDE_ROT").ok().and_then(|it| it.parse::<usize>().ok());
+    if let Some(step) = step {
+        return (0..counters.size(file) * 8).step_by(step.max(1)).map(|it| (it / 8, 1 << (it % 8))).collect();
+    }
+    let mut random = Random::new(seed());
+    let mut all = Vec::new();
+    for ((name, _), ranges) in &strata(&counters.path(file)) {
+        match name == table {
+            true => ranges.iter().for_each(|it| {
+                all.extend([(); 2].map(|()| some_bit(&mut random, std::slice::from_ref(it))));
+            }),
+            false => all.push(some_bit(&mut random, ranges)),
+        }
+    }
+    all
 }
 
 /// One command for each counter on a damaged `state.db`. The journal must get what it would get without the damage.
@@ -219,27 +233,32 @@ fn a_row_that_is_no_text_stops_neither_the_sweep_nor_the_others() {
 #[test]
 fn no_byte_of_the_projections_is_decided_on_if_it_is_damaged() {
     let counters = Counters::new("state");
-    for at in sample(counters.size("state.db"), 1_499) {
-        counts_on(&counters.with_byte("state.db", at, |it| it ^ 0x04), &format!("byte {at}, one bit"));
-        counts_on(&counters.with_byte("state.db", at, |it| !it), &format!("byte {at}, all bits"));
+    for (at, mask) in some_bits(&counters, "state.db", "entity") {
+        counts_on(
+            &counters.with_byte("state.db", at, |it| it ^ mask),
+            &format!("byte {at}, bit {mask:#04x}"),
+        );
+        if mask == 1 {
+            counts_on(&counters.with_byte("state.db", at, |it| !it), &format!("byte {at}, all bits"));
+        }
     }
 }
 
 #[test]
 fn no_bit_of_the_journal_moves_an_entity_back() {
     let counters = Counters::new("journal");
-    for bit in sample(counters.size("journal.db") * 8, 9_973) {
-        let (at, mask) = (bit / 8, 1_u8 << (bit % 8));
+    for (at, mask) in some_bits(&counters, "journal.db", "journal") {
+        let what = format!("byte {at}, bit {mask:#04x}");
         let copy = counters.with_byte("journal.db", at, |it| it ^ mask);
         let Ok(runtime) = copy.start() else { continue };
         let seq = runtime.seq();
         let _ = sweep(&runtime);
         for id in IDS {
-            assert!(shown(&runtime, id).is_none_or(|it| it == 2), "bit {bit}: {id}");
+            assert!(shown(&runtime, id).is_none_or(|it| it == 2), "{what}: {id}");
         }
-        assert_eq!(runtime.seq(), seq, "bit {bit}: something was repaired from a damaged journal");
+        assert_eq!(runtime.seq(), seq, "{what}: something was repaired from a damaged journal");
         if let Some(found) = journalled(&runtime) {
-            assert!(found.values().all(|it| *it == 2), "bit {bit}: {found:?}");
+            assert!(found.values().all(|it| *it == 2), "{what}: {found:?}");
         }
         runtime.stop();
     }

@@ -81,7 +81,7 @@ fn hank() -> Actor {
 }
 
 /// A project folder.
-struct Depot(PathBuf);
+pub(super) struct Depot(pub PathBuf);
 
 impl Drop for Depot {
     fn drop(&mut self) {
@@ -91,7 +91,7 @@ impl Drop for Depot {
 
 impl Depot {
     /// With a box and items, closed.
-    fn filled(name: &str) -> Self {
+    pub fn filled(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("trackside-depot-{}-{name}", std::process::id()));
         std::fs::remove_dir_all(&folder).ok();
         let depot = Self(folder);
@@ -118,7 +118,7 @@ impl Depot {
         depot
     }
 
-    fn copy(&self, name: &str) -> Self {
+    pub fn copy(&self, name: &str) -> Self {
         let copy = Self(self.0.with_extension(name));
         std::fs::remove_dir_all(&copy.0).ok();
         std::fs::create_dir(&copy.0).unwrap();
@@ -128,7 +128,11 @@ impl Depot {
         copy
     }
 
-    fn start(&self) -> Runtime {
+    pub fn start(&self) -> Runtime {
+        self.try_start().unwrap()
+    }
+
+    pub fn try_start(&self) -> Result<Runtime, String> {
         let files = [
             ("pack.yaml", "pack: depot\nversion: 1\n"),
             ("lifecycles/box.yaml", BOX),
@@ -136,8 +140,9 @@ impl Depot {
         ];
         let pack =
             PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
-        let store = Arc::new(Sqlite::open(&self.0, SqliteOptions::default()).unwrap());
-        Runtime::start(store, &[pack], Options { sweep_every: None, ..manual() }).unwrap()
+        let store = Sqlite::open(&self.0, SqliteOptions::default()).map_err(|it| it.to_string())?;
+        let options = Options { sweep_every: None, ..manual() };
+        Runtime::start(Arc::new(store), &[pack], options).map_err(|it| it.to_string())
     }
 
     fn file(&self, name: &str) -> Connection {
@@ -182,7 +187,7 @@ fn with_flipped_bit(text: &str) -> String {
 }
 
 /// The answers to callers, one line per question. None where they are refused for the damage.
-fn told(runtime: &Runtime) -> Vec<(String, Option<String>)> {
+pub(super) fn told(runtime: &Runtime) -> Vec<(String, Option<String>)> {
     let mut all = Vec::new();
     let mut line = |question: String, answer: Result<String, String>| {
         if let Err(why) = &answer {
@@ -263,7 +268,7 @@ fn told(runtime: &Runtime) -> Vec<(String, Option<String>)> {
 }
 
 /// Sweeps until nothing is refused any more, at most for a while.
-fn healed(runtime: &Runtime) -> Vec<(String, Option<String>)> {
+pub(super) fn healed(runtime: &Runtime) -> Vec<(String, Option<String>)> {
     for _ in 0..100 {
         runtime.wait_until_written().unwrap();
         runtime.gateway().unwrap().sweep().unwrap().wait().unwrap();
@@ -278,7 +283,7 @@ fn healed(runtime: &Runtime) -> Vec<(String, Option<String>)> {
 }
 
 /// The versions of entities may be higher than in the control: a repair is a correction.
-fn shape(told: &[(String, Option<String>)]) -> Vec<(String, Option<String>)> {
+pub(super) fn shape(told: &[(String, Option<String>)]) -> Vec<(String, Option<String>)> {
     let digits = |it: &String| {
         it.split_whitespace().filter(|it| it.parse::<u64>().is_err()).collect::<Vec<_>>().join(" ")
     };

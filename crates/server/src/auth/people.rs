@@ -51,11 +51,21 @@ impl Access {
         Ok(is_person)
     }
 
+    /// Whether a person has or had a token.
+    pub fn had_people(&self) -> Result<bool, Failure> {
+        let found = self.look_up_token(&format!("kind == \"{}\"", ActorKind::Human.as_str()));
+        found.map_err(|it| Failure::Unavailable(it.to_string()))
+    }
+
     fn look_up_person(&self, id: &Name) -> Result<bool, ReadError> {
+        self.look_up_token(&format!("holder == \"{id}\" && kind == \"{}\"", ActorKind::Human.as_str()))
+    }
+
+    /// Whether a token, valid or not, fulfils this condition.
+    fn look_up_token(&self, condition: &str) -> Result<bool, ReadError> {
         let reads = self.runtime.reads()?;
         let mut query = ListQuery::of(TOKEN, Actor::engine());
-        let condition = format!("holder == \"{id}\" && kind == \"{}\"", ActorKind::Human.as_str());
-        query.filter = Some(reads.condition(&query.lifecycle, &condition)?);
+        query.filter = Some(reads.condition(&query.lifecycle, condition)?);
         query.limit = 1;
         Ok(!reads.list(&query)?.items.is_empty())
     }

@@ -139,6 +139,7 @@ impl Run {
             limit: None,
             steered: false,
             segment: 8 << 20,
+            most_output: None,
         };
         let path = std::env::var("PATH").unwrap_or_default();
         let env = BTreeMap::from([("PATH".to_owned(), path), ("TRACKSIDE_RUN".to_owned(), name)]);
@@ -231,6 +232,11 @@ impl Plan {
 
     pub fn segment(mut self, bytes: u64) -> Self {
         self.spec.segment = bytes;
+        self
+    }
+
+    pub fn most_output(mut self, bytes: u64) -> Self {
+        self.spec.most_output = Some(bytes);
         self
     }
 

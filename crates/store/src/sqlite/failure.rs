@@ -29,6 +29,10 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
             ErrorCode::DatabaseCorrupt => {
                 damaged(format!("a page is corrupt, found while trying to {doing}"))
             }
+            // We write nothing that a table refuses: it has rows that were not written so.
+            ErrorCode::ConstraintViolation if is_state(path) => damaged(format!(
+                "a row does not fit the rows beside it ({error}), found while trying to {doing}"
+            )),
             ErrorCode::NotADatabase => damaged("it is not an SQLite file".to_owned()),
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::InUse {
                 path: path_buf,
@@ -88,12 +92,16 @@ pub(super) fn read_only(path: &Path) -> StoreError {
 
 /// Projections can be rebuilt; the journal cannot.
 fn what_to_do(path: &Path, what: &str) -> String {
-    match path.file_name().and_then(|it| it.to_str()) {
-        Some("state.db") => format!(
+    match is_state(path) {
+        true => format!(
             "{what}. Nothing is lost: the file is rebuilt from the journal. Start the server again: it rebuilds the file"
         ),
-        _ => journal_damaged(what),
+        false => journal_damaged(what),
     }
+}
+
+fn is_state(path: &Path) -> bool {
+    path.file_name().is_some_and(|it| it == "state.db")
 }
 
 /// Adds what to do about a damaged journal.

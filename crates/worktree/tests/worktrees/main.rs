@@ -2,8 +2,10 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod changes;
+mod committing;
 mod creating;
 mod fixture;
 mod kills;
 mod merging;
+mod planted;
 mod saving;

@@ -65,6 +65,28 @@ fn a_conflict_is_reported_and_the_worktree_stays() {
     assert!(second.path.join("README").exists());
 }
 
+/// After a conflict, a coder merges the integration branch into its work. Moving the branch to that commit would make the line
+/// of the task its own line, and earlier merges would not be found on it any more.
+#[test]
+fn work_that_has_merged_the_branch_keeps_the_line_of_the_branch() {
+    let test = TestRepository::new();
+    let repository = test.open();
+    let (first, second) = (create(&repository, "T-1", 1), create(&repository, "T-2", 2));
+    write(&first.path, "one", b"1");
+    write(&second.path, "two", b"2");
+    let (one, two) = (commit_all(&first.path, "one"), commit_all(&second.path, "two"));
+    merged(merge(&repository, &merge_request("T-1", &one, 3)));
+    git(&second.path, &["merge", "--quiet", "--no-edit", "integration"]);
+    let fixed = git(&second.path, &["rev-parse", "HEAD"]);
+    let outcome = merge(&repository, &merge_request("T-2", &fixed, 4));
+    assert_eq!(way(&outcome), MergeWay::MergeCommit);
+    let merge_commit = merged(outcome);
+    let own_line = test.git(&["rev-list", "--first-parent", "integration"]);
+    assert_eq!(own_line.lines().take(2).collect::<Vec<_>>(), [merge_commit.as_str(), &one]);
+    assert!(!own_line.contains(&two));
+    assert_eq!(test.git(&["show", "integration:one", "integration:two"]), "12");
+}
+
 #[test]
 fn commits_after_the_review_invalidate_it() {
     let test = TestRepository::new();

@@ -48,7 +48,7 @@ impl Inventory {
     }
 }
 
-fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     use std::os::unix::ffi::OsStrExt as _;
     let (mut files, mut open) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = open.pop() {
@@ -317,6 +317,23 @@ fn s7_a_failed_save_deletes_nothing() {
 }
 
 const FULL: &str = "TRACKSIDE_TEST_FULL_DISK";
+
+/// S7: git looks at the size and the second of a file. An edit that keeps both is saved all the same.
+#[test]
+fn s7_an_edit_of_the_same_size_in_the_same_second_is_saved() {
+    let test = TestRepository::new();
+    let repository = test.open();
+    test.git(&["config", "core.trustctime", "false"]);
+    let record = create(&repository, "T-1", 1);
+    let file = fs::File::options().write(true).open(record.path.join("README")).unwrap();
+    let checked_out = file.metadata().unwrap().modified().unwrap();
+    fs::write(record.path.join("README"), b"FIRST\n").unwrap();
+    file.set_modified(checked_out).unwrap();
+    let index = fs::File::options().write(true).open(test.root.join(".git/worktrees/T-1/index")).unwrap();
+    index.set_modified(checked_out).unwrap();
+    let saved = remove(&repository, "T-1", 2).expect("the edit is work");
+    assert_eq!(test.git(&["show", &format!("refs/trackside/trash/{saved}:README")]), "FIRST");
+}
 
 /// The process of the next test, in which no file can grow. Without its variable it does nothing.
 #[test]

@@ -180,6 +180,8 @@ struct SimulationRun<'a> {
     manual: Arc<AtomicI64>,
     /// The clocks of the machine, unless the clock is manual.
     machine: Arc<SimulatedMachine>,
+    /// The sum of all steps back of the monotonic clock.
+    stepped_back: i64,
     expected_clock: ExpectedClock,
     /// The time of day when the elapsed time was zero.
     started: Timestamp,
@@ -257,6 +259,7 @@ impl<'a> SimulationRun<'a> {
             options,
             manual,
             machine,
+            stepped_back: 0,
             expected_clock: ExpectedClock::default(),
             started: start,
             stepper: None,
@@ -428,6 +431,7 @@ impl<'a> SimulationRun<'a> {
 
     fn machine_time(&self) -> MachineTime {
         let read = |it: &AtomicI64| it.load(Ordering::Acquire);
-        MachineTime { elapsed: read(&self.machine.monotonic), day: read(&self.machine.wall) }
+        let elapsed = read(&self.machine.monotonic) + self.stepped_back;
+        MachineTime { elapsed, day: read(&self.machine.wall) }
     }
 }

@@ -275,7 +275,7 @@ impl SimulationRun<'_> {
 
     /// Time passes, or one of the machine's clocks fails.
     pub(super) fn time(&mut self) -> Result<(), BrokenPromise> {
-        let span = match self.dice.below(16) {
+        let span = match self.dice.below(17) {
             0..=3 => Span(self.dice.between(1, 3_000)),
             4..=5 => Span(self.dice.between(3_000, 120_000)),
             6 => Span(self.dice.between(1, 40) * 60_000),
@@ -305,12 +305,15 @@ impl SimulationRun<'_> {
         Ok(())
     }
 
-    /// The time of day jumps or stands still.
+    /// The time of day jumps or stands still, or the monotonic clock goes back.
     fn clock_fault(&mut self, which: usize) {
         if self.options.clock.is_manual() {
             return;
         }
-        let right = self.started.plus(Span(self.machine.monotonic.load(Ordering::Acquire)));
+        if which == 16 {
+            return self.monotonic_clock_goes_back();
+        }
+        let right = self.started.plus(Span(self.machine_time().elapsed));
         let day = match which {
             12 => right.plus(Span(self.dice.between(-90_000, 90_000))),
             13 => right.plus(Span(self.dice.between(-30, 30) * 3_600_000)),
@@ -327,6 +330,19 @@ impl SimulationRun<'_> {
         };
         self.machine.wall.store(day.0, Ordering::Release);
         self.log.add(format!("the machine's clock says {day}, right is {right}"));
+    }
+
+    /// The process reads the clock just before and after, so that no elapsed time is lost with the step.
+    fn monotonic_clock_goes_back(&mut self) {
+        let by = self.dice.between(1, 30) * [1_000, 3_600_000][self.dice.below(2)];
+        // It is never negative.
+        let by = by.min(self.machine.monotonic.load(Ordering::Acquire));
+        let read = |it: &Option<Stepper>| it.as_ref().map(Stepper::clock_now);
+        let before = read(&self.stepper);
+        self.machine.monotonic.fetch_sub(by, Ordering::AcqRel);
+        self.stepped_back += by;
+        let after = read(&self.stepper);
+        self.log.add(format!("the monotonic clock goes back by {by} ms: from {before:?} to {after:?}"));
     }
 
     pub(super) fn pass(&mut self, span: Span) {

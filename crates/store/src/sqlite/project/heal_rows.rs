@@ -19,7 +19,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 /// Tables with an index beside them.
-const INDEXED: &[&str] = &["entity", "\"group\"", "key"];
+const INDEXED: &[&str] = &["entity", "\"group\"", "key", "name"];
 
 /// A damaged key is at the wrong place in its table, where no deletion by key finds it. So the table is emptied and
 /// filled again.
@@ -32,6 +32,9 @@ pub(super) fn heal_rows(connection: &Connection, healing: &RowHealing) -> Result
                 connection.execute_batch(&format!("REINDEX {table}"))?;
             }
         }
+    }
+    if healing.tables.contains("name") {
+        connection.execute_batch("REINDEX name")?;
     }
     for (table, columns) in TABLES.iter().filter(|it| healing.tables.contains(it.0)) {
         connection.execute_batch(&format!(
