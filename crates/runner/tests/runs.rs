@@ -403,7 +403,6 @@ fn an_agent_cannot_make_a_control_file() {
         sandbox: true,
         variables: Vec::new(),
         write: Vec::new(),
-        git_folders: None,
         read: Vec::new(),
         model: None,
         hidden: [".trackside", ".liza"].map(|it| work.join(it)).to_vec(),

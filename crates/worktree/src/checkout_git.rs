@@ -32,9 +32,9 @@ const KNOWN_FILTERS: [&str; 2] = ["git-lfs", "git-crypt"];
 
 /// A private folder, removed with its last user.
 #[derive(Debug)]
-pub(crate) struct ScratchFolder(PathBuf);
+pub(crate) struct RemovedFolder(PathBuf);
 
-impl Drop for ScratchFolder {
+impl Drop for RemovedFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -67,7 +67,7 @@ impl Repository {
     pub(crate) fn checkout_git(&self, folders: &CheckoutFolders) -> Result<GitFolder, WorktreeError> {
         let folder = self.data().join("tmp").join(format!("checkout-{}", random_id()));
         fs::create_dir_all(&folder).at(&folder)?;
-        let scratch = Arc::new(ScratchFolder(folder.clone()));
+        let scratch = Arc::new(RemovedFolder(folder.clone()));
         let head = folder.join("HEAD");
         fs::write(&head, read_head(&folders.admin, &folders.branch)).at(&head)?;
         if folders.is_clone {

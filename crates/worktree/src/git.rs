@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::checkout_git::ScratchFolder;
+use crate::checkout_git::RemovedFolder;
 
 /// Configuration of every command: no hooks, no signatures, no background work, and objects that survive a power cut.
 const CONFIG: [&str; 12] = [
@@ -78,7 +78,7 @@ pub struct GitFolder {
     /// The longest time of a command.
     limit: Option<Duration>,
     /// Held for its end.
-    _scratch: Option<Arc<ScratchFolder>>,
+    _scratch: Option<Arc<RemovedFolder>>,
 }
 
 impl GitFolder {
@@ -122,7 +122,7 @@ impl GitFolder {
 
     /// With a folder that lives as long as this value.
     #[must_use]
-    pub(crate) fn keeping(self, scratch: Arc<ScratchFolder>) -> Self {
+    pub(crate) fn keeping(self, scratch: Arc<RemovedFolder>) -> Self {
         Self { _scratch: Some(scratch), ..self }
     }
 
