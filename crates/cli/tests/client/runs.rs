@@ -359,6 +359,74 @@ fn s12_a_crash_resumes_the_conversation_and_starts_cold_if_it_is_gone() {
 }
 
 #[test]
+fn s12_an_agent_whose_context_is_nearly_full_hands_off() {
+    let ground = RunGround::new("runs-s12-context", &["restart_delay=1s"]);
+    ground.task("T-1");
+    let step = r#"{"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":185000,"output_tokens":9}}}"#;
+    let notes = r#"{"type":"result","is_error":false,"result":"half of it is done\nwrite the rest","session_id":"s-1"}"#;
+    ground.claude(&format!(
+        "case $TURN in 1) echo '{step}'; read -r asked; echo \"$asked\" > asked.txt; echo '{notes}';; \
+         *) cp \"$TRACKSIDE_TASK_FILE\" second.json; echo \"$*\" > args.txt; good;; esac; CODE=0"
+    ));
+    let (code, messages) = ground.spawn_claude("coder-1", &["--once"]).end();
+    assert_eq!(code, 0, "{messages}");
+    let file = |name: &str| read(&ground.server.root.join("coder-1").join(name)).unwrap_or_default();
+    assert!(file("asked.txt").contains("handoff notes"), "{messages}");
+    let task: Json = serde_json::from_str(&file("second.json")).unwrap();
+    assert!(task["handoff"].to_string().contains("half of it is done"), "{task:#}");
+    assert!(task["handoff"].to_string().contains("write the rest"), "{task:#}");
+    assert!(!file("args.txt").contains("--resume"), "the second process starts with an empty context");
+    let entity = ground.entity("coding.task/T-1");
+    assert_eq!(
+        (&entity["state"], &entity["fields"]["handoff_pending"]),
+        (&"READY_FOR_REVIEW".into(), &false.into()),
+        "{messages}"
+    );
+    let [first, second] = &ground.runs()[..] else { panic!("{messages}") };
+    assert_eq!(first["fields"]["exitClass"], "context", "{first:#}");
+    assert_eq!(second["state"], "SUCCEEDED", "{second:#}");
+}
+
+#[test]
+fn empty_folders_that_a_program_leaves_are_removed() {
+    let ground = RunGround::new("runs-leftovers", &[]);
+    ground.task("T-1");
+    let adapter = ground.server.root.join("untidy.yaml");
+    let text = "adapter: untidy\nabout: An untidy program\ntransport: plain\nprogram: { names: [] }\nend: {}\n\
+                stop: { remove_if_empty: [.left, .used, .before] }\n";
+    std::fs::write(&adapter, text).unwrap();
+    std::fs::create_dir(ground.repo().join(".before")).unwrap();
+    let args = ["work", "coding.task", "--once", "--sandbox", "off", "--agent", adapter.to_str().unwrap()];
+    let script = "mkdir .left .used; touch .used/x; git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work";
+    let output = ground.runner(&args, script).output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW", "{messages}");
+    let exists = [".left", ".used", ".before"].map(|it| ground.repo().join(it).exists());
+    assert_eq!(exists, [false, true, true], "{messages}");
+}
+
+#[test]
+fn a_huge_line_of_an_agent_does_not_hide_later_ones() {
+    let ground = RunGround::new("runs-huge", &[]);
+    ground.task("T-1");
+    ground.claude(
+        r#"big=$(printf '%*s' 400000 '' | tr ' ' x)
+        echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"c","name":"Write","input":{"content":"'$big'"}}]}}'
+        good; CODE=0"#,
+    );
+    let (code, messages) = ground.spawn_claude("coder-1", &["--once"]).end();
+    assert_eq!(code, 0, "{messages}");
+    let [run] = &ground.runs()[..] else { panic!("{messages}") };
+    let lines = ground.server.ask(&["logs", run["id"].as_str().unwrap(), "--json"]).data;
+    assert!(
+        lines.contains("bytes more)") && lines.contains("\"end\""),
+        "{}",
+        &lines[..lines.len().min(3000)]
+    );
+}
+
+#[test]
 fn supervise_follows_the_exit_codes() {
     let ground =
         RunGround::new("runs-codes", &["restart_delay=1s", "crash_delay=1s", "coder_poll_interval=1s"]);
@@ -705,8 +773,11 @@ fn s11_a_process_whose_start_was_not_recorded_is_adopted() {
     let id = run["id"].as_str().unwrap();
     let transcript = ground.server.ask(&["logs", id]).data;
     assert_eq!(transcript.matches("one line").count(), 1, "{transcript}");
-    let history = ground.server.ask(&["history", &format!("fleet.run/{id}")]).data;
-    assert_eq!(history.matches(" RUNNING  started").count(), 1, "{history}");
+    // Its start is reported again, and counts once.
+    let run = format!("fleet.run/{}", run["id"].as_str().unwrap());
+    let history = ground.server.ask(&["history", &run, "--json"]).json();
+    let starts = history["items"].as_array().unwrap().iter().filter(|it| it["trigger"] == "started");
+    assert_eq!(starts.count(), 1, "{history:#}");
 }
 
 /// A registration whose answer was not stored is sent again, and the server answers as before.

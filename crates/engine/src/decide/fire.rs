@@ -7,6 +7,7 @@ use trackside_lifecycle::name::Name;
 use super::allowed::{allowed_here, main_targets, possible_targets};
 use super::callers::{describe_guard, is_engine_only};
 use super::plan::{Rule, RulePlan, arm_label};
+use super::protected::subject_of_run;
 use super::request::{Request, names};
 use super::scope::EntityScope;
 use super::{DecisionBuilder, Stop, unknown_entity};
@@ -15,6 +16,7 @@ use crate::entity::Entity;
 use crate::key::EntityKey;
 use crate::refusal::{Code, Refusal, Stage, Unmet};
 use crate::trace::PointKind;
+use crate::view::Found;
 
 impl DecisionBuilder<'_> {
     pub fn fire(&mut self, key: &EntityKey, what: &TransitionRef, mut request: Request) -> Result<(), Stop> {
@@ -75,7 +77,20 @@ impl DecisionBuilder<'_> {
             return Ok(true);
         }
         let around = self.surroundings();
-        self.condition_holds(&plain_scope(&around, life, entity, request), life.read.as_ref())
+        if !self.condition_holds(&plain_scope(&around, life, entity, request), life.read.as_ref())? {
+            return Ok(false);
+        }
+        let Some(subject) = subject_of_run(entity, &request.actor) else { return Ok(true) };
+        match self.draft.entity(&subject) {
+            Found::Here(subject) => {
+                let Some(life) = self.law.definition(&subject.key.lifecycle, subject.definition) else {
+                    return Ok(false);
+                };
+                self.condition_holds(&plain_scope(&around, life, subject, request), life.read.as_ref())
+            }
+            Found::Absent => Ok(true),
+            Found::Unknown => Err(Stop::NotLoaded),
+        }
     }
 
     /// The arm to take and its plan, or a refusal with every unmet condition.

@@ -68,6 +68,7 @@ pub use gather::{answer, view_of_entities};
 pub use inspect::{computed_field, computed_fields, fields_of, is_repair};
 pub use journal_entry::{history_line, log_line, passes_history};
 pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_after};
+pub(crate) use protected::subject_of_run;
 pub use protected::{ACCESS, FLEET, is_protected, is_reserved_pack, protected};
 pub use rerank::reindex;
 pub(crate) use scope::kind_of;
@@ -298,6 +299,7 @@ impl<'a> DecisionBuilder<'a> {
         };
         protected::check(command)?;
         run_scope::check(self.law, command)?;
+        self.check_run_lives(&command.actor)?;
         match &command.ask {
             Ask::Create { entity, fields } => self.create(entity, request(fields))?,
             Ask::Fire(fire) => {

@@ -4,8 +4,9 @@
 use trackside_lifecycle::name::Name;
 
 use super::Stop;
-use crate::actor::{ActorKind, ENGINE};
+use crate::actor::{Actor, ActorKind, ENGINE};
 use crate::command::{Ask, Command};
+use crate::entity::Entity;
 use crate::key::EntityKey;
 use crate::refusal::{Code, Refusal, Unmet};
 
@@ -17,6 +18,25 @@ pub const FLEET: &str = "fleet";
 /// Whether only the server defines packs of this name.
 pub fn is_reserved_pack(name: &str) -> bool {
     [ENGINE, ACCESS, FLEET].contains(&name)
+}
+
+/// The entity that a run, or the record of all runs, is about. An actor that may not see this entity does not see the
+/// record either. The runner and the agent of a run always see it.
+pub(crate) fn subject_of_run(record: &Entity, actor: &Actor) -> Option<EntityKey> {
+    let (pack, kind) = record.key.lifecycle.as_str().split_once('.')?;
+    let is_engine = actor.kind == ActorKind::System && actor.id == *ENGINE;
+    if is_engine || pack != FLEET || !["run", "work"].contains(&kind) {
+        return None;
+    }
+    let own = actor.id.as_str();
+    let is_own = |name: &str| {
+        let rest = record.fields.text(name).and_then(|it| it.strip_prefix(own));
+        rest.is_some_and(|it| it.is_empty() || name == "runner" && it.starts_with('.'))
+    };
+    if is_own("agent") || is_own("runner") {
+        return None;
+    }
+    EntityKey::parse(record.fields.text("entity")?)
 }
 
 /// Whether a lifecycle belongs to the pack `access`.

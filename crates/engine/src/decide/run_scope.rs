@@ -4,12 +4,13 @@
 use trackside_lifecycle::model::{ANY_AGENT, RoleWork};
 use trackside_lifecycle::name::Name;
 
-use super::{FLEET, Stop};
+use super::{DecisionBuilder, FLEET, Stop};
 use crate::actor::{Actor, RunScope};
 use crate::command::{Ask, Command};
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::refusal::{Code, Refusal};
+use crate::view::Found;
 
 /// Refuses every command outside the scope of its actor's run. Each kind of command is listed, so that a new one cannot
 /// be forgotten.
@@ -55,6 +56,38 @@ pub(super) fn check(law: &Law, command: &Command) -> Result<(), Stop> {
         | Ask::Clock(_)
         | Ask::Space(_)
         | Ask::Rebase { .. } => Err(outside(scope, "it cannot do this").into()),
+    }
+}
+
+impl DecisionBuilder<'_> {
+    /// Refuses the token of a run that has ended, or whose runner has lost its lease: nobody watches its process any more.
+    pub(super) fn check_run_lives(&self, actor: &Actor) -> Result<(), Stop> {
+        let Some(run) = actor.scope.as_deref().and_then(|it| it.run.as_ref()) else { return Ok(()) };
+        let look = |kind: &str, id: &str| match self
+            .draft
+            .entity(&EntityKey::new(format!("{FLEET}.{kind}").as_str(), id))
+        {
+            Found::Here(found) => Ok(Some(found)),
+            Found::Absent => Ok(None),
+            Found::Unknown => Err(Stop::NotLoaded),
+        };
+        let Some(record) = look("run", run)? else { return Ok(()) };
+        let life = self.law.definition(&record.key.lifecycle, record.definition);
+        let has_ended = life.and_then(|it| it.state(&record.state)).is_some_and(|it| it.last);
+        let runner = record.fields.text("runner").unwrap_or_default();
+        let is_alone = || Ok::<_, Stop>(look("runner", runner)?.is_some_and(|it| it.leases.is_empty()));
+        let why = if has_ended {
+            format!("{run} has ended: its token is no longer valid")
+        } else if is_alone()? {
+            format!(
+                "{runner}, the runner of {run}, has lost its lease: the token of the run is valid again when it is back"
+            )
+        } else {
+            return Ok(());
+        };
+        let mut refusal = Refusal::one(Code::NotPermitted, why);
+        refusal.who = Some("a run with a living runner".to_owned());
+        Err(refusal.into())
     }
 }
 

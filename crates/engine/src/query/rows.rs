@@ -10,7 +10,7 @@ use trackside_lifecycle::value::Value;
 
 use super::groups::GroupedValues;
 use crate::actor::Actor;
-use crate::decide::{kind_of, sample_elements, sample_scope};
+use crate::decide::{kind_of, sample_elements, sample_scope, subject_of_run};
 use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::EntityKey;
@@ -38,7 +38,18 @@ impl QueryReader<'_> {
         };
         let Some(read) = life.read.as_ref().filter(|_| self.shown) else { return Ok(true) };
         let Self { law, view, actor, now, .. } = *self;
-        sample_scope(law, view, life, entity, actor, now, None, |scope| read.test(scope).unwrap_or(false))
+        let test = |life: &Lifecycle, read: &Guard, entity: &Entity| {
+            sample_scope(law, view, life, entity, actor, now, None, |scope| read.test(scope).unwrap_or(false))
+        };
+        if !test(life, read, entity)? {
+            return Ok(false);
+        }
+        let Some(subject) = subject_of_run(entity, actor) else { return Ok(true) };
+        let Some(subject) = view.read(|it| it.entity(&subject))?.here() else { return Ok(true) };
+        match law.definition(&subject.key.lifecycle, subject.definition) {
+            Some(life) => life.read.as_ref().map_or(Ok(true), |read| test(life, read, subject)),
+            None => Ok(false),
+        }
     }
 
     /// Why the holder of a lease should stop: the conditions of its slot that do not hold, and violated invariants.

@@ -165,6 +165,27 @@ fn a_stolen_run_token_gives_nothing_on_another_entity() {
 }
 
 #[test]
+fn it_is_refused_while_its_runner_is_silent_and_after_its_run() {
+    let (ground, runner, token) = yard();
+    let agent = ground.client(&token);
+    let note = json!({ "event": "note", "fields": { "text": "x" } });
+    fire(&agent, "yard.wagon/W-1", &note).unwrap();
+    let why = |word: &str| {
+        let problem = refused(fire(&agent, "yard.wagon/W-1", &note));
+        assert_eq!((problem.status, problem.code.as_str()), (403, "not-permitted"), "{problem:?}");
+        assert!(problem.detail.contains(word), "{problem:?}");
+    };
+    // Its process may live on, but nobody can say so.
+    ground.owner.post("/v1/clock/advance", &json!({ "by": "10m" })).unwrap();
+    why("has lost its lease");
+    runner.post("/v1/entities/fleet.runner", &json!({ "id": "host" })).unwrap();
+    fire(&agent, "yard.wagon/W-1", &note).unwrap();
+    let ended = json!({ "event": "ended", "fields": { "exitClass": "ok", "exitCode": 0 } });
+    fire(&runner, "fleet.run/R-1", &ended).unwrap();
+    why("R-1 has ended");
+}
+
+#[test]
 fn it_is_limited_over_mcp_too() {
     let (ground, _runner, token) = yard();
     let thief = McpClient::new(&ground, &token, crate::mcp::NEWEST);

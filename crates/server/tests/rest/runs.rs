@@ -88,7 +88,28 @@ fn runs_and_transcripts_are_for_those_who_may_see_the_entity() {
         }
         assert_eq!(why(client.post("/v1/runs/R1/stop", &json!({}))).0, 404);
         assert!(!each(&client.get("/v1/runs?agent=coder-1").unwrap().body, "id").contains(&"R1"));
+        // Nor through the routes of every entity.
+        let record = "/v1/entities/fleet.run/R1";
+        for path in [record.to_owned(), format!("{record}/explain"), format!("{record}/history")] {
+            assert_eq!(why(client.get(&path)).0, 404, "{path}");
+        }
+        let stop = json!({ "event": "stop" });
+        assert_eq!(why(client.post(&format!("{record}/transitions"), &stop)).0, 404);
+        for list in ["fleet.run", "fleet.work"] {
+            let listed = client.get(&format!("/v1/entities/{list}?limit=200")).unwrap().body;
+            assert!(!listed.to_string().contains("bank.safe"), "{listed:#}");
+        }
     }
+    for client in [&ground.owner, &host, &agent] {
+        assert_eq!(
+            client.get("/v1/entities/fleet.run/R1").unwrap().body["fields"]["entity"],
+            "bank.safe/S-1"
+        );
+    }
+    let listed = pia.get("/v1/entities/fleet.run").unwrap().body;
+    assert_eq!(each(&listed, "id"), ["R2"], "what she may see is listed");
+    let journal = pia.get("/v1/journal?limit=200").unwrap().body;
+    assert!(!journal.to_string().contains("bank.safe"), "{journal:#}");
     // Those who see a transcript do not write it.
     for client in [&ground.owner, &agent] {
         assert_eq!(why(client.post(transcript, &lines(&[line(2, "x")]))), (403, "not-permitted".to_owned()));
