@@ -43,7 +43,7 @@ pub(super) fn strata(path: &Path) -> BTreeMap<(String, Region), Vec<Range<usize>
             continue;
         }
         let header = if number == 1 { 100 } else { page };
-        let two = |at: usize| usize::from(bytes[at]) << 8 | usize::from(bytes[at + 1]);
+        let two = |at: usize| (usize::from(bytes[at]) << 8) | usize::from(bytes[at + 1]);
         let pointers = header + if kind == "internal" { 12 } else { 8 };
         let cells = two(header + 3);
         add(&name, Region::Header, header..pointers);
