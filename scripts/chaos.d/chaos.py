@@ -115,10 +115,17 @@ class Chaos(KilledProject):
             good = [it for it in runs.values() if it["fields"].get("entity") == f"coding.task/{name}" and it["state"] == "SUCCEEDED"]
             if task["state"] != "MERGED":
                 wrong.append(f"{name} is {task['state']}: {task['fields'].get('blocked_reason')}")
-            elif len(good) != 1:
-                wrong.append(f"{name} was merged after {len(good)} runs that succeeded")
-            elif good[0]["fields"].get("commit") != commit:
-                wrong.append(f"{name} was submitted with {commit}, and its run reported {good[0]['fields'].get('commit')}")
+                continue
+            # The result of a run that lost its lease while its runner was dead is refused and kept as evidence.
+            late = [it for it in good if it["fields"].get("commit") != commit]
+            if late:
+                history = self.ask("GET", f"/v1/entities/coding.task/{name}/history?limit=200")["items"]
+                kept = json.dumps([it for it in history if it["event"] == "EVIDENCE"])
+                lost = [it for it in late if (it["fields"].get("commit") or "no commit") not in kept]
+                wrong += [f"{name}: the result of {it['id']} was neither submitted nor kept" for it in lost]
+            good = [it for it in good if it not in late]
+            if len(good) != 1:
+                wrong.append(f"{name} was submitted with {commit}, and {len(good)} runs reported it")
             else:
                 repo = self.root / "repos" / good[0]["fields"]["agent"]
                 said = subprocess.run(["git", "log", "-1", "--format=%s", commit], cwd=repo, capture_output=True, text=True)
@@ -147,7 +154,8 @@ class Chaos(KilledProject):
             if run["state"] == "SUCCEEDED" and name not in ended:
                 wrong.append(f"{name} succeeded and never ended by itself")
             # A process that was killed in its last moment has written its end, too.
-            if name in ended and run["state"] != "SUCCEEDED" and name not in self.killed_runs:
+            lapsed = run["fields"].get("exitText") == "no runner renewed the lease"
+            if name in ended and run["state"] != "SUCCEEDED" and name not in self.killed_runs and not lapsed:
                 wrong.append(f"{name} ended well and is {run['state']}: {run['fields'].get('exitText')}")
             self.check_reports(run, wrong)
         self.check_tasks(runs, wrong)

@@ -286,10 +286,21 @@ impl<'a> AgentLoop<'a> {
         fields: Map<String, Value>,
         key: &str,
     ) -> io::Result<()> {
+        self.store_report(run, event, fields, key)?;
+        self.deliver().map(|_| ())
+    }
+
+    /// Stores the report of a transition of a run. [`Self::deliver`] sends it.
+    pub(crate) fn store_report(
+        &mut self,
+        run: &str,
+        event: &str,
+        fields: Map<String, Value>,
+        key: &str,
+    ) -> io::Result<()> {
         let path = format!("/v1/entities/fleet.run/{run}/transitions");
         let body = json!({ "event": event, "fields": fields });
-        self.spool.push(&SpooledReport { key: key.to_owned(), path, body })?;
-        self.deliver().map(|_| ())
+        self.spool.push(&SpooledReport { key: key.to_owned(), path, body })
     }
 
     /// The commit that the agent's folder is at; none outside a git repository.

@@ -344,8 +344,8 @@ fn public_paths(folder: &Path) -> Vec<PathBuf> {
         if metadata.is_dir() {
             let Some(entries) = (depth > 0).then(|| fs::read_dir(path).ok()).flatten() else { return false };
             let mut inside = Vec::new();
-            let public = entries.flatten().map(|it| collect(&it.path(), depth - 1, &mut inside));
-            if !public.fold(true, |all, it| all && it) {
+            let hidden = entries.flatten().filter(|it| !collect(&it.path(), depth - 1, &mut inside)).count();
+            if hidden > 0 {
                 found.append(&mut inside);
                 return false;
             }

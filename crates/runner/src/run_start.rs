@@ -125,24 +125,25 @@ impl AgentLoop<'_> {
         Ok(Started::Running(Box::new(local)))
     }
 
-    /// Reports that the process lives, and then records it: a process that finds no record sends the report again, and the
-    /// server counts it once.
+    /// Records that the process lives, and reports it.
     fn has_started(&mut self, record: &mut AssignmentRecord, local: &LocalRun) -> Result<(), LoopError> {
-        let Some(id) = record.run.as_ref().map(|it| it.id.clone()) else { return Ok(()) };
+        record.starts += 1;
+        let session = record.session.clone();
+        let Some(run) = &mut record.run else { return Ok(()) };
+        (run.is_created, run.is_started) = (true, true);
+        let id = run.id.clone();
         let plan = &local.plan;
         let mut command = vec![plan.program.display().to_string()];
         command.extend(plan.args.iter().filter(|it| **it != plan.prompt).map(|it| shortened(it, 2_000)));
         let sandbox = if plan.sandbox.is_some() { "on" } else { "off" };
         let fields = members(json!({
             "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
-            "session": record.session,
+            "session": session,
         }));
-        self.report_run(&id, "started", fields, &format!("started-{id}"))?;
-        record.starts += 1;
-        if let Some(run) = &mut record.run {
-            (run.is_created, run.is_started) = (true, true);
-        }
-        Ok(self.folder.save_assignment(record)?)
+        // The report comes first: a process that finds the record does not report the start again.
+        self.store_report(&id, "started", fields, &format!("started-{id}"))?;
+        self.folder.save_assignment(record)?;
+        Ok(self.deliver().map(|_| ())?)
     }
 
     /// Fires the event that belongs to the start of a run. A refusal keeps the process from starting.

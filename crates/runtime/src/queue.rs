@@ -191,8 +191,12 @@ impl WorkQueue {
         while lanes.cost < wanted && !lanes.stopping {
             let Some(left) = time.checked_sub(begun.elapsed()).filter(|it| !it.is_zero()) else { break };
             lanes.wake_at = Some(wanted);
-            let woken = self.0.arrived.wait_timeout(lanes, left);
-            lanes = woken.unwrap_or_else(PoisonError::into_inner).0;
+            let woken = self.0.arrived.wait_timeout(lanes, left).unwrap_or_else(PoisonError::into_inner);
+            lanes = woken.0;
+            // Also if the clock went back meanwhile.
+            if woken.1.timed_out() {
+                break;
+            }
         }
         lanes.wake_at = None;
     }

@@ -237,11 +237,20 @@ impl Running {
             true => std::iter::once(outer).chain(table.children(outer).map(|it| it.pid)).collect(),
             false => Vec::new(),
         };
+        let had_ended = cause != ExitCause::Exit && {
+            let table = ProcessTable::read();
+            termination::agents(&table, self.own, &ours(&table)).is_empty()
+        };
         let TreeEnd { rounds, left } = termination::end_tree(self.own, &ours, grace, self.cgroup.as_deref());
         let status = self.agent.wait().ok();
         let (code, signal) = match in_namespace {
             true => roles::read_status(&self.folder.file("status")).unwrap_or((None, Some(9))),
             false => (status.and_then(|it| it.code()), status.and_then(|it| it.signal())),
+        };
+        // On a busy machine the agent's end is seen late, when its lease has lapsed, too. Its result counts.
+        let (cause, reason) = match had_ended && code.is_some() {
+            true => (ExitCause::Exit, String::new()),
+            false => (cause, reason),
         };
         if let Some(cgroup) = &self.cgroup {
             let _ = std::fs::remove_dir(cgroup);

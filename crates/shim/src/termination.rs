@@ -75,7 +75,8 @@ pub(crate) fn kill_all(root: i32) -> TreeEnd {
     }
 }
 
-fn agents(table: &ProcessTable, root: i32, spare: &[i32]) -> Vec<ProcessRow> {
+/// The living processes below `root` but `spare`.
+pub(crate) fn agents(table: &ProcessTable, root: i32, spare: &[i32]) -> Vec<ProcessRow> {
     table.descendants(root).into_iter().filter(|it| !spare.contains(&it.pid)).cloned().collect()
 }
 

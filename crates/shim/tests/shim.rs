@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use common::{Run, TempFolder, tiers, until};
 use rustix::process::Signal;
-use trackside_shim::process_table::signal_exactly;
+use trackside_shim::process_table::{ProcessTable, signal_exactly};
 use trackside_shim::{ContainmentTier, ExitCause, SandboxSpec, StopRequest, boot_time};
 
 fn main() {
@@ -30,6 +30,7 @@ fn main() {
         ("a_signal_is_told_from_an_exit_code", a_signal_is_told_from_an_exit_code),
         ("nothing_outlives_a_lapsed_lease", nothing_outlives_a_lapsed_lease),
         ("nothing_outlives_a_stop", nothing_outlives_a_stop),
+        ("an_end_that_is_seen_after_the_lease_is_no_kill", an_end_that_is_seen_after_the_lease_is_no_kill),
         ("nothing_outlives_a_time_limit", nothing_outlives_a_time_limit),
         ("an_agent_that_writes_without_end_is_ended", an_agent_that_writes_without_end_is_ended),
         ("nothing_outlives_a_killed_shim_in_a_namespace", nothing_outlives_a_killed_shim_in_a_namespace),
@@ -88,6 +89,24 @@ fn nothing_outlives_a_lapsed_lease() {
         assert_eq!(exit.cause, ExitCause::Lease, "{tier}");
         run.assert_nothing_left();
     }
+}
+
+fn an_end_that_is_seen_after_the_lease_is_no_kill() {
+    let tier = ContainmentTier::Pidns;
+    if !tiers().contains(&tier) {
+        return common::skip("this machine has no pid namespaces");
+    }
+    let script = "echo started; while [ ! -e go ]; do sleep 0.05; done; exit 7";
+    let run = Run::shell(tier, script).lease(Duration::from_secs(4)).start();
+    run.wait_for_output("started");
+    // The process between shim and namespace stands still, as on a busy machine.
+    let table = ProcessTable::read();
+    let stage = table.children(run.running().pid).next().unwrap();
+    assert!(signal_exactly(stage.pid, stage.start_time, Signal::STOP));
+    fs::write(run.work().join("go"), "").unwrap();
+    let exit = run.exit();
+    assert_eq!((exit.cause, exit.code), (ExitCause::Exit, Some(7)), "{exit:?}");
+    run.assert_nothing_left();
 }
 
 fn nothing_outlives_a_stop() {

@@ -43,7 +43,7 @@ const LATER_BUGS: &[(Failpoint, &[&str])] = &[
     (Failpoint::TimersUnordered, &[TIMERS]),
     (Failpoint::TimeGoesBack, &[TIME]),
     (Failpoint::JumpFollowed, &[TIME, "a jump of the clock is journalled"]),
-    (Failpoint::StepBackFollowed, &[TIME]),
+    (Failpoint::StepBackFollowed, &[TIME, TIMERS, "a jump of the clock is journalled"]),
     (Failpoint::PauseCounted, &[LAW, TIMERS, TOLD]),
     (Failpoint::NoGrace, &[LAW, TIMERS]),
     (Failpoint::PreviousRecordMissing, &[WHOLE]),

@@ -2,6 +2,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod changes;
+mod committing;
 mod creating;
 mod fixture;
 mod kills;

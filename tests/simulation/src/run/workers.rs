@@ -335,6 +335,8 @@ impl SimulationRun<'_> {
     /// The process reads the clock just before and after, so that no elapsed time is lost with the step.
     fn monotonic_clock_goes_back(&mut self) {
         let by = self.dice.between(1, 30) * [1_000, 3_600_000][self.dice.below(2)];
+        // It is never negative.
+        let by = by.min(self.machine.monotonic.load(Ordering::Acquire));
         let read = |it: &Option<Stepper>| it.as_ref().map(Stepper::clock_now);
         let before = read(&self.stepper);
         self.machine.monotonic.fetch_sub(by, Ordering::AcqRel);
