@@ -25,6 +25,10 @@ bench-peers *args:
     cargo build --release --package trackside --package bench-peers
     target/release/bench-peers {{ args }}
 
+# Plant each fault of testkit/broken-packs and see how soon `check` finds it: `just broken-packs 10 mission`.
+broken-packs seconds="10" only="":
+    cargo run --release --package bench-explore -- broken {{ seconds }} {{ only }}
+
 # Fuzz each target for this many seconds.
 fuzz seconds="60":
     scripts/fuzz {{ seconds }}

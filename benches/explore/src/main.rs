@@ -3,9 +3,12 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
 
+mod broken;
 mod by_hand;
 mod definition;
+mod packs;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -19,6 +22,52 @@ use trackside_study::explore::world::Reduce;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("packs", rest)) => exit(on_packs(rest)),
+        Some(("broken", rest)) => exit(on_broken_packs(rest)),
+        _ => beside_stateright(),
+    }
+}
+
+fn exit(result: Result<bool, String>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            println!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn on_packs(arguments: &[String]) -> Result<bool, String> {
+    let folder = arguments.first().map_or("packs", String::as_str);
+    let number = |at: usize, otherwise| arguments.get(at).and_then(|it| it.parse().ok()).unwrap_or(otherwise);
+    packs::measure(Path::new(folder), number(1, 2_000), number(2, 1)).map(|()| true)
+}
+
+fn on_broken_packs(arguments: &[String]) -> Result<bool, String> {
+    let first = arguments.first().map_or("10", String::as_str);
+    let only = arguments.get(1).map_or("", String::as_str);
+    let wrong = || format!("{first}: expected seconds, or worlds=N");
+    match first.strip_prefix("worlds=") {
+        Some(worlds) => {
+            broken::measure(Path::new("."), f64::INFINITY, Some(worlds.parse().map_err(|_| wrong())?), only)
+        }
+        None => broken::measure(Path::new("."), first.parse().map_err(|_| wrong())?, None, only),
+    }
+}
+
+/// The processor time of this process. Other programs on the machine change it less than the time of the clock.
+pub(crate) fn processor_seconds() -> f64 {
+    let Ok(text) = std::fs::read_to_string("/proc/self/stat") else { return 0.0 };
+    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+    // User and system time, in hundredths of a second, are the 14th and 15th field.
+    fields.skip(11).take(2).filter_map(|it| it.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
+fn beside_stateright() -> ExitCode {
     let tasks = std::env::args().nth(1).and_then(|it| it.parse().ok()).unwrap_or(2_usize);
     println!("{tasks} tasks, two coders and a person; no clock, so that both sides have the same worlds");
     println!("{:<44} {:>9} {:>10} {:>9} {:>12}", "", "worlds", "moves", "seconds", "worlds/s");

@@ -1018,6 +1018,64 @@ class ImportReply(TypedDict):
     replayed: NotRequired[bool]
 
 
+class InboxAction(TypedDict):
+    """Something that the caller can do."""
+
+    # The command that does it.
+    command: str
+    # `approve` or `deny`; for an alert `acknowledge` or `resolve`; else null.
+    decision: NotRequired[str | None]
+    # The transition; null for an alert.
+    event: NotRequired[str | None]
+    # What the request must send: fields, `reason` or `to`.
+    fields: list[str]
+    # In words.
+    label: str
+    # Where it may lead.
+    to: list[str]
+
+
+class InboxItem(TypedDict):
+    """Something that waits for the caller."""
+
+    # What the caller can do.
+    actions: list[InboxAction]
+    # What waits, in one line.
+    headline: str
+    id: str
+    kind: InboxKind
+    lifecycle: str
+    # True if the caller can act on it now.
+    mayAct: bool
+    # The journal entry that put it there. It names the item as long as it waits, so that a command never acts
+    # on another one.
+    number: int
+    otherwise: NotRequired[InboxOtherwise | None]
+    # `info`, `warning`, `error` or `critical`.
+    severity: str
+    # Since when it waits.
+    since: str
+    # The state of the entity; null for an alert.
+    state: NotRequired[str | None]
+    # When that ends by itself; null if it does not.
+    until: NotRequired[str | None]
+
+
+class InboxKind(TypedDict):
+    """The kind of an item."""
+
+
+class InboxOtherwise(TypedDict):
+    """What happens if nobody acts."""
+
+    # When.
+    at: str
+    # The transition that a timer fires.
+    event: str
+    # Where it may lead.
+    to: list[str]
+
+
 # An entry of the journal.
 JournalEntry = TypedDict(
     "JournalEntry",
@@ -1088,6 +1146,10 @@ class Lifecycle(TypedDict):
     """A lifecycle with its fields and transitions."""
 
     about: str
+    # The field with the actors that work on an entity; null if there is none.
+    assignee: NotRequired[str | None]
+    # The fields and counters that lists and cards show.
+    card: list[str]
     # The states and transitions.
     definition: Graph
     # The purpose that clients may rely on, such as `approval`; null if it declares none.
@@ -1101,10 +1163,18 @@ class Lifecycle(TypedDict):
     # True if there is only one entity of this lifecycle.
     one: bool
     pack: str
+    # The declared order of states; empty if there is none.
+    path: list[str]
+    # The meaning of each state: `waiting`, `working`, `review`, `stuck`, `failed`, `done` or `ended`.
+    shows: dict[str, str]
     states: list[str]
+    # The field that names an entity in lists; null if none does.
+    title: NotRequired[str | None]
     version: int
     # The versions that entities follow or may follow.
     versions: list[int]
+    # The states that wait for people, and how people decide there.
+    waitsForPeople: dict[str, StateDecision]
     # The work of agents on its entities, by role.
     work: dict[str, RoleWork]
 
@@ -1113,6 +1183,10 @@ class LifecycleSummary(TypedDict):
     """A lifecycle in force."""
 
     about: str
+    # The field with the actors that work on an entity; null if there is none.
+    assignee: NotRequired[str | None]
+    # The fields and counters that lists and cards show.
+    card: list[str]
     # The purpose that clients may rely on, such as `approval`; null if it declares none.
     face: NotRequired[str | None]
     initial: str
@@ -1121,10 +1195,18 @@ class LifecycleSummary(TypedDict):
     # True if there is only one entity of this lifecycle.
     one: bool
     pack: str
+    # The declared order of states; empty if there is none.
+    path: list[str]
+    # The meaning of each state: `waiting`, `working`, `review`, `stuck`, `failed`, `done` or `ended`.
+    shows: dict[str, str]
     states: list[str]
+    # The field that names an entity in lists; null if none does.
+    title: NotRequired[str | None]
     version: int
     # The versions that entities follow or may follow.
     versions: list[int]
+    # The states that wait for people, and how people decide there.
+    waitsForPeople: dict[str, StateDecision]
 
 
 class LinesAppended(TypedDict):
@@ -1790,6 +1872,13 @@ class SignInLink(TypedDict):
     url: str
 
 
+class StateDecision(TypedDict):
+    """The transitions by which people decide what waits in a state; null if there is no such transition."""
+
+    approve: NotRequired[str | None]
+    deny: NotRequired[str | None]
+
+
 class StateLease(TypedDict):
     """A lease that may be held in a state."""
 
@@ -2293,7 +2382,9 @@ class Routes(Transport):
     """Every route of a server."""
 
     def list_approvals(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Approval]:
-        """Lists open requests that the caller may see: urgent ones first, then the oldest."""
+        """Lists open requests and other entities that wait for an approval, if the caller may see them: urgent ones
+        first, then the oldest.
+        """
         response: Page[Approval] = self._json("GET", "/v1/approvals", query=given({"limit": limit, "cursor": cursor}))
         return response
 
@@ -2315,6 +2406,21 @@ class Routes(Transport):
             query=given({"dryRun": dry_run}),
             json=given({"decision": decision, "lifecycle": lifecycle, "note": note, "to": to}),
             key=self._key(idempotency_key),
+        )
+        return response
+
+    def inbox(
+        self,
+        *,
+        kind: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[InboxItem]:
+        """Lists everything that waits for the caller: the most severe first, then the oldest."""
+        response: Page[InboxItem] = self._json(
+            "GET",
+            "/v1/inbox",
+            query=given({"kind": kind, "limit": limit, "cursor": cursor}),
         )
         return response
 

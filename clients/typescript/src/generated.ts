@@ -925,6 +925,63 @@ export interface ImportReply {
   replayed?: boolean;
 }
 
+/** Something that the caller can do. */
+export interface InboxAction {
+  /** The command that does it. */
+  command: string;
+  /** `approve` or `deny`; for an alert `acknowledge` or `resolve`; else null. */
+  decision?: string | null;
+  /** The transition; null for an alert. */
+  event?: string | null;
+  /** What the request must send: fields, `reason` or `to`. */
+  fields: string[];
+  /** In words. */
+  label: string;
+  /** Where it may lead. */
+  to: string[];
+}
+
+/** Something that waits for the caller. */
+export interface InboxItem {
+  /** What the caller can do. */
+  actions: InboxAction[];
+  /** What waits, in one line. */
+  headline: string;
+  id: string;
+  kind: InboxKind;
+  lifecycle: string;
+  /** True if the caller can act on it now. */
+  mayAct: boolean;
+  /**
+   * The journal entry that put it there. It names the item as long as it waits, so that a command never acts on
+   * another one.
+   */
+  number: number;
+  otherwise?: InboxOtherwise | null;
+  /** `info`, `warning`, `error` or `critical`. */
+  severity: string;
+  /** Since when it waits. */
+  since: string;
+  /** The state of the entity; null for an alert. */
+  state?: string | null;
+  /** When that ends by itself; null if it does not. */
+  until?: string | null;
+}
+
+/** The kind of an item. */
+export interface InboxKind {
+}
+
+/** What happens if nobody acts. */
+export interface InboxOtherwise {
+  /** When. */
+  at: string;
+  /** The transition that a timer fires. */
+  event: string;
+  /** Where it may lead. */
+  to: string[];
+}
+
 /** An entry of the journal. */
 export interface JournalEntry {
   actor: string;
@@ -990,6 +1047,10 @@ export interface Lease {
 /** A lifecycle with its fields and transitions. */
 export interface Lifecycle {
   about: string;
+  /** The field with the actors that work on an entity; null if there is none. */
+  assignee?: string | null;
+  /** The fields and counters that lists and cards show. */
+  card: string[];
   /** The states and transitions. */
   definition: Graph;
   /** The purpose that clients may rely on, such as `approval`; null if it declares none. */
@@ -1003,10 +1064,18 @@ export interface Lifecycle {
   /** True if there is only one entity of this lifecycle. */
   one: boolean;
   pack: string;
+  /** The declared order of states; empty if there is none. */
+  path: string[];
+  /** The meaning of each state: `waiting`, `working`, `review`, `stuck`, `failed`, `done` or `ended`. */
+  shows: { [name: string]: string };
   states: string[];
+  /** The field that names an entity in lists; null if none does. */
+  title?: string | null;
   version: number;
   /** The versions that entities follow or may follow. */
   versions: number[];
+  /** The states that wait for people, and how people decide there. */
+  waitsForPeople: { [name: string]: StateDecision };
   /** The work of agents on its entities, by role. */
   work: { [name: string]: RoleWork };
 }
@@ -1014,6 +1083,10 @@ export interface Lifecycle {
 /** A lifecycle in force. */
 export interface LifecycleSummary {
   about: string;
+  /** The field with the actors that work on an entity; null if there is none. */
+  assignee?: string | null;
+  /** The fields and counters that lists and cards show. */
+  card: string[];
   /** The purpose that clients may rely on, such as `approval`; null if it declares none. */
   face?: string | null;
   initial: string;
@@ -1022,10 +1095,18 @@ export interface LifecycleSummary {
   /** True if there is only one entity of this lifecycle. */
   one: boolean;
   pack: string;
+  /** The declared order of states; empty if there is none. */
+  path: string[];
+  /** The meaning of each state: `waiting`, `working`, `review`, `stuck`, `failed`, `done` or `ended`. */
+  shows: { [name: string]: string };
   states: string[];
+  /** The field that names an entity in lists; null if none does. */
+  title?: string | null;
   version: number;
   /** The versions that entities follow or may follow. */
   versions: number[];
+  /** The states that wait for people, and how people decide there. */
+  waitsForPeople: { [name: string]: StateDecision };
 }
 
 /** The answer to appended lines. */
@@ -1652,6 +1733,12 @@ export interface SignInLink {
   url: string;
 }
 
+/** The transitions by which people decide what waits in a state; null if there is no such transition. */
+export interface StateDecision {
+  approve?: string | null;
+  deny?: string | null;
+}
+
 /** A lease that may be held in a state. */
 export interface StateLease {
   /** The transition fired when it is lost. */
@@ -2115,7 +2202,10 @@ export interface Worktree {
 
 /** Every route of a server. */
 export class Routes extends Transport {
-  /** Lists open requests that the caller may see: urgent ones first, then the oldest. */
+  /**
+   * Lists open requests and other entities that wait for an approval, if the caller may see them: urgent ones
+   * first, then the oldest.
+   */
   listApprovals(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Approval>> {
     return this.forJson<Page<Approval>>({
       method: 'GET',
@@ -2137,6 +2227,19 @@ export class Routes extends Transport {
       headers: {},
       body: { json: body },
       keyed: true,
+      options,
+    });
+  }
+
+  /** Lists everything that waits for the caller: the most severe first, then the oldest. */
+  inbox(options: { kind?: string; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<InboxItem>> {
+    return this.forJson<Page<InboxItem>>({
+      method: 'GET',
+      path: `/v1/inbox`,
+      query: { kind: options.kind, limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
       options,
     });
   }

@@ -99,6 +99,8 @@ pub(crate) enum CliCommand {
     /// Count the entities in each state, and show how long they stay
     #[command(visible_alias = "status")]
     Stats(StatsArgs),
+    /// List everything that waits for you, and decide
+    Inbox(InboxArgs),
     /// List the requests that wait for a person; approve or deny them
     Approvals(ApprovalsArgs),
     /// List the messages of an entity
@@ -194,7 +196,9 @@ pub(crate) struct TestArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  trackside check packs/shop\n  trackside check mission --no-proofs")]
+#[command(
+    after_help = "Examples:\n  trackside check packs/shop --seconds 2\n  trackside check packs/shop --quick --proofs\n  trackside check mission --no-proofs"
+)]
 pub(crate) struct CheckArgs {
     /// Pack folders, folders of packs, files inside a pack, or names of built-in packs
     #[arg(required = true, value_name = "PATH")]
@@ -205,6 +209,21 @@ pub(crate) struct CheckArgs {
     /// Show every promise and how much of it was explored
     #[arg(long, conflicts_with = "no_proofs")]
     pub(crate) proofs: bool,
+    /// Time to explore each pack, in seconds
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Explore this many worlds per stage instead, so that every machine gets the same result
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    pub(crate) worlds: Option<usize>,
+    /// Maximum number of moves from the start [default: that of each stage, or no limit with a time]
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u32>,
+    /// Explore the number of worlds that each stage names, so that every machine gets the same result
+    #[arg(long, conflicts_with_all = ["seconds", "worlds"])]
+    pub(crate) quick: bool,
+    /// Memory limit in MiB, on systems that report memory use
+    #[arg(long, value_name = "N", default_value_t = 4_096)]
+    pub(crate) memory: u64,
     /// Show notes as well as errors and warnings
     #[arg(long)]
     pub(crate) notes: bool,

@@ -24,7 +24,10 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
         "Run and connect agents",
         &["work", "supervise", "runs", "logs", "attach", "stop", "worktree", "adapter", "mcp", "hook"],
     ),
-    ("Requests, alerts and violations", &["approvals", "alerts", "notifications", "violations", "validate"]),
+    (
+        "Requests, alerts and violations",
+        &["inbox", "approvals", "alerts", "notifications", "violations", "validate"],
+    ),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
     (
         "Packs, access and time",

@@ -14,6 +14,7 @@ mod builtin;
 mod commands;
 mod demo;
 mod difference;
+mod entity_labels;
 mod feed;
 mod field_types;
 mod files;

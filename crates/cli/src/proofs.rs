@@ -17,7 +17,8 @@ const WIDTH: usize = 110;
 /// Options for printing a report.
 pub(crate) struct ReportPrinting<'a> {
     pub(crate) pack: &'a str,
-    pub(crate) seconds: f64,
+    /// How long it took, if it was explored for itself.
+    pub(crate) seconds: Option<f64>,
     /// Only promises whose sentence contains this.
     pub(crate) promise: Option<&'a str>,
     /// Also print which states and transitions were reached.
@@ -40,11 +41,21 @@ pub(crate) fn fails(report: &ExplorationReport) -> bool {
 }
 
 /// A report for machines.
-pub(crate) fn to_json(pack: &str, report: &ExplorationReport, seconds: f64) -> Json {
+pub(crate) fn to_json(pack: &str, report: &ExplorationReport, seconds: Option<f64>) -> Json {
     let mut json = serde_json::to_value(report).unwrap_or_default();
     if let Json::Object(map) = &mut json {
         map.insert("pack".to_owned(), json!(pack));
-        map.insert("seconds".to_owned(), json!(seconds));
+        if let Some(seconds) = seconds {
+            map.insert("seconds".to_owned(), json!(seconds));
+        }
+        // Without a bound on worlds there is none to name.
+        if report.worlds == usize::MAX {
+            map.remove("worlds");
+        }
+        if report.depth == u32::MAX {
+            map.remove("depth");
+        }
+        map.insert("bound".to_owned(), bound_json(std::iter::once(report)));
     }
     json
 }
@@ -53,23 +64,85 @@ pub(crate) fn to_json(pack: &str, report: &ExplorationReport, seconds: f64) -> J
 pub(crate) fn bound(report: &ExplorationReport, spent: &str) -> String {
     let progress = report.progress;
     match report.stopped {
-        Stopped::Exhausted => "Explored everything that can happen here.".to_owned(),
+        Stopped::Exhausted => {
+            format!("Every {} was seen.", if is_whole(report) { ALL } else { SAMPLED })
+        }
         Stopped::Worlds => {
             format!(
-                "Explored every sequence of up to {1} moves ({0} worlds); longer ones only in part.",
-                report.worlds, progress.depth
+                "Explored every sequence of up to {}; longer ones only in part.",
+                many(progress.depth, "move")
             )
         }
         Stopped::Depth => {
-            format!("Explored every sequence of up to {} moves.", report.depth)
+            format!("Explored every sequence of up to {}.", many(report.depth, "move"))
         }
         Stopped::Asked => {
             format!(
-                "Stopped at the {spent} limit. Explored every sequence of up to {} moves; longer ones only in part.",
-                progress.depth
+                "Stopped at the {spent} limit. Explored every sequence of up to {}; longer ones only in part.",
+                many(progress.depth, "move")
             )
         }
     }
+}
+
+/// `1 move`, `3 moves`.
+fn many(n: u32, word: &str) -> String {
+    format!("{n} {word}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The numbers of a search.
+pub(crate) fn worlds(report: &ExplorationReport) -> String {
+    let (wide, directed) = (report.progress, report.directed);
+    let mut text = format!("{} worlds, {} moves", wide.worlds, wide.moves);
+    if directed.worlds > 0 {
+        text.push_str(&format!("; {} worlds towards the promises", directed.worlds));
+    }
+    text
+}
+
+/// How far every sequence was explored, over several stages, as the end of a sentence.
+pub(crate) fn extent<'a>(reports: impl Iterator<Item = &'a ExplorationReport> + Clone) -> String {
+    match reports.clone().filter_map(moves_covered).min() {
+        Some(moves) => format!("in {}", many(moves, "move")),
+        None => format!("and every {} was seen", if reports.clone().all(is_whole) { ALL } else { SAMPLED }),
+    }
+}
+
+/// What an exhaustive search has seen.
+const ALL: &str = "reachable state";
+/// The same, if not all values that could be sent were sent.
+const SAMPLED: &str = "state that the sample values reach";
+
+/// The bound of a verdict for machines: the length of the sequences that were all explored, and whether that was everything.
+pub(crate) fn bound_json<'a>(reports: impl Iterator<Item = &'a ExplorationReport>) -> Json {
+    let all: Vec<&ExplorationReport> = reports.collect();
+    let moves = all.iter().filter_map(|it| moves_covered(it)).min();
+    json!({ "moves": moves, "complete": !all.is_empty() && all.iter().all(|it| is_whole(it)) })
+}
+
+/// Every promise with its verdict over several stages, and the bound of the verdict, for machines.
+pub(crate) fn promises_json<'a>(reports: impl Iterator<Item = &'a ExplorationReport> + Clone) -> Json {
+    let promises = by_promise(reports.clone()).into_iter().map(|((lifecycle, index, says), outcomes)| {
+        let any = |wanted: fn(&PromiseOutcome) -> bool| outcomes.iter().any(|(_, it)| wanted(it));
+        let verdict =
+            if any(|it| matches!(it, PromiseOutcome::Broken { .. } | PromiseOutcome::NoAnswer { .. })) {
+                "broken"
+            } else if any(|it| matches!(it, PromiseOutcome::Reached { .. })) {
+                "reached"
+            } else if any(|it| matches!(it, PromiseOutcome::Held)) {
+                "held"
+            } else {
+                "not-seen"
+            };
+        // Stages without an entity of the lifecycle tell nothing.
+        let played = reports.clone().filter(|report| {
+            let own =
+                report.verdicts.iter().find(|it| it.lifecycle.as_str() == lifecycle && it.index == index);
+            own.is_some_and(|it| !matches!(it.outcome, PromiseOutcome::NotPlayed))
+        });
+        json!({ "lifecycle": lifecycle, "says": says, "verdict": verdict, "bound": bound_json(played) })
+    });
+    promises.collect()
 }
 
 /// Whether the search was exhaustive, with every transition and every value.
@@ -151,7 +224,6 @@ fn by_promise<'a>(
 }
 
 pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
-    let progress = report.progress;
     print::line(styled!(
         "{} · {}",
         painted_data(shown.pack, Colour::Bold),
@@ -161,10 +233,9 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
         print::line(styled!("  {}", report.about));
     }
     print::line(styled!(
-        "  {} worlds, {} moves in {:.2} s. {}",
-        progress.worlds,
-        progress.moves,
-        shown.seconds,
+        "  {}{}. {}",
+        worlds(report),
+        shown.seconds.map(|it| format!(" in {it:.2} s")).unwrap_or_default(),
         bound(report, shown.spent)
     ));
     if !report.mirrors.is_empty() {
@@ -180,7 +251,11 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
         match &verdict.outcome {
             PromiseOutcome::Held => {
                 let word = if whole { "proved  " } else { "held    " };
-                print::line(head(painted_data(word, Colour::Green)));
+                let extent = extent(std::iter::once(report));
+                print::line(styled!(
+                    "{}: no counterexample {extent}",
+                    head(painted_data(word, Colour::Green))
+                ));
             }
             PromiseOutcome::Reached { steps } => {
                 print::line(styled!("{} ({steps} steps)", head(painted_data("reached ", Colour::Green))));
@@ -189,19 +264,19 @@ pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
             PromiseOutcome::NotReached => print::line(head(painted_data("not seen", Colour::Bold))),
             PromiseOutcome::NotPlayed => print::line(head(painted_data("not here", Colour::Dim))),
             PromiseOutcome::NotLooked => print::line(head(painted_data("not seen", Colour::Bold))),
-            PromiseOutcome::Broken { story: it } => {
+            PromiseOutcome::Broken { story: it, shortest } => {
                 print::line(head(painted_data("BROKEN  ", Colour::Red)));
-                story(it, &verdict.says, shown.sequence);
+                story(it, &verdict.says, *shortest, shown.sequence);
             }
-            PromiseOutcome::NoAnswer { story: it } => {
+            PromiseOutcome::NoAnswer { story: it, shortest } => {
                 print::line(head(painted_data("NO ANSWER", Colour::Red)));
-                story(it, &verdict.says, shown.sequence);
+                story(it, &verdict.says, *shortest, shown.sequence);
             }
         }
     }
     for it in &report.surprises {
         print::line(styled!("  {} {}: {}", painted_data("SURPRISE", Colour::Red), it.lifecycle, it.says));
-        story(&it.story, it.says, shown.sequence);
+        story(&it.story, it.says, it.shortest, shown.sequence);
     }
     if shown.coverage {
         coverage(report);
@@ -256,7 +331,7 @@ fn coverage(report: &ExplorationReport) {
 }
 
 /// A run, step by step.
-fn story(story: &ExampleRun, title: &str, drawn: bool) {
+fn story(story: &ExampleRun, title: &str, shortest: bool, drawn: bool) {
     if !story.given.is_empty() {
         print::line(painted_data(styled!("    given  {}", story.given.join(", ")), Colour::Dim));
     }
@@ -267,6 +342,12 @@ fn story(story: &ExampleRun, title: &str, drawn: bool) {
         }
     }
     print::line(styled!("    so     {}", story.ending));
+    if !shortest {
+        print::line(painted_data(
+            "    a shorter story may exist: not every shorter sequence was explored",
+            Colour::Dim,
+        ));
+    }
     if drawn {
         for line in stories::sequence(title, story).text(WIDTH).plain().lines() {
             print::line(styled!("    {line}"));

@@ -44,7 +44,7 @@ pub(crate) fn sequence(title: &str, story: &ExampleRun) -> Sequence {
 /// The counterexamples of a report: the promise and the run that breaks it.
 pub(crate) fn counterexamples(report: &ExplorationReport) -> Vec<(String, &ExampleRun)> {
     let broken = report.verdicts.iter().filter_map(|it| match &it.outcome {
-        PromiseOutcome::Broken { story } | PromiseOutcome::NoAnswer { story } => {
+        PromiseOutcome::Broken { story, .. } | PromiseOutcome::NoAnswer { story, .. } => {
             Some((format!("{}: {}", it.lifecycle, it.says), story))
         }
         _ => None,

@@ -109,6 +109,17 @@ pub(crate) fn value(it: &Json) -> String {
     }
 }
 
+/// Whether a value is not empty.
+pub(crate) fn says_something(it: &Json) -> bool {
+    match it {
+        Json::Null => false,
+        Json::String(text) => !text.is_empty(),
+        Json::Array(some) => !some.is_empty(),
+        Json::Object(some) => some.values().any(says_something),
+        Json::Bool(_) | Json::Number(_) => true,
+    }
+}
+
 /// The text at a key of a document; empty if there is none.
 pub(crate) fn text<'a>(it: &'a Json, name: &str) -> &'a str {
     it.get(name).and_then(Json::as_str).unwrap_or_default()

@@ -58,7 +58,7 @@ fn careless() -> String {
 fn kept_promises_are_reported_with_the_bound() {
     let output = trackside(&["check"], &pack("check-good", PAPER));
     assert_eq!(code(&output), 0, "{}{}", data(&output), both_streams(&output));
-    let said = "2 of 2 promises: no counterexample in everything that can happen; ";
+    let said = "2 of 2 promises: no counterexample and every reachable state was seen; ";
     assert!(data(&output).contains(said), "{}", data(&output));
     assert!(data(&output).contains("situations on 1 stage in "), "{}", data(&output));
     assert!(data(&output).contains("worlds, "), "{}", data(&output));
@@ -142,7 +142,7 @@ fn an_exploration_reports_its_bound_and_what_it_did_not_cover() {
     let output = trackside(&["explore", "--depth", "1"], &folder);
     assert_eq!(code(&output), 0, "{}", both_streams(&output));
     let said = data(&output);
-    assert!(said.contains("Explored every sequence of up to 1 moves"), "{said}");
+    assert!(said.contains("Explored every sequence of up to 1 move"), "{said}");
     assert!(
         said.contains(
             "1 of 3 states, 0 of 3 transitions; not reached: REVIEW, SIGNED, submit, sign, send_back"
@@ -194,4 +194,77 @@ fn the_names_of_the_servers_own_packs_are_reserved() {
         assert!(said.contains("reserved-pack") && said.contains("pack.yaml:1:"), "{command}: {said}");
         assert!(said.contains("Choose another name"), "{command}: {said}");
     }
+}
+
+/// Without times, which differ from run to run.
+fn without_times(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let masked = words.iter().enumerate().map(|(nth, word)| {
+            let is_time = words.get(nth + 1) == Some(&"s") && word.parse::<f64>().is_ok();
+            if is_time { "N" } else { word }
+        });
+        masked.collect::<Vec<_>>().join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_verdict_states_its_bound() {
+    let folder = pack("check-bound", PAPER);
+    let complete = trackside(&["check", "--proofs"], &folder);
+    assert_eq!(code(&complete), 0);
+    insta::assert_snapshot!("complete", without_times(&data(&complete)));
+    let moves = trackside(&["check", "--proofs", "--depth", "1"], &folder);
+    assert_eq!(code(&moves), 0);
+    insta::assert_snapshot!("one-move", without_times(&data(&moves)));
+    let worlds = trackside(&["check", "--proofs", "--worlds", "9"], &folder);
+    assert_eq!(code(&worlds), 0);
+    insta::assert_snapshot!("nine-worlds", without_times(&data(&worlds)));
+}
+
+#[test]
+fn the_exit_code_tells_what_was_found_within_the_bound() {
+    let folder = pack("check-exit", &careless());
+    let near = trackside(&["check", "--depth", "1"], &folder);
+    assert_eq!(code(&near), 0, "{}", data(&near));
+    assert!(data(&near).contains("no counterexample in 1 move;"), "{}", data(&near));
+    let broken = trackside(&["check", "--quick"], &folder);
+    assert_eq!(code(&broken), 1, "{}", data(&broken));
+    insta::assert_snapshot!("broken", without_times(&data(&broken)));
+    let both = trackside(&["check", "--quick", "--worlds", "9"], &folder);
+    assert_eq!(code(&both), 2, "one bound, not two");
+}
+
+#[test]
+fn programs_get_the_bound_of_every_promise() {
+    let folder = pack("check-bound-json", PAPER);
+    let json = |args: &[&str]| -> Json { serde_json::from_str(&data(&trackside(args, &folder))).unwrap() };
+    let complete = json(&["check", "--json"]);
+    let bound = |of: &Json| of["packs"][0]["bound"].clone();
+    assert_eq!(bound(&complete), serde_json::json!({ "moves": null, "complete": true }));
+    let near = json(&["check", "--json", "--depth", "1"]);
+    let wanted = serde_json::json!({ "moves": 1, "complete": false });
+    assert_eq!(bound(&near), wanted);
+    let promise = &near["packs"][0]["promises"][0];
+    assert_eq!((&promise["verdict"], &promise["bound"]), (&Json::from("not-seen"), &wanted));
+    assert_eq!(near["packs"][0]["stages"][0]["bound"], wanted);
+}
+
+#[test]
+fn a_bound_in_worlds_gives_the_same_result_every_time() {
+    let result = |threads: &str| {
+        let args = ["check", "--json", "--worlds", "40", "--threads", threads];
+        let mut json: Json = serde_json::from_str(&data(&trackside(&args, Path::new("turns")))).unwrap();
+        json["packs"][0]["seconds"] = Json::Null;
+        json
+    };
+    assert_eq!(result("1"), result("3"));
+}
+
+#[test]
+fn a_check_ends_with_its_time() {
+    let output = trackside(&["check", "--seconds", "1"], Path::new("turns"));
+    assert_eq!(code(&output), 0, "{}", data(&output));
+    assert!(data(&output).contains("Stopped at the time limit."), "{}", data(&output));
 }

@@ -37,6 +37,6 @@ pub mod world;
 
 pub use apply::apply;
 pub use decide::work;
-pub use decide::{Accepted, Decision, decide};
+pub use decide::{Accepted, Decision, decide, decide_briefly};
 pub use law::Law;
 pub use view::View;

@@ -13,7 +13,7 @@ use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_engine::settings::{effective, setting_value};
 use trackside_engine::view::{Project, View};
 use trackside_engine::world::{Outcome, World};
-use trackside_engine::{Decision, Law, decide};
+use trackside_engine::{Decision, Law, decide, decide_briefly};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::model::Setting;
 use trackside_lifecycle::name::Name;
@@ -101,6 +101,23 @@ fn the_answer_is_the_move_and_not_an_earlier_count() {
     };
     assert_eq!((again, same), (entries, root));
     assert_eq!(world.view.get(&key("a")).unwrap().fields.value("n"), Value::Int(1));
+}
+
+#[test]
+fn a_brief_decision_differs_only_in_the_advice_of_a_refusal() {
+    let mut world = world();
+    make_task(&mut world, "a", None);
+    let both = |event: &str| {
+        let command = Command::fire(hank(), key("a"), event, Fields::default());
+        let full = decide(&world.law, &world.view, &command, world.now).unwrap();
+        (full, decide_briefly(&world.law, &world.view, &command, world.now).unwrap())
+    };
+    let (Decision::Accepted(full), Decision::Accepted(brief)) = both("fail") else { panic!("refused") };
+    assert_eq!(full.entries, brief.entries);
+    let (Decision::Refused(full), Decision::Refused(brief)) = both("shut") else { panic!("accepted") };
+    assert_eq!(full.code, brief.code);
+    assert!(full.who.is_some() && !full.allowed.is_empty(), "{full:?}");
+    assert_eq!((&brief.who, &brief.allowed), (&None, &Vec::new()));
 }
 
 #[test]

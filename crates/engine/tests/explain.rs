@@ -16,7 +16,7 @@ use trackside_engine::command::Command;
 use trackside_engine::decide::{TransitionOption, transition_options};
 use trackside_engine::fields::Fields;
 use trackside_engine::trace::Trace;
-use trackside_engine::{Decision, Law};
+use trackside_engine::{Decision, Law, decide_briefly};
 use trackside_lifecycle::source::Problems;
 use trackside_study::scenario::{self, Played};
 
@@ -66,6 +66,16 @@ fn compare(played: &Played<'_>, seen: &mut TransitionCounts) {
                         Command::fire(actor.clone(), entity.key.clone(), &way.event, Fields::default());
                     let decision = world.dry_run(&fire);
                     let place = format!("{}: {id} on {}: {way:#?}", played.scenario, entity.key);
+                    let brief = decide_briefly(&world.law, &world.view, &fire, world.now).unwrap();
+                    match (&decision, brief) {
+                        (Decision::Accepted(full), Decision::Accepted(brief)) => {
+                            assert_eq!(full.entries, brief.entries, "{place}");
+                        }
+                        (Decision::Refused(full), Decision::Refused(brief)) => {
+                            assert_eq!(full.code, brief.code, "{place}");
+                        }
+                        (_, brief) => panic!("{brief:?} in brief. {place}"),
+                    }
                     match decision {
                         Decision::Accepted(_) => {
                             let open = of_event.iter().any(|it| it.is_open() && !it.needs_anything());

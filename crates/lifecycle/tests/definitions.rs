@@ -1289,3 +1289,119 @@ fn control_files_are_checked() {
         assert!(said.contains(told), "expected {told:?} in\n{said}");
     }
 }
+
+/// What a state means and whom it waits for, as declared or derived.
+#[test]
+fn a_state_shows_its_meaning_and_waits_for_people() {
+    let order = "\
+lifecycle: demo.order
+title: what
+card: [price, tries]
+path: [ASKED, CHECKED, SENT]
+fields: { what: { type: string }, price: { type: number } }
+create: { by: agent }
+states:
+  ASKED:   { initial: true }
+  CHECKED: {MORE}
+  PACKING: {}
+  LOST:    { shows: stuck }
+  SENT:    { final: true, outcome: success }
+  REFUSED: { final: true, outcome: failure }
+  STOPPED: { final: true }
+transitions:
+  check:   { from: ASKED, to: CHECKED, by: human || agent }
+  release: { from: CHECKED, to: SENT, by: human }
+  return:  { from: CHECKED, to: ASKED, by: human && lead }
+  stop:    { from: [CHECKED, PACKING], to: STOPPED, by: human || system }
+  pack:    { from: PACKING, to: SENT, by: agent, holding: work }
+  find:    { from: LOST, to: PACKING, by: human, lease: work }
+  lose:    { from: LOST, to: STOPPED, by: engine }
+timers: { late: { after: 2h, runs: CHECKED, then: give_up } }
+counters: { tries: {} }
+slots: { work: { for: 10m } }
+";
+    let order = order.replace("  lose:", "  give_up: { from: CHECKED, to: REFUSED, by: engine }\n  lose:");
+    let of = |more: &str| {
+        let pack = compiled(PACK, &order.replace("{MORE}", more)).unwrap_or_else(|it| panic!("{it}"));
+        pack.lifecycles.first().unwrap().clone()
+    };
+    let life = of("{}");
+    assert_eq!((life.title.as_deref(), life.card.len(), life.path.len()), (Some("what"), 2, 3));
+    let shows: Vec<&str> = life.states.iter().map(|it| life.meaning(it).word()).collect();
+    assert_eq!(shows, ["waiting", "review", "working", "stuck", "done", "failed", "ended"]);
+    let waiting = |life: &trackside_lifecycle::model::Lifecycle| -> Vec<String> {
+        life.states.iter().filter(|it| life.waits_for_people(it)).map(|it| it.name.to_string()).collect()
+    };
+    // CHECKED: a timer and a system may end it too. LOST: the engine moves it without a timer.
+    assert_eq!(waiting(&life), ["CHECKED"]);
+    let decision = |life: &trackside_lifecycle::model::Lifecycle| {
+        let it = life.decision(life.state("CHECKED").unwrap());
+        [it.approve, it.deny].map(|it| it.map(|it| it.to_string()).unwrap_or_default())
+    };
+    assert_eq!(decision(&life), ["release", "return"], "forward and back in the path");
+    assert_eq!(waiting(&of("{ waits_for: nobody }")), Vec::<String>::new());
+    assert_eq!(decision(&of("{ waits_for: { approve: return } }")), ["return", ""]);
+    assert_eq!(waiting(&of("{ waits_for: people }")), ["CHECKED"]);
+
+    let told = |from: &str, to: &str| {
+        assert!(order.contains(from), "{from}");
+        let text = order.replacen(from, to, 1).replace("{MORE}", "{}");
+        compiled(PACK, &text).err().unwrap_or_else(|| panic!("{to} was accepted"))
+    };
+    for (from, to, words) in [
+        ("title: what", "title: wat", "did you mean `what`?"),
+        ("title: what", "title: price", "which is not a title"),
+        ("card: [price, tries]", "card: [pric]", "no field or counter `pric`"),
+        ("card: [price, tries]", "card: [tris]", "did you mean `tries`?"),
+        ("card: [price, tries]", "card: [price, price]", "in this list twice"),
+        ("path: [ASKED", "path: [ASKD", "did you mean `ASKED`?"),
+        ("path: [ASKED", "path: [SENT", "in this list twice"),
+        ("shows: stuck", "shows: stuk", "Did you mean `stuck`?"),
+        ("shows: stuck", "waits_for: peple", "Did you mean `people`?"),
+        ("shows: stuck", "waits_for: { approve: fnd }", "did you mean `find`?"),
+        ("shows: stuck", "waits_for: { approve: pack }", "does not leave LOST"),
+        ("shows: stuck", "waits_for: { aprove: find }", "Did you mean `approve`?"),
+    ] {
+        let said = told(from, to);
+        assert!(said.contains(words), "{to}: expected {words:?} in\n{said}");
+    }
+}
+
+/// The states of the packs that people find in their inbox. A new one needs a thought: does it wait for people?
+#[test]
+fn the_packs_wait_for_people_in_these_states() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let packs = ["../../packs/build", "../../packs/coding", "../../packs/mission", "../../packs/research"];
+    let more = ["../../packs/turns", "../server/access", "../server/fleet"];
+    let mut found = Vec::new();
+    for folder in packs.iter().chain(&more).map(|it| root.join(it)) {
+        let mut sources = Sources::default();
+        let mut add = |path: &std::path::Path| {
+            sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap())
+        };
+        let pack = add(&folder.join("pack.yaml"));
+        let files = std::fs::read_dir(folder.join("lifecycles")).unwrap().map(|it| it.unwrap().path());
+        let mut files: Vec<_> = files.filter(|it| it.extension().is_some_and(|it| it == "yaml")).collect();
+        files.sort();
+        let lifecycles = files.iter().map(|it| add(it)).collect();
+        let Ok((pack, _)) = compile(&sources, &PackFiles { pack, lifecycles }) else { panic!("{folder:?}") };
+        for life in &pack.lifecycles {
+            for state in life.states.iter().filter(|it| life.waits_for_people(it)) {
+                let it = life.decision(state);
+                let by = [it.approve, it.deny].map(|it| it.map(|it| it.to_string()).unwrap_or_default());
+                found.push(format!("{} {} {}", life.name, state.name, by.join("|")));
+            }
+        }
+    }
+    insta::assert_snapshot!(found.join("\n"), @r"
+    build.task human_escalation complete|abandon
+    coding.sprint CHECKPOINT continue|
+    coding.task BLOCKED |abandon
+    mission.agent QUARANTINED |
+    mission.task REVIEW approve|revise
+    mission.task BLOCKED |
+    research.hypothesis QUARANTINED |
+    research.session PAUSED |
+    fleet.account SUSPENDED |
+    ");
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trackside_lifecycle::model::{Field, FieldType, Fit, Lifecycle};
+use trackside_lifecycle::model::{Field, FieldType, Fit, Lifecycle, State, StateDecision};
 use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
@@ -31,8 +31,37 @@ pub struct LifecycleSummary {
     pub initial: Name,
     #[schema(value_type = Vec<String>)]
     pub states: Vec<Name>,
+    /// The field that names an entity in lists; null if none does.
+    #[schema(value_type = Option<String>)]
+    pub title: Option<Name>,
+    /// The field with the actors that work on an entity; null if there is none.
+    #[schema(value_type = Option<String>)]
+    pub assignee: Option<Name>,
+    /// The fields and counters that lists and cards show.
+    #[schema(value_type = Vec<String>)]
+    pub card: Vec<Name>,
+    /// The declared order of states; empty if there is none.
+    #[schema(value_type = Vec<String>)]
+    pub path: Vec<Name>,
+    /// The meaning of each state: `waiting`, `working`, `review`, `stuck`, `failed`, `done` or `ended`.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub shows: BTreeMap<Name, &'static str>,
+    /// The states that wait for people, and how people decide there.
+    #[serde(rename = "waitsForPeople")]
+    #[schema(value_type = BTreeMap<String, StateDecisionBody>)]
+    pub waits_for_people: BTreeMap<Name, StateDecisionBody>,
     /// The versions that entities follow or may follow.
     pub versions: Vec<u32>,
+}
+
+/// The transitions by which people decide what waits in a state; null if there is no such transition.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = StateDecision)]
+pub struct StateDecisionBody {
+    #[schema(value_type = Option<String>)]
+    pub approve: Option<Name>,
+    #[schema(value_type = Option<String>)]
+    pub deny: Option<Name>,
 }
 
 /// A lifecycle with its fields and transitions.
@@ -149,6 +178,21 @@ pub enum QueryItems {
 /// The fields of a lifecycle.
 pub fn field_bodies(life: &Lifecycle) -> Vec<FieldBody> {
     life.fields.values().map(field_body).collect()
+}
+
+/// The meaning of each state for people.
+pub fn state_meanings(life: &Lifecycle) -> BTreeMap<Name, &'static str> {
+    life.states.iter().map(|it| (it.name.clone(), life.meaning(it).word())).collect()
+}
+
+/// The states that wait for people, and how people decide there.
+pub fn states_waiting_for_people(life: &Lifecycle) -> BTreeMap<Name, StateDecisionBody> {
+    let waiting = life.states.iter().filter(|it| life.waits_for_people(it));
+    let decision = |it: &State| {
+        let StateDecision { approve, deny } = life.decision(it);
+        (it.name.clone(), StateDecisionBody { approve, deny })
+    };
+    waiting.map(decision).collect()
 }
 
 /// Other names of states, each with its state.

@@ -13,6 +13,7 @@ mod entry;
 mod exchange;
 mod explain;
 mod identity;
+mod inbox;
 mod moved;
 mod notice;
 mod number;
@@ -44,7 +45,8 @@ pub use client::{Client, ClientError, Exchange, HttpReply};
 pub use cloud_event::CloudEvent;
 pub use definitions::{
     FieldBody, FieldTypeBody, FieldWriter, LifecycleBody, LifecycleSummary, QueryItems, QueryReply,
-    QuerySummary, field_bodies, states_by_alias,
+    QuerySummary, StateDecisionBody, field_bodies, state_meanings, states_by_alias,
+    states_waiting_for_people,
 };
 pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
 pub use entry::{
@@ -57,6 +59,7 @@ pub use explain::{
     TransitionOptionBody, WaitingFor,
 };
 pub use identity::{IdentityBody, NewLink, NewToken, SignInLink, Token, TokenMade};
+pub use inbox::{InboxAction, InboxItemBody, InboxKind, InboxOtherwise};
 pub use moved::{Moved, MovedReply};
 pub use notice::{AlertBody, AlertNote, AlertReply};
 pub use problem::{Problem, UnmetBody};

@@ -496,6 +496,7 @@ fn finds_its_login(agents: &Path, name: &str) {
     };
     // Without the server of `trackside mcp`, which this test does not have.
     let settings = LaunchSettings {
+        git_folders: None,
         adapter: AdapterDefinition { mcp: Vec::new(), ..settings.adapter.clone() },
         ..settings
     };

@@ -395,6 +395,7 @@ fn an_agent_cannot_make_a_control_file() {
     let script = "mkdir .liza; touch .liza/ABORT .trackside/PAUSE; mv .liza gone; mkdir .liza; touch .liza/PAUSE; \
         rmdir .trackside; echo own > own.txt";
     let settings = LaunchSettings {
+        git_folders: None,
         adapter_text,
         adapter,
         command: vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()],
@@ -402,6 +403,7 @@ fn an_agent_cannot_make_a_control_file() {
         sandbox: true,
         variables: Vec::new(),
         write: Vec::new(),
+        git_folders: None,
         read: Vec::new(),
         model: None,
         hidden: [".trackside", ".liza"].map(|it| work.join(it)).to_vec(),

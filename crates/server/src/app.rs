@@ -16,6 +16,7 @@ use trackside_runtime::{Gateway, Reads, Runtime};
 use crate::artifact_use::ArtifactUse;
 use crate::auth::{Access, FailedSignIns, PACK, UnknownTokenLimiter};
 use crate::backup_schedule::BackupSchedule;
+use crate::large_answers::LargeAnswers;
 use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
@@ -107,6 +108,7 @@ pub(crate) struct Inner {
     pub proxy_sessions: ProxySessions,
     pub oidc: Option<Oidc>,
     pub quotas: Quotas,
+    pub large_answers: LargeAnswers,
     pub artifact_use: ArtifactUse,
     pub webhooks: Webhooks,
     pub transcripts: Transcripts,
@@ -157,6 +159,7 @@ impl App {
             proxy_sessions: ProxySessions::default(),
             oidc,
             quotas: Quotas::default(),
+            large_answers: LargeAnswers::default(),
             artifact_use,
             webhooks,
             transcripts,

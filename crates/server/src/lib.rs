@@ -11,6 +11,7 @@ mod connections;
 mod control_files;
 mod document;
 mod events;
+mod large_answers;
 mod limits;
 mod mcp;
 mod middleware;

@@ -22,7 +22,7 @@ use crate::problem::Refused;
 use crate::rest::{
     action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, changes, claims, clock,
     corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
-    journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
+    inbox, journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
     redactions, run_actions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions,
     webhooks, work, worktrees,
 };
@@ -139,6 +139,7 @@ fn route_table() -> RouteTable {
         // runs
         .routes(routes!(run_actions::apply))
         // approvals and effects
+        .routes(routes!(inbox::list))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::decide))
         .unjournalled(routes!(policy::evaluate))

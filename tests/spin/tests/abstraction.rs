@@ -184,9 +184,9 @@ fn every_world_of_the_law_is_a_world_of_the_models() {
         let law = Arc::new(Law::new([pack]));
         let pack = law.pack(name).unwrap().clone();
         let stage = default_stage(&law, &pack);
-        let promises = Promises::of(&law, &pack);
+        let promises = Arc::new(Promises::of(&law, &pack));
         let agents: Vec<String> = stage.actors.iter().map(|it| it.id.to_string()).collect();
-        let play = StageModel::new(&stage, &promises, Reduce::Cone);
+        let play = StageModel::new(&stage, promises, Reduce::Cone);
         let held = AbstractionCheck {
             law: law.clone(),
             models,

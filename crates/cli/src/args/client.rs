@@ -451,6 +451,67 @@ pub(crate) struct DecideArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Example:\n  trackside inbox\n\nLists approvals that you may decide, states that wait for people, and open alerts: the most severe first.\nThe number of an item is that of the journal entry that put it there; it stays as long as the item waits."
+)]
+pub(crate) struct InboxArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<InboxCommand>,
+    /// Only this kind of item: approval, decision, escalation or alert
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// Exit with 1 if anything waits for you
+    #[arg(long)]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) list: NoticesArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InboxCommand {
+    /// Approve an item
+    #[command(after_help = "Example:\n  trackside inbox approve 42 --note 'go ahead'")]
+    Approve(InboxDecisionArgs),
+    /// Deny an item
+    #[command(after_help = "Example:\n  trackside inbox deny 42 --note 'not on a Friday'")]
+    Deny(InboxDecisionArgs),
+    /// Acknowledge an alert
+    #[command(after_help = "Example:\n  trackside inbox ack 42 --note 'I look at it'")]
+    Ack(InboxAckArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InboxDecisionArgs {
+    /// Number of the item, as shown by `trackside inbox`
+    #[arg(value_name = "N")]
+    pub(crate) number: u64,
+    /// Field values to send
+    #[arg(value_name = "FIELD=VALUE")]
+    pub(crate) fields: Vec<String>,
+    /// Note for the journal
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Target state, if there is a choice
+    #[arg(long, value_name = "STATE")]
+    pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InboxAckArgs {
+    /// Number of the alert, as shown by `trackside inbox`
+    #[arg(value_name = "N")]
+    pub(crate) number: u64,
+    /// Note for the journal
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
     after_help = "Example:\n  trackside messages mission.task/T-1\n\nShows only messages addressed to you."
 )]
 pub(crate) struct MessagesArgs {

@@ -1,7 +1,8 @@
 //! `trackside check`: is it right, before it runs? Static findings, and promises explored within a stated bound.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
@@ -9,10 +10,11 @@ use trackside_lifecycle::source::{FileId, Problems, Sources};
 use trackside_study::check::{
     CheckBudget, ChecksStopped, Finding, MOST_STEPS, ProblemSeverity, check_within, locate, to_json,
 };
-use trackside_study::explore::report::{ExplorationReport, ExploreOptions, PromiseOutcome, explore};
-use trackside_study::explore::world::Reduce;
+use trackside_study::explore::report::{
+    CheckBound, CheckOptions, ExplorationReport, PromiseOutcome, check_stages,
+};
 
-use super::explore::cores;
+use super::explore::{cores, used};
 use crate::args::CheckArgs;
 use crate::packs::{self, PackOnDisk};
 use crate::print::{self, Colour, painted_data};
@@ -51,7 +53,9 @@ struct Checked {
     /// The checks need too many steps.
     stopped: Option<ChecksStopped>,
     files: Vec<FileId>,
-    reports: Vec<(ExplorationReport, f64)>,
+    reports: Vec<ExplorationReport>,
+    /// The limit that ended the exploration, if the bound did not.
+    spent: &'static str,
     seconds: f64,
 }
 
@@ -65,6 +69,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
         stopped: None,
         files,
         reports: Vec::new(),
+        spent: "time",
         seconds: 0.0,
     };
     match packs::compile(sources, &pack.files) {
@@ -78,16 +83,31 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
             }
             let law = Arc::new(Law::new([compiled]));
             if !args.no_proofs {
-                for stage in stages::of(pack, &law, sources, &mut checked.problems) {
-                    let begun = Instant::now();
-                    let how = ExploreOptions {
-                        bound: stage.bound,
-                        threads: args.threads.map_or_else(cores, usize::from),
-                        reduce: Reduce::Mirrors,
-                        go_on: &|_| true,
-                    };
-                    let report = explore(&stage, &how);
-                    checked.reports.push((report, begun.elapsed().as_secs_f64()));
+                let stages = stages::of(pack, &law, sources, &mut checked.problems);
+                let bound = match args.worlds {
+                    Some(worlds) => CheckBound::Worlds(worlds),
+                    None if args.quick => CheckBound::Stage,
+                    None => CheckBound::Open,
+                };
+                let deadline = begun.checked_add(Duration::from_secs(args.seconds));
+                let full = AtomicBool::new(false);
+                let go_on = || {
+                    if used().is_some_and(|it| it > args.memory) {
+                        full.store(true, Ordering::Relaxed);
+                        return false;
+                    }
+                    bound != CheckBound::Open || deadline.is_none_or(|it| Instant::now() < it)
+                };
+                let options = CheckOptions {
+                    bound,
+                    depth: args.depth,
+                    threads: args.threads.map_or_else(cores, usize::from),
+                    until: None,
+                    go_on: &go_on,
+                };
+                checked.reports = check_stages(&stages, &options);
+                if full.load(Ordering::Relaxed) {
+                    checked.spent = "memory";
                 }
             }
         }
@@ -107,13 +127,13 @@ impl Checked {
             || self.stopped.is_some()
             || self.count(ProblemSeverity::Error) > 0
             || (strict && (self.count(ProblemSeverity::Warning) > 0 || !self.problems.is_empty()))
-            || self.reports.iter().any(|(it, _)| proofs::fails(it))
+            || self.reports.iter().any(proofs::fails)
             || !self.unreached().is_empty()
     }
 
     /// `reachable` promises that no stage fulfils, although one explored everything.
     fn unreached(&self) -> Vec<String> {
-        proofs::unreached(self.reports.iter().map(|(it, _)| it))
+        proofs::unreached(self.reports.iter())
     }
 
     fn show(&self, sources: &Sources, args: &CheckArgs) {
@@ -130,16 +150,16 @@ impl Checked {
         if let Some(stopped) = self.stopped {
             print::message(styled!("{}: {stopped}. {}", self.name, ChecksStopped::ADVICE));
         }
-        for (report, seconds) in &self.reports {
+        for report in &self.reports {
             if args.proofs || proofs::fails(report) {
                 let shown = ReportPrinting {
                     pack: &self.name,
-                    seconds: *seconds,
+                    seconds: None,
                     promise: None,
                     coverage: args.proofs,
                     sequence: args.sequence,
                     draw: args.draw.as_deref(),
-                    spent: "time",
+                    spent: self.spent,
                 };
                 proofs::show(report, &shown);
             }
@@ -164,15 +184,13 @@ impl Checked {
             self.seconds
         ));
         if !self.reports.is_empty() {
-            for (report, _) in &self.reports {
-                let progress = report.progress;
+            for report in &self.reports {
                 print::line(painted_data(
                     styled!(
-                        "           {}: {} worlds, {} moves. {}",
+                        "           {}: {}. {}",
                         report.stage,
-                        progress.worlds,
-                        progress.moves,
-                        proofs::bound(report, "time")
+                        proofs::worlds(report),
+                        proofs::bound(report, self.spent)
                     ),
                     Colour::Dim,
                 ));
@@ -189,23 +207,19 @@ impl Checked {
         if self.reports.is_empty() {
             return "no promise was explored".to_owned();
         }
-        let reports = || self.reports.iter().map(|(it, _)| it);
+        let reports = || self.reports.iter();
         let tally = proofs::tally(reports());
         let promises = match tally.all {
             0 => "no promises".to_owned(),
             all => format!("{} of {}", tally.hold, many(all, "promise")),
         };
-        let looked = match reports().filter_map(proofs::moves_covered).min() {
-            Some(1) => "in sequences of 1 move".to_owned(),
-            Some(depth) => format!("in sequences of up to {depth} moves"),
-            None => "in everything that can happen".to_owned(),
-        };
+        let looked = proofs::extent(reports());
         let found = match (tally.broken + tally.surprises, tally.all) {
             (0, 0) => "nothing unexpected",
             (0, _) => "no counterexample",
             _ => "explored",
         };
-        let situations: usize = reports().map(|it| it.progress.worlds).sum();
+        let situations: usize = reports().map(|it| it.progress.worlds.max(it.directed.worlds)).sum();
         let stages = many(self.reports.len(), "stage");
         let mut text = format!("{promises}: {found} {looked}; {} on {stages}", many(situations, "situation"));
         if tally.broken > 0 {
@@ -222,9 +236,8 @@ impl Checked {
 
     fn to_json(&self, sources: &Sources) -> Json {
         let reports = self.reports.iter();
-        let reports: Vec<Json> =
-            reports.map(|(report, seconds)| proofs::to_json(&self.name, report, *seconds)).collect();
-        let broken = self.reports.iter().flat_map(|(it, _)| &it.verdicts);
+        let reports: Vec<Json> = reports.map(|it| proofs::to_json(&self.name, it, None)).collect();
+        let broken = self.reports.iter().flat_map(|it| &it.verdicts);
         let broken = broken.filter(|it| matches!(it.outcome, PromiseOutcome::Broken { .. })).count();
         json!({
             "pack": self.name,
@@ -234,6 +247,8 @@ impl Checked {
             "stopped": self.stopped.map(|it| it.to_string()),
             "broken": broken,
             "unreached": self.unreached(),
+            "bound": proofs::bound_json(self.reports.iter()),
+            "promises": proofs::promises_json(self.reports.iter()),
             "stages": reports,
             "seconds": self.seconds,
         })

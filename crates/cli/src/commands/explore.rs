@@ -76,11 +76,11 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             failed |= proofs::fails(&report);
             let report = reports.push_mut(report);
             if args.json {
-                all.push(proofs::to_json(&pack.name, report, seconds));
+                all.push(proofs::to_json(&pack.name, report, Some(seconds)));
             } else {
                 let shown = ReportPrinting {
                     pack: &pack.name,
-                    seconds,
+                    seconds: Some(seconds),
                     promise: args.promise.as_deref(),
                     coverage: true,
                     sequence: args.sequence,
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
 }
 
 /// Memory in use, in MiB, on systems that report it.
-fn used() -> Option<u64> {
+pub(crate) fn used() -> Option<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
     let resident: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
     // Pages are 4 KiB wherever this file exists and we are built for.

@@ -28,6 +28,7 @@ mod heartbeat;
 mod history;
 mod hook;
 mod import;
+mod inbox;
 mod init;
 mod journal;
 mod lifecycles;
@@ -96,6 +97,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::Query(args) => query::run(args),
         CliCommand::Lifecycles(args) => lifecycles::run(args),
         CliCommand::Stats(args) => stats::run(args),
+        CliCommand::Inbox(args) => inbox::run(args),
         CliCommand::Approvals(args) => approvals::run(args),
         CliCommand::Messages(args) => messages::run(args),
         CliCommand::Notifications(args) => notifications::run(args),

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::args::QueryArgs;
+use crate::entity_labels::EntityLabels;
 use crate::folder::CliError;
 use crate::log_lines::LogLine;
 use crate::paging::{self, ListSize, fetch_list};
@@ -35,7 +36,7 @@ fn query(args: &QueryArgs) -> Result<u8, RequestError> {
         QueryAnswer::Values(found) => Ok(print::answer(&found, args.ask.json, print_values)),
         QueryAnswer::Rows { rows, more } => {
             let found = json!({ "items": rows, "nextCursor": more });
-            Ok(print::answer(&found, args.ask.json, |_| print_answer(&rows, more.is_some())))
+            Ok(print::answer(&found, args.ask.json, |_| print_answer(&server, &rows, more.is_some())))
         }
     }
 }
@@ -99,7 +100,7 @@ fn print_values(found: &Json) {
     }
 }
 
-fn print_answer(rows: &[LogLine], more: bool) {
+fn print_answer(server: &ServerConnection, rows: &[LogLine], more: bool) {
     let has = |names: &[&str]| rows.first().is_some_and(|it| names.iter().all(|name| it.get(name).is_some()));
     let all = || rows.iter().map(LogLine::to_json);
     if rows.is_empty() {
@@ -107,7 +108,9 @@ fn print_answer(rows: &[LogLine], more: bool) {
     } else if has(&["seq", "event", "lifecycle", "id", "timestamp"]) {
         all().for_each(|it| print::line(print_entry::line(&it, true)));
     } else if has(&["lifecycle", "id", "state", "fields"]) {
-        super::list::print_entities(&all().collect::<Vec<_>>());
+        let entities: Vec<Json> = all().collect();
+        let lifecycle = entities.first().map(|it| text(it, "lifecycle")).unwrap_or_default();
+        super::list::print_entities(&entities, &EntityLabels::fetch(server, lifecycle));
     } else {
         print_members(rows);
     }

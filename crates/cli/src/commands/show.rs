@@ -5,7 +5,9 @@ use serde_json::Value as Json;
 use crate::args::ShowArgs;
 use crate::print::{self, Colour, painted_data};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{entity_of, is_true, list, moment, number, seconds, text, texts, value};
+use crate::time_format::{
+    entity_of, is_true, list, moment, number, says_something, seconds, text, texts, value,
+};
 use crate::url::ApiPath;
 use crate::{print_transition, refused};
 
@@ -72,16 +74,5 @@ fn print_answer(entity: &Json) {
         }
         some if some.is_empty() => print::line("you cannot move it from here"),
         some => print::line(print_transition::targets(&some)),
-    }
-}
-
-/// Whether a value is not empty.
-pub(super) fn says_something(it: &Json) -> bool {
-    match it {
-        Json::Null => false,
-        Json::String(text) => !text.is_empty(),
-        Json::Array(some) => !some.is_empty(),
-        Json::Object(some) => some.values().any(says_something),
-        Json::Bool(_) | Json::Number(_) => true,
     }
 }

@@ -6,23 +6,26 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
+use trackside_lifecycle::printable::escape;
+
 use super::scene::LiveView;
+use crate::table::cut;
 use crate::time_format::{moment, seconds};
 
 /// The longest bar of a count.
 const BAR: u64 = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, scene: &LiveView) {
-    let rows = (scene.look.counts.len().max(scene.look.late.len()) + 2).clamp(4, 24);
+    let rows = (scene.look.counts.len().max(scene.look.rows.len()) + 2).clamp(4, 24);
     let rows = u16::try_from(rows).unwrap_or(u16::MAX);
     let [top, middle, bottom] =
         Layout::vertical([Constraint::Length(1), Constraint::Max(rows), Constraint::Min(5)])
             .areas(frame.area());
     let [left, right] =
-        Layout::horizontal([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(middle);
+        Layout::horizontal([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(middle);
     head(frame, top, scene);
     panel(frame, left, "where things are", counts(scene), "nothing yet");
-    panel(frame, right, "overdue", late(scene), "nothing is overdue");
+    panel(frame, right, "what is open, overdue first", open_rows(scene, right.width), "nothing is open");
     panel(frame, bottom, "latest events", movers(scene), "none since you started watching");
 }
 
@@ -63,11 +66,25 @@ fn counts(scene: &LiveView) -> Vec<Line<'_>> {
     all.iter().map(line).collect()
 }
 
-fn late(scene: &LiveView) -> Vec<Line<'_>> {
-    let line = |it: &super::scene::Late| {
-        Line::from(format!("{}  {}  for {}", it.entity, it.state, seconds(it.seconds)))
+/// Title, holder and age first, then the state. Titles get the room that the others leave.
+fn open_rows(scene: &LiveView, width: u16) -> Vec<Line<'_>> {
+    let all = &scene.look.rows;
+    let cells =
+        |it: &super::scene::LiveRow| [escape(&it.holder).into_owned(), seconds(it.seconds), it.state.clone()];
+    let columns: [usize; 3] = std::array::from_fn(|n| {
+        all.iter().filter_map(|it| cells(it).get(n).map(|it| it.chars().count())).max().unwrap_or(0)
+    });
+    let [holder, age, state] = columns;
+    let holder = holder.min(16);
+    let room = usize::from(width).saturating_sub(holder + age + state + 10).max(12);
+    let line = |it: &super::scene::LiveRow| {
+        let [by, time, state] = cells(it);
+        let (title, by) = (cut(&escape(&it.title), Some(room)), cut(&by, Some(holder)));
+        let mark = if it.overdue { "!" } else { " " };
+        let style = if it.overdue { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
+        Line::styled(format!("{mark} {title:<room$}  {by:<holder$}  {time:>age$}  {state}"), style)
     };
-    scene.look.late.iter().map(line).collect()
+    all.iter().map(line).collect()
 }
 
 fn movers(scene: &LiveView) -> Vec<Line<'_>> {
@@ -80,18 +97,29 @@ mod tests {
     use ratatui::backend::TestBackend;
     use serde_json::json;
 
-    use super::super::scene::{Late, LiveQuery, StateCount};
+    use super::super::scene::{LiveQuery, LiveRow, StateCount};
     use super::*;
 
     #[test]
-    fn counts_late_ones_and_movers_are_drawn() {
+    fn counts_open_ones_and_movers_are_drawn() {
         let mut scene = LiveView::new(Some("x.task"));
         let count =
             |state: &str, many| StateCount { lifecycle: "x.task".to_owned(), state: state.to_owned(), many };
+        let row = |title: &str, id: &str, holder: &str, seconds, overdue| LiveRow {
+            title: title.to_owned(),
+            entity: format!("x.task/{id}"),
+            holder: holder.to_owned(),
+            seconds,
+            state: "OPEN".to_owned(),
+            overdue,
+        };
         scene.update(LiveQuery {
             now: "2026-01-01T00:00:00Z".to_owned(),
             counts: vec![count("OPEN", 10), count("WAITING", 1), count("CLOSED", 0)],
-            late: vec![Late { entity: "x.task/7".to_owned(), state: "OPEN".to_owned(), seconds: 7_260.0 }],
+            rows: vec![
+                row("Write the notes\u{1b}[2J", "7", "ada", 7_260.0, true),
+                row("x.task/8", "8", "-", 30.0, false),
+            ],
         });
         scene.add_entry(json!({
             "seq": 3, "timestamp": "2026-01-01T00:00:00Z", "event": "STATE_TRANSITION", "lifecycle": "x.task", "id": "7",

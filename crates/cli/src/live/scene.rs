@@ -4,23 +4,25 @@ use std::collections::VecDeque;
 
 use serde_json::Value as Json;
 
+use crate::entity_labels::EntityLabels;
 use crate::paging::{ListSize, fetch_list};
 use crate::print_entry;
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{list, text, texts};
+use crate::time_format::{entity_of, list, text, texts};
 use crate::url::ApiPath;
 
 /// Most entries that are remembered.
 const KEPT: usize = 200;
-/// Maximum number of overdue entities per lifecycle.
-const LATE: usize = 20;
+/// Maximum number of overdue entities, and of others, per lifecycle.
+const ROWS: usize = 20;
 
-/// Counts per state and overdue entities, at one moment.
+/// Counts per state and open entities, at one moment.
 #[derive(Debug, Default)]
 pub(super) struct LiveQuery {
     pub(super) now: String,
     pub(super) counts: Vec<StateCount>,
-    pub(super) late: Vec<Late>,
+    /// Overdue ones first, then those that are longest in their state.
+    pub(super) rows: Vec<LiveRow>,
 }
 
 /// The number of a lifecycle's entities in a state.
@@ -31,12 +33,16 @@ pub(super) struct StateCount {
     pub(super) many: u64,
 }
 
-/// An entity that is overdue.
+/// An open entity.
 #[derive(Debug)]
-pub(super) struct Late {
+pub(super) struct LiveRow {
+    /// Its title, or else its id.
+    pub(super) title: String,
     pub(super) entity: String,
-    pub(super) state: String,
+    pub(super) holder: String,
     pub(super) seconds: f64,
+    pub(super) state: String,
+    pub(super) overdue: bool,
 }
 
 impl LiveQuery {
@@ -51,13 +57,24 @@ impl LiveQuery {
         }
         let mut lived: Vec<&str> = counts.iter().map(|it| it.lifecycle.as_str()).collect();
         lived.dedup();
-        let mut late = Vec::new();
+        let mut rows: Vec<LiveRow> = Vec::new();
         for lifecycle in lived {
-            let route = ApiPath::new(&["entities", lifecycle]).with("overdue", true).with("limit", LATE);
-            late.extend(list(&server.get(&route)?, "items").iter().map(Late::read));
+            let known = list(&defined, "items").iter().find(|it| text(it, "lifecycle") == lifecycle);
+            let labels = known.map(EntityLabels::read).unwrap_or_default();
+            let route = ApiPath::new(&["entities", lifecycle]).with("limit", ROWS);
+            let late = server.get(&route.clone().with("overdue", true))?;
+            rows.extend(list(&late, "items").iter().map(|it| LiveRow::read(it, &labels, true)));
+            let open: Vec<&str> = known.map(open_states).unwrap_or_default();
+            if !open.is_empty() {
+                let found = server.get(&route.with("state", open.join(",")))?;
+                let new: Vec<LiveRow> =
+                    list(&found, "items").iter().map(|it| LiveRow::read(it, &labels, false)).collect();
+                let shown: Vec<String> = rows.iter().map(|it| it.entity.clone()).collect();
+                rows.extend(new.into_iter().filter(|it| !shown.contains(&it.entity)));
+            }
         }
-        late.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-        Ok(Self { now, counts, late })
+        rows.sort_by(|a, b| b.overdue.cmp(&a.overdue).then(b.seconds.total_cmp(&a.seconds)));
+        Ok(Self { now, counts, rows })
     }
 }
 
@@ -76,12 +93,26 @@ fn count(stats: &Json, defined: &Json, empty_too: bool, counts: &mut Vec<StateCo
     }
 }
 
-impl Late {
-    fn read(it: &Json) -> Self {
+/// The states of a lifecycle in which an entity has not ended.
+fn open_states(lifecycle: &Json) -> Vec<&str> {
+    let ends = |state: &str| {
+        let shows = lifecycle.get("shows").map(|it| text(it, state)).unwrap_or_default();
+        ["done", "failed", "ended"].contains(&shows)
+    };
+    texts(lifecycle, "states").into_iter().filter(|it| !ends(it)).collect()
+}
+
+impl LiveRow {
+    fn read(it: &Json, labels: &EntityLabels, overdue: bool) -> Self {
+        let entity = entity_of(it);
+        let title = Some(labels.title(it)).filter(|it| !it.is_empty());
         Self {
-            entity: format!("{}/{}", text(it, "lifecycle"), text(it, "id")),
-            state: text(it, "state").to_owned(),
+            title: title.unwrap_or_else(|| entity.clone()),
+            entity,
+            holder: labels.holder(it),
             seconds: it.get("timeInState").and_then(Json::as_f64).unwrap_or_default(),
+            state: text(it, "state").to_owned(),
+            overdue,
         }
     }
 }

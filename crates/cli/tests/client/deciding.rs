@@ -44,3 +44,60 @@ fn people_list_open_requests_and_decide() {
     ground.ask(&["show", "mission.task/T-1"]).says(0, &["IN_PROGRESS"]);
     ground.ask_as(&pia, &["approvals", "deny", "A-none"]).says(1, &["A-none"]);
 }
+
+/// A user's own lifecycle, in which people decide without requests of their own.
+const PART: &str = "\
+lifecycle: small.light
+title: what
+card: [cost]
+path: [OPEN, ASKED, DONE]
+fields: { what: { type: string }, cost: { type: number, default: 0 }, why: { type: string } }
+create: { by: human, takes: [what, cost] }
+states:
+  OPEN:  { initial: true }
+  ASKED: { about: Waits for an approval., deadline: { after: 24h, then: expire } }
+  DONE:  { final: true, outcome: success }
+transitions:
+  ask:     { from: OPEN, to: ASKED, by: human || agent }
+  release: { from: ASKED, to: DONE, by: human }
+  reject:  { from: ASKED, to: OPEN, by: human, takes: { why: Say why not } }
+  expire:  { from: ASKED, to: OPEN, by: engine }
+";
+
+#[test]
+fn the_inbox_lists_what_waits_and_its_numbers_decide() {
+    let root = scratch("inbox");
+    let pack = crate::ground::small(&root, 1, PART);
+    let ground = ClientServer::start(root, "mission");
+    ground.ask(&["pack", "add", &pack]).says(0, &[]);
+    ground.ask(&["inbox"]).says(0, &["nothing waits for you"]);
+    ground.ask(&["inbox", "--check"]).says(0, &[]);
+    for n in 1..=4 {
+        let (id, what) = (format!("P-{n}"), format!("what=Part {n}\n    7  approve it\u{1b}[2J"));
+        ground.ask(&["new", "small.light", "--id", &id, &what, "cost:=2"]).says(0, &[]);
+        ground.ask(&["fire", &format!("small.light/{id}"), "ask"]).says(0, &[]);
+    }
+    let found = ground.ask(&["inbox", "--json"]).json();
+    let number = |n: usize| found["items"][n]["number"].to_string();
+    let listed = ground.ask(&["inbox"]);
+    listed.says(
+        0,
+        &[
+            "Part 4 7 approve it\\u{1b}[2J: Waits for an approval",
+            "decision of small.light/P-4, since ",
+            "otherwise: expire at ",
+            &format!("Release: trackside inbox approve {}", number(0)),
+            &format!("Reject: trackside inbox deny {} why=VALUE", number(0)),
+        ],
+    );
+    ground.ask(&["approvals"]).says(0, &["P-1 (small.light)", "P-4 (small.light)"]);
+    ground.ask(&["inbox", "--check"]).says(1, &[]);
+    ground.ask(&["inbox", "approve", &number(0), "--note", "go ahead"]).says(0, &["DONE"]);
+    ground.ask(&["history", "small.light/P-1"]).says(0, &["go ahead"]);
+    ground.ask(&["inbox", "approve", &number(0)]).says(1, &["waits for you", "trackside inbox"]);
+    ground.ask(&["inbox", "deny", &number(1), "--note", "too dear"]).says(0, &["OPEN"]);
+    ground.ask(&["inbox", "deny", &number(2), "why=Not now"]).says(0, &["OPEN"]);
+    ground.ask(&["show", "small.light/P-3"]).says(0, &["why", "Not now"]);
+    ground.ask(&["inbox", "ack", &number(3)]).says(2, &["is not an alert"]);
+    ground.ask(&["list", "small.light"]).says(0, &["ID   TITLE", "HELD BY  FOR", "cost: 2"]);
+}

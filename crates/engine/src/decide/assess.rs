@@ -257,6 +257,13 @@ impl DecisionBuilder<'_> {
         for (n, check) in checks.iter().enumerate() {
             let mut reason = match self.test(scope, &check.guard)? {
                 Ok(true) => continue,
+                // What the engine itself could not do is told in an alert.
+                Ok(false) if self.brief && !scope.request.engine => {
+                    let mut reason = Unmet::new(Code::GuardFailed, String::new());
+                    reason.field.clone_from(&check.field);
+                    unmet.push(reason);
+                    continue;
+                }
                 Ok(false) => {
                     let message = check.says.render(scope).unwrap_or_else(|_| check.says.source().to_owned());
                     Unmet::new(Code::GuardFailed, message)

@@ -34,7 +34,7 @@ impl DecisionBuilder<'_> {
         let asked = request.clone();
         match self.take(&life, key, &rule, plan, request) {
             // A refusal by another entity is passed on to the caller, with the transitions allowed instead.
-            Err(Stop::Refused(mut refusal)) => {
+            Err(Stop::Refused(mut refusal)) if !self.brief => {
                 let untouched = DecisionBuilder::new(self.law, self.draft.base(), self.now, false);
                 if let Ok((life, entity)) = untouched.existing_entity(key) {
                     refusal.allowed = allowed_here(&untouched, &life, entity, &asked).unwrap_or_default();
@@ -163,8 +163,10 @@ impl DecisionBuilder<'_> {
             }
         }
         let mut refusal = refusal.unwrap_or_else(|| Refusal::new(Code::NoSuchEdge, "Nothing fits"));
-        refusal.allowed = allowed_here(self, life, entity, request)?;
-        refusal.who = Some(who_may(&candidates));
+        if !self.brief {
+            refusal.allowed = allowed_here(self, life, entity, request)?;
+            refusal.who = Some(who_may(&candidates));
+        }
         Err(refusal.into())
     }
 

@@ -115,6 +115,13 @@ pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Resu
     decide_traced(law, view, command, now, None)
 }
 
+/// Decides like [`decide`]. A refusal has its code and what is unmet, but no texts, no advice and no evidence.
+pub fn decide_briefly(law: &Law, view: &View, command: &Command, now: Timestamp) -> Result<Decision, Needs> {
+    let lookup = Lookup::new(view);
+    let decision = decide_on(law, &lookup, command, now, None, true);
+    lookup.finish(decision)?.ok_or_else(Needs::default)
+}
+
 /// Decides, and records the rules that it exercised.
 pub fn decide_traced(
     law: &Law,
@@ -124,7 +131,7 @@ pub fn decide_traced(
     trace: Option<&Trace>,
 ) -> Result<Decision, Needs> {
     let lookup = Lookup::new(view);
-    let decision = decide_on(law, &lookup, command, now, trace);
+    let decision = decide_on(law, &lookup, command, now, trace, false);
     lookup.finish(decision)?.ok_or_else(Needs::default)
 }
 
@@ -153,6 +160,7 @@ fn decide_on(
     command: &Command,
     now: Timestamp,
     trace: Option<&Trace>,
+    brief: bool,
 ) -> Option<Decision> {
     let counted = match command.idempotency_key.as_ref().map(|key| count_once(lookup, command, key)) {
         Some(Err(known)) => return Some(known),
@@ -160,6 +168,7 @@ fn decide_on(
         None => None,
     };
     let mut builder = DecisionBuilder::new(law, lookup, now, trace.is_some());
+    builder.brief = brief;
     let mut outcome = builder.run(command);
     if outcome.is_ok() {
         outcome = builder.must_end_in_the_calendar().and_then(|()| builder.rerank());
@@ -190,6 +199,9 @@ fn decide_on(
     match outcome {
         Ok(()) => Some(builder.finish(command, counted)),
         Err(Stop::Refused(mut refusal)) => {
+            if brief {
+                return Some(Decision::Refused(refusal));
+            }
             refusal.kept = evidence::of(law, lookup, command, now, &refusal).map(Box::new);
             if let (Some(trace), Some(entry)) = (trace, &refusal.kept) {
                 trace.add(vec![Point {
@@ -235,6 +247,8 @@ struct DecisionBuilder<'a> {
     now: Timestamp,
     draft: DecisionDraft<'a>,
     traced: bool,
+    /// Whether the texts and the advice of a refusal are left out.
+    brief: bool,
     hits: RefCell<Hits>,
     moves: u32,
     depth: u32,
@@ -259,6 +273,7 @@ impl<'a> DecisionBuilder<'a> {
             now,
             draft: DecisionDraft::new(lookup),
             traced,
+            brief: false,
             hits: RefCell::default(),
             moves: 0,
             depth: 0,

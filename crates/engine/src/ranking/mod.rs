@@ -12,6 +12,7 @@ use trackside_lifecycle::time::Timestamp;
 use crate::index::Index;
 use crate::key::EntityKey;
 use crate::view::cached::Cached;
+use crate::view::copy_on_write::CopyOnWrite;
 use ordered::Ordered;
 pub use weight::{Key, Number, Weight, Weights};
 
@@ -48,7 +49,7 @@ pub enum Reranked {
 /// Every ranking of every lifecycle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rankings {
-    by_key: BTreeMap<RankingKey, Cached<RankingIndex>>,
+    by_key: BTreeMap<RankingKey, Cached<CopyOnWrite<RankingIndex>>>,
     /// The rankings that are loaded, in a partial view.
     known: BTreeSet<RankingKey>,
 }
@@ -87,7 +88,7 @@ impl Ranked {
 
 impl Rankings {
     pub fn get(&self, key: &RankingKey) -> Option<&RankingIndex> {
-        self.by_key.get(key).map(|it| &**it)
+        self.by_key.get(key).map(|it| &***it)
     }
 
     /// The number of places in all orders.
@@ -95,11 +96,11 @@ impl Rankings {
         self.by_key.values().map(|it| it.places.len()).sum()
     }
 
-    pub(crate) fn cached(&self, key: &RankingKey) -> Option<&Cached<RankingIndex>> {
+    pub(crate) fn cached(&self, key: &RankingKey) -> Option<&Cached<CopyOnWrite<RankingIndex>>> {
         self.by_key.get(key)
     }
 
-    pub(crate) fn cached_mut(&mut self, key: &RankingKey) -> Option<&mut Cached<RankingIndex>> {
+    pub(crate) fn cached_mut(&mut self, key: &RankingKey) -> Option<&mut Cached<CopyOnWrite<RankingIndex>>> {
         self.by_key.get_mut(key)
     }
 
@@ -127,7 +128,7 @@ impl Rankings {
 
     pub(crate) fn load(&mut self, key: RankingKey, ranking: RankingIndex) {
         self.known.insert(key.clone());
-        self.by_key.insert(key, Cached::new(ranking));
+        self.by_key.insert(key, Cached::new(ranking.into()));
     }
 
     pub(crate) fn change(&mut self, change: &Reranked, partial: bool) {

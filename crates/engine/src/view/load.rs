@@ -8,6 +8,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::cached::Cached;
+use super::copy_on_write::CopyOnWrite;
 use super::{Found, Group, Ledger as _, MOST_REACHED, Need, View};
 use crate::entity::Entity;
 use crate::event::{Entry, KeyRecord};
@@ -40,7 +41,7 @@ impl View {
         }
     }
 
-    fn keep_group(&mut self, key: GroupKey, mut cached: Cached<Group>) {
+    fn keep_group(&mut self, key: GroupKey, mut cached: Cached<CopyOnWrite<Group>>) {
         if !self.partial {
             self.groups.insert(key, cached);
             return;
@@ -64,7 +65,7 @@ impl View {
     /// Loads an entity with all of its groups that are not empty.
     pub fn load_whole(&mut self, entity: Arc<Entity>, groups: impl IntoIterator<Item = (Name, Group)>) {
         for (name, group) in groups {
-            self.keep_group(GroupKey { of: entity.key.clone(), name }, Cached::new(group));
+            self.keep_group(GroupKey { of: entity.key.clone(), name }, Cached::new(group.into()));
         }
         self.keep_entity(Cached { whole: true, ..Cached::new(entity) });
     }
@@ -83,7 +84,7 @@ impl View {
 
     pub fn load_counts(&mut self, key: GroupKey, counts: BTreeMap<Name, u64>, moved_at: Option<Timestamp>) {
         let group = Group { counts, moved_at, listed: false, members: BTreeMap::new() };
-        self.keep_group(key, Cached::new(group));
+        self.keep_group(key, Cached::new(group.into()));
     }
 
     /// Loads the members of a group, by state.
@@ -95,7 +96,7 @@ impl View {
     ) {
         let counts = members.iter().map(|(state, there)| (state.clone(), there.len() as u64)).collect();
         let group = Group { counts, moved_at, listed: true, members };
-        self.keep_group(key, Cached { asked: true, ..Cached::new(group) });
+        self.keep_group(key, Cached { asked: true, ..Cached::new(group.into()) });
     }
 
     /// Drops all groups and rankings of a partial view: some may have been loaded from damaged rows.
@@ -174,11 +175,11 @@ impl View {
                 copied.unwrap_or_else(|never| match never {});
             }
             Need::Counts(key) => {
-                let known = whole.groups.get(&key).map(|it| &**it).cloned().unwrap_or_default();
+                let known = whole.groups.get(&key).map(|it| &***it).cloned().unwrap_or_default();
                 self.load_counts(key, known.counts, known.moved_at);
             }
             Need::Members(key) => {
-                let known = whole.groups.get(&key).map(|it| &**it).cloned().unwrap_or_default();
+                let known = whole.groups.get(&key).map(|it| &***it).cloned().unwrap_or_default();
                 self.load_members(key, known.members, known.moved_at);
             }
             Need::Ranking(key) => {

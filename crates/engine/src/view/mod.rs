@@ -5,6 +5,7 @@
 //! data.
 
 pub(crate) mod cached;
+pub(crate) mod copy_on_write;
 mod load;
 mod lookup;
 mod need;
@@ -24,6 +25,7 @@ use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
 use crate::ranking::{RankingIndex, RankingKey, Rankings};
 use cached::Cached;
+use copy_on_write::CopyOnWrite;
 pub use load::{CacheLimit, EvictionProgress};
 pub use lookup::Lookup;
 pub use need::{Need, Needs};
@@ -72,7 +74,7 @@ impl<T> Found<T> {
 pub struct View {
     /// Shared, so that a copy of a view is cheap.
     entities: Index<EntityKey, Cached<Arc<Entity>>>,
-    groups: Index<GroupKey, Cached<Group>>,
+    groups: Index<GroupKey, Cached<CopyOnWrite<Group>>>,
     keys: Index<(Name, Name), (u64, KeyRecord)>,
     /// By lifecycle and value; none: known to be free.
     unique_values: Index<(Name, Name), Option<EntityKey>>,
@@ -199,7 +201,7 @@ impl View {
 
     pub fn group(&self, key: &GroupKey) -> Found<&Group> {
         match self.groups.get(key) {
-            Some(cached) => found(cached),
+            Some(cached) => found(cached).map(|it| &**it),
             None if self.partial && !self.is_whole(&key.of) => Found::Unknown,
             None => Found::Absent,
         }
@@ -217,7 +219,7 @@ impl View {
     /// A group whose members are known.
     pub fn group_with_members(&self, key: &GroupKey) -> Found<&Group> {
         match self.groups.get(key) {
-            Some(cached) if !self.partial || cached.lists_all() => found(cached),
+            Some(cached) if !self.partial || cached.lists_all() => found(cached).map(|it| &**it),
             None if !self.partial || self.is_whole(&key.of) => Found::Absent,
             _ => Found::Unknown,
         }
@@ -225,7 +227,7 @@ impl View {
 
     pub fn ranking(&self, key: &RankingKey) -> Found<&RankingIndex> {
         match self.rankings.cached(key) {
-            Some(cached) => found(cached),
+            Some(cached) => found(cached).map(|it| &**it),
             None if self.partial && !self.rankings.is_known(key) => Found::Unknown,
             None => Found::Absent,
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::context::{CompileContext, is_id, is_ids};
 use super::face::face;
 use super::names::{ReadTable, computed_key, relation_key};
+use super::presentation::{card, path, title, waits_for};
 use super::reserved_names;
 use super::rules::clash;
 use super::settings::SettingDraft;
@@ -161,7 +162,7 @@ pub(super) fn compile(
     restrict_fields(&mut context, file, &mut fields);
     let refs = refs(&mut context, file);
     let gates = gates(&mut context, file, &types);
-    let path: Vec<Name> = file.path.iter().flatten().map(|it| context.state(it)).collect();
+    let path = path(&mut context, file);
     let transitions: Vec<Transition> = file
         .transitions
         .iter()
@@ -229,6 +230,8 @@ pub(super) fn compile(
         context.error("wrong-pack", file.lifecycle.at, format!("its name must start with `{}.`", pack.pack));
     }
     let face = face(&mut context, file, &transitions, &states);
+    let title = file.title.as_ref().map(|it| title(&mut context, file, it));
+    let card = card(&mut context, file);
     let initial = initial(&mut context, file)?;
     context.warn_unreached(&file.states, &initial, &transitions, &states);
     let lifecycle = Lifecycle {
@@ -239,6 +242,8 @@ pub(super) fn compile(
         about: file.about.clone().unwrap_or_default(),
         one: shape.one,
         face,
+        title,
+        card,
         assignee: file.assignee.as_ref().map(|it| assignee(&mut context, it)),
         me: me(&mut context, file),
         read: file.read.as_ref().and_then(|it| context.guard(it, &Type::Bool)),
@@ -525,6 +530,8 @@ fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateD
             erase: None,
             archive: false,
             known_as: Vec::new(),
+            shows: None,
+            waits_for: None,
         };
     };
     if let Some(outcome) = &decl.outcome
@@ -559,6 +566,8 @@ fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateD
         erase: decl.erase.as_ref().map(|it| it.iter().map(|it| context.field(it)).collect()),
         archive: decl.archive.unwrap_or(false),
         known_as: super::arms::syntax_list(&decl.known_as).into_iter().map(|it| it.it).collect(),
+        shows: decl.shows,
+        waits_for: decl.waits_for.as_ref().map(|it| waits_for(context, name, it)),
     }
 }
 

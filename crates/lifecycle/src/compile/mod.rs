@@ -12,6 +12,7 @@ mod lifecycle;
 mod names;
 mod pack;
 mod policy;
+mod presentation;
 mod properties;
 mod queries;
 mod rankings;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::consequence::Consequences;
 use super::fit::FieldType;
 use super::pack::{Policy, Setting};
+use super::presentation::{StateMeaning, WaitsFor};
 use super::property::Property;
 use super::read::Read;
 use super::rule::{Counter, Effect, Invariant, NotifyRule, Ranking, Reaction, Slot, Timer};
@@ -26,6 +27,10 @@ pub struct Lifecycle {
     /// Whether it has a single entity, whose id is `kind`.
     pub one: bool,
     pub face: Option<Face>,
+    /// The field that names an entity in lists.
+    pub title: Option<Name>,
+    /// The fields and counters that lists show beside it.
+    pub card: Vec<Name>,
     pub fields: BTreeMap<Name, Field>,
     pub assignee: Option<Name>,
     pub relations: Vec<Relation>,
@@ -310,4 +315,8 @@ pub struct State {
     pub archive: bool,
     /// Its names in other tools.
     pub known_as: Vec<Name>,
+    /// Its meaning for people, as declared.
+    pub shows: Option<StateMeaning>,
+    /// Whether it waits for people, as declared.
+    pub waits_for: Option<WaitsFor>,
 }

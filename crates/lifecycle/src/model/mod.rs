@@ -5,6 +5,7 @@ mod fit;
 mod lifecycle;
 mod pack;
 mod partial;
+mod presentation;
 mod property;
 mod reach;
 mod read;
@@ -27,6 +28,7 @@ pub use pack::{
     Setting, SettingCheck, Supervise, Tool, Wait,
 };
 pub use partial::{KnownReads, Partial};
+pub use presentation::{ASKS_PEOPLE, Awaited, StateDecision, StateMeaning, WaitsFor};
 pub use property::{Property, PropertyKind};
 pub use reach::Reach;
 pub use read::{Count, EntityAttribute, Read, SlotAttribute};

@@ -1,5 +1,6 @@
 //! The grammar of a lifecycle file and its states.
 
+use crate::model::{Awaited, StateMeaning};
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, keys, shapes};
 
@@ -76,6 +77,10 @@ keys! {
         pub prove: Option<Vec<PropertyDecl>>,
         /// How generic screens and routes use this lifecycle.
         pub face: Option<FaceDecl>,
+        /// The field that names an entity in lists and messages.
+        pub title: Option<At<Name>>,
+        /// The fields and counters that lists and cards show.
+        pub card: Option<Vec<At<Name>>>,
         /// Fields that the store indexes.
         pub indexes: Option<Vec<At<Name>>>,
         /// The form of a log line.
@@ -189,6 +194,30 @@ keys! {
         pub retain: Option<Retain>,
         /// Names of this state in other tools, for imports; `[x]` is a checkbox in a plan.
         pub known_as: Option<OneOrMany<At<Name>>>,
+        /// The meaning of this state for people; derived if left out.
+        pub shows: Option<StateMeaning>,
+        /// Whether this state waits for people; derived if left out.
+        pub waits_for: Option<WaitsForDecl>,
+    }
+}
+
+shapes! {
+    /// Whether a state waits for people, and how they decide.
+    pub enum WaitsForDecl {
+        /// Only whether it does.
+        Plain(Awaited) if scalar,
+        /// It waits for people; the transitions by which they decide.
+        Decision(DecisionDecl) if map,
+    }
+}
+
+keys! {
+    /// The transitions by which people decide in this state.
+    pub struct DecisionDecl {
+        /// The transition that approves.
+        pub approve: Option<At<Name>>,
+        /// The transition that denies.
+        pub deny: Option<At<Name>>,
     }
 }
 

@@ -21,8 +21,8 @@ pub use consequence::{
 };
 pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
-    CheckRule, Checks, CreateDecl, Deadline, Enter, FaceDecl, FaceMap, GateDecl, LifecycleFile, LogDecl,
-    ObserveDecl, RefDecl, Retain, StateDecl, WorktreeDecl,
+    CheckRule, Checks, CreateDecl, Deadline, DecisionDecl, Enter, FaceDecl, FaceMap, GateDecl, LifecycleFile,
+    LogDecl, ObserveDecl, RefDecl, Retain, StateDecl, WaitsForDecl, WorktreeDecl,
 };
 pub use pack::{
     ExitDecl, GiveUpDecl, GroupTableDecl, PackFile, PolicyDecl, PolicyRaiseDecl, PolicyRuleDecl, QueryDecl,

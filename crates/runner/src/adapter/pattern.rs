@@ -148,7 +148,7 @@ impl JsonSchema for TextPattern {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "regex", "description": "A regular expression." })
+        json_schema!({ "type": "string", "description": "A regular expression in the syntax of the Rust crate regex." })
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn strata(path: &Path) -> BTreeMap<(String, Region), Vec<Range<usize>
     let pages: Vec<(String, i64, String)> =
         statement.query_map([], row).unwrap().map(Result::unwrap).collect();
     let bytes = std::fs::read(path).unwrap();
-    let mut all = BTreeMap::from([((String::new(), Region::File), vec![0..100])]);
+    let mut all = BTreeMap::from([((String::new(), Region::File), Vec::from_iter([0..100]))]);
     let mut add = |name: &str, region, range: Range<usize>| {
         if !range.is_empty() {
             all.entry((name.to_owned(), region)).or_default().push(range);

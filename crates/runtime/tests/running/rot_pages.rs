@@ -110,3 +110,24 @@ fn a_flipped_bit_in_any_region_of_state_db_is_refused_and_repaired() {
         }
     });
 }
+
+#[test]
+fn a_damaged_index_that_no_query_reads_is_repaired() {
+    let base = Depot::filled("names");
+    let path = base.0.join("state.db");
+    let cells = &strata(&path)[&("sqlite_autoindex_name_1".to_owned(), Region::Cells)];
+    let mut bytes = std::fs::read(&path).unwrap();
+    // In the middle of a row is its text.
+    bytes[cells[0].start.midpoint(cells[0].end)] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let checked = || -> String {
+        base.file("state.db").query_row("PRAGMA integrity_check", [], |it| it.get(0)).unwrap()
+    };
+    assert_ne!(checked(), "ok");
+    let runtime = base.start();
+    sweep(&runtime).unwrap();
+    runtime.wait_until_written().unwrap();
+    assert_eq!(runtime.problem(), None);
+    runtime.stop();
+    assert_eq!(checked(), "ok");
+}

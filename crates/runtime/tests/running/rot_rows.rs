@@ -145,7 +145,7 @@ impl Depot {
         Runtime::start(Arc::new(store), &[pack], options).map_err(|it| it.to_string())
     }
 
-    fn file(&self, name: &str) -> Connection {
+    pub fn file(&self, name: &str) -> Connection {
         Connection::open(self.0.join(name)).unwrap()
     }
 

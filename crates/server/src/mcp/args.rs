@@ -16,6 +16,21 @@ pub(super) struct MyWorkInput {
     pub id: Option<String>,
 }
 
+/// What to list of the inbox.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InboxInput {
+    /// Only this kind: `approval`, `decision`, `escalation` or `alert`.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// Page size: 50 by default, 200 at most.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// The `nextCursor` of the previous page.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
 /// One entity.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -60,6 +60,7 @@ impl McpServer {
         let app = &self.app;
         let told = match name {
             "my_work" => work::my_work(app, caller, read(sent)?).await?,
+            "inbox" => reading::inbox(app, caller, read(sent)?).await?,
             "show" => reading::show(app, caller, read(sent)?).await?,
             "list" => reading::list(app, caller, read(sent)?).await?,
             "explain" => reading::explained(app, caller, read(sent)?).await?,

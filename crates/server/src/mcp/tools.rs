@@ -2,7 +2,7 @@
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use trackside_protocol::{
-    ClaimReply, EntityBody, ExplainBody, HeartbeatReply, Moved, WaitReply, WorkSummary,
+    ClaimReply, EntityBody, ExplainBody, HeartbeatReply, InboxItemBody, Moved, WaitReply, WorkSummary,
 };
 
 use super::args;
@@ -16,8 +16,8 @@ fire moves an entity, report records something about it without moving it, expla
 A refusal (isError) changes nothing. Its structured content lists every unmet condition (errors), the states you can move it to (allowedTransitions) and who may (who): fix what it names and call again.";
 
 /// Their names.
-pub const TOOLS: [&str; 10] =
-    ["my_work", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
+pub const TOOLS: [&str; 11] =
+    ["my_work", "inbox", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
 
 /// The effect of a tool.
 enum Does {
@@ -37,6 +37,13 @@ pub(super) fn all() -> Vec<Tool> {
             "List my work",
             "Who you are, your task with its instructions and events, open work that names you, what you could claim, requests you may decide, and other entities that you may move. Start here.",
             (input::<args::MyWorkInput>(), output::<WorkSummary>()),
+            Does::Reads,
+        ),
+        tool(
+            "inbox",
+            "List what waits for me",
+            "Everything that waits for you: approvals you may decide, states that only you and people like you move on, and open alerts. Each item says since when, what happens otherwise and when, and what you can do.",
+            (input::<args::InboxInput>(), page_output::<InboxItemBody>()),
             Does::Reads,
         ),
         tool(

@@ -15,8 +15,8 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{
-    ClaimableEntity, EntityBody, EntityBrief, ProblemCode, TaskInstructions, WorkBody, WorkSummary,
-    WorkerIdentity,
+    ApprovalBody, ClaimableEntity, EntityBody, EntityBrief, ProblemCode, TaskInstructions, WorkBody,
+    WorkSummary, WorkerIdentity,
 };
 use trackside_runtime::read::{ListQuery, USUAL};
 use trackside_runtime::{ReadError, Reads};
@@ -27,7 +27,7 @@ use super::tool_answer::ToolAnswer;
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
-use crate::rest::approvals::{self, ASKS_PEOPLE};
+use crate::rest::approvals;
 use crate::rest::work::instructions;
 use crate::rest::{CommandHeaders, Paging, Parameters, command, entity_bodies};
 
@@ -154,7 +154,10 @@ async fn decisions(
         Err(refused) if refused.0.has_code(ProblemCode::TooExpensive) => return Ok((Vec::new(), true)),
         Err(refused) => return Err(refused),
     };
-    let briefs = page.items.iter().map(|it| full_brief(&it.entity, caller.subject()));
+    // Other states that wait for people are in the inbox.
+    let law = app.runtime.law();
+    let asks = |it: &&ApprovalBody| law.newest(&it.entity.lifecycle).is_some_and(|it| it.asks_people());
+    let briefs = page.items.iter().filter(asks).map(|it| full_brief(&it.entity, caller.subject()));
     let mine =
         |it: &EntityBrief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
     Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))
@@ -185,7 +188,7 @@ impl Found {
         let (entities, places): (Vec<_>, Vec<_>) = mine.values().cloned().unzip();
         let told = entity_bodies(reads, &entities, &self.actor)?;
         self.yours.extend(told.iter().zip(places).map(|(it, named)| brief(it, named, &self.subject)));
-        let asks_people = life.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE);
+        let asks_people = life.asks_people();
         if !asks_people {
             self.others(reads, life, open, &mine.into_keys().collect::<Vec<_>>())?;
         }

@@ -52,10 +52,12 @@ async fn run_guarded(app: &App, routes: &RouteTraits, request: Request, next: Ne
         Ok(request) => request,
         Err(refused) => return refused,
     };
-    match takes_long {
+    let answer = match takes_long {
         true => next.run(request).await,
         false => tokio::time::timeout(limit, next.run(request)).await.unwrap_or_else(too_long),
-    }
+    };
+    let current = crate::telemetry::current();
+    app.large_answers.send(current.as_ref().and_then(|it| it.actor.get()), answer)
 }
 
 /// Headers of every answer.

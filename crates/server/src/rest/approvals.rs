@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, State as AppState};
 use axum::http::StatusCode;
 use axum::response::Response;
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Fire, TransitionRef};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_lifecycle::model::{Face, Lifecycle};
+use trackside_lifecycle::model::{Arm, Fit, Lifecycle, State, Take};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{ApprovalBody, Decide, Moved, Page, Problem, ProblemCode};
@@ -18,13 +18,12 @@ use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{ReadError, Reads};
 
 use super::commands::{carry_out_or_try, command};
+use super::inbox::waiting_states;
 use super::{Body, CommandHeaders, Cursors, DryRun, Paging, Parameters, entity_bodies};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// The face of approval requests.
-pub(crate) const ASKS_PEOPLE: &str = "approval";
 /// Most open requests that are read for one page.
 const BUDGET: usize = 5_000;
 
@@ -32,23 +31,39 @@ const BUDGET: usize = 5_000;
 pub(super) fn inboxes(app: &App) -> Vec<Arc<Lifecycle>> {
     let law = app.runtime.law();
     let newest = law.lifecycle_names().iter().filter_map(|it| law.newest(it));
-    newest.filter(|it| it.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE)).cloned().collect()
+    newest.filter(|it| it.asks_people()).cloned().collect()
 }
 
-/// Lists open requests that the caller may see: urgent ones first, then the oldest.
+/// The lifecycles in which people approve something: requests to people, and those with a state that waits for people
+/// and a transition by which they approve.
+fn deciding(app: &App) -> Vec<Arc<Lifecycle>> {
+    let law = app.runtime.law();
+    let newest = law.lifecycle_names().iter().filter_map(|it| law.newest(it));
+    newest.filter(|it| !states_to_approve(it).is_empty()).cloned().collect()
+}
+
+/// The states of a lifecycle in which people approve something.
+fn states_to_approve(life: &Lifecycle) -> Vec<Name> {
+    let mut states = waiting_states(life);
+    let approved = |it: &State| life.decision(it).approve.is_some();
+    states.retain(|it| life.asks_people() || life.state(it).is_some_and(approved));
+    states
+}
+
+/// Lists open requests and other entities that wait for an approval, if the caller may see them: urgent ones first, then the oldest.
 #[utoipa::path(
     get, path = "/v1/approvals", tag = "approvals", operation_id = "listApprovals", params(Paging),
     responses((status = 200, body = Page<ApprovalBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
-    State(app): State<App>,
+    AppState(app): AppState<App>,
     caller: Caller,
     Parameters(page): Parameters<Paging>,
 ) -> Result<Json<Page<ApprovalBody>>, Refused> {
     let most = super::page_size(page.limit)?;
     let cursors = Cursors::of(&["approvals"]);
     let after = cursors.place(page.cursor.as_deref())?;
-    let (inboxes, actor) = (inboxes(&app), caller.actor().clone());
+    let (inboxes, actor) = (deciding(&app), caller.actor().clone());
     let page = app.read(move |reads| {
         let mut all = Vec::new();
         for life in inboxes {
@@ -75,7 +90,7 @@ struct Request {
 /// Open requests of one lifecycle.
 fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) -> Result<(), ReadError> {
     let mut query = ListQuery::of(life.name.clone(), actor.clone());
-    query.states = life.states.iter().filter(|it| !it.last).map(|it| it.name.clone()).collect();
+    query.states = states_to_approve(life);
     query.limit = MOST;
     loop {
         let listed = reads.list(&query)?;
@@ -125,7 +140,7 @@ pub(super) fn referring(
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn decide(
-    State(app): State<App>,
+    AppState(app): AppState<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: CommandHeaders,
@@ -137,17 +152,21 @@ pub(crate) async fn decide(
         "deny" => false,
         other => return Err(Refused::shape(format!("decision is `approve` or `deny`, not `{other}`"))),
     };
-    let (life, entity) = find(&app, &caller, &id, body.lifecycle.as_deref()).await?;
-    let face = life
-        .face
-        .as_ref()
-        .ok_or_else(|| Refused::broken("a request to people whose lifecycle has no face"))?;
-    let Some(event) = (if approves { &face.approve } else { &face.deny }).clone() else {
-        let detail =
-            format!("{} declares no transition to {}. Its `face` can name one", life.name, body.decision);
+    let (life, entity, state) = find(&app, &caller, &id, body.lifecycle.as_deref()).await?;
+    let decision = life.state(&state).map(|it| life.decision(it)).unwrap_or_default();
+    let Some(event) = (if approves { decision.approve } else { decision.deny }) else {
+        let detail = match life.asks_people() {
+            true => {
+                format!("{} declares no transition to {}. Its `face` can name one", life.name, body.decision)
+            }
+            false => format!(
+                "{} declares no single transition to {} in {state}. `waits_for` of the state can name one. Fire one of the transitions that `trackside inbox` lists",
+                life.name, body.decision
+            ),
+        };
         return Err(Refused::new(ProblemCode::NoSuchDecision, detail));
     };
-    let fields = sent(&life, face, &event, &body);
+    let fields = sent(&life, &event, &body);
     let fire = Fire {
         entity,
         what: TransitionRef::Event(event),
@@ -160,11 +179,13 @@ pub(crate) async fn decide(
 }
 
 /// The fields for the transition: the note if it takes one, and always the target, so that an invalid one is refused.
-fn sent(life: &Lifecycle, face: &Face, event: &Name, body: &Decide) -> Fields {
+fn sent(life: &Lifecycle, event: &Name, body: &Decide) -> Fields {
     let arms = life.transition(event).map(|it| it.arms.as_slice()).unwrap_or_default();
     let takes = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));
     let mut fields = Fields::default();
-    if let (Some(name), Some(note)) = (face.note.as_ref().filter(|it| takes(it)), &body.note) {
+    let declared = life.face.as_ref().filter(|_| life.asks_people()).and_then(|it| it.note.clone());
+    let place = declared.filter(|it| takes(it)).or_else(|| only_required_text(arms));
+    if let (Some(name), Some(note)) = (&place, &body.note) {
         fields.put(name, Value::text(note));
     }
     if let Some(to) = &body.to {
@@ -173,14 +194,25 @@ fn sent(life: &Lifecycle, face: &Face, event: &Name, body: &Decide) -> Fields {
     fields
 }
 
+/// The field for the note: the only one that the transition requires, if that is text.
+fn only_required_text(arms: &[Arm]) -> Option<Name> {
+    let mut required: Vec<&Take> =
+        arms.iter().flat_map(|it| &it.takes).filter(|it| it.required.is_some()).collect();
+    required.dedup_by(|a, b| a.name == b.name);
+    match required.as_slice() {
+        [only] if matches!(only.fits.fit, Fit::Text { .. }) => Some(only.name.clone()),
+        _ => None,
+    }
+}
+
 /// The request with this id, if the caller may see it.
 async fn find(
     app: &App,
     caller: &Caller,
     id: &str,
     lifecycle: Option<&str>,
-) -> Result<(Arc<Lifecycle>, EntityKey), Refused> {
-    let mut inboxes = inboxes(app);
+) -> Result<(Arc<Lifecycle>, EntityKey, Name), Refused> {
+    let mut inboxes = deciding(app);
     inboxes.retain(|it| lifecycle.is_none_or(|name| *it.name == *name));
     let (name, actor) = (Name::new(id), caller.actor().clone());
     let law = app.runtime.law();
@@ -191,7 +223,10 @@ async fn find(
             match reads.readable(&key, &actor) {
                 // The definition version it was created under.
                 Ok(entity) => {
-                    found.push((law.definition(&life.name, entity.definition).cloned().unwrap_or(life), key));
+                    let life = law.definition(&life.name, entity.definition).cloned().unwrap_or(life);
+                    if life.asks_people() || states_to_approve(&life).contains(&entity.state) {
+                        found.push((life, key, entity.state.clone()));
+                    }
                 }
                 Err(ReadError::UnknownEntity(_)) => {}
                 Err(error) => return Err(error),
@@ -204,7 +239,7 @@ async fn find(
     match (last, found.first()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(Refused::new(ProblemCode::UnknownApproval, format!("There is no request {id}"))),
-        (Some((life, _)), Some((other, _))) => {
+        (Some((life, ..)), Some((other, ..))) => {
             let detail =
                 format!("{} and {} both have a request {id}: name the `lifecycle`", other.name, life.name);
             Err(Refused::new(ProblemCode::AmbiguousApproval, detail))

@@ -13,7 +13,10 @@ use trackside_lifecycle::guard::did_you_mean;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::diagram::Graph;
-use trackside_protocol::{LifecycleBody, LifecycleSummary, Page, Problem, field_bodies, states_by_alias};
+use trackside_protocol::{
+    LifecycleBody, LifecycleSummary, Page, Problem, field_bodies, state_meanings, states_by_alias,
+    states_waiting_for_people,
+};
 use trackside_study::draw::graph::pack_graphs;
 use trackside_study::draw::svg::Theme;
 use trackside_study::draw::{Picture, export};
@@ -51,6 +54,12 @@ fn summary(law: &Law, life: &Lifecycle) -> LifecycleSummary {
         one: life.one,
         initial: life.initial.clone(),
         states: life.states.iter().map(|it| it.name.clone()).collect(),
+        title: life.title.clone(),
+        assignee: life.assignee.clone(),
+        card: life.card.clone(),
+        path: life.path.clone(),
+        shows: state_meanings(life),
+        waits_for_people: states_waiting_for_people(life),
         versions: law.versions(&life.name).collect(),
     }
 }

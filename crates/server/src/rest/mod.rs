@@ -27,6 +27,7 @@ pub(crate) mod history;
 pub(crate) mod home;
 pub(crate) mod identity;
 pub(crate) mod imports;
+pub(crate) mod inbox;
 pub(crate) mod journal;
 mod json_lines;
 mod key_use;

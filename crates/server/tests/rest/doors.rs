@@ -162,7 +162,7 @@ fn scene(
         let wanted = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] });
         let made = owner.post("/v1/webhooks", &wanted).unwrap().body;
         words.insert("id", made["details"]["id"].as_str().unwrap().to_owned());
-    } else if row.path.contains("/approvals") {
+    } else if row.path.contains("/approvals") || row.path.contains("/inbox") {
         owner.post("/v1/entities/vault.request", &secret).unwrap();
     } else {
         owner.post(&format!("/v1/entities/{lifecycle}"), &secret).unwrap();

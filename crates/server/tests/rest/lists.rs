@@ -37,6 +37,7 @@ fn a_cursor_is_valid_only_for_its_list() {
         "/v1/entities/mission.task/T-1/history",
         "/v1/entities/mission.task/T-1/messages",
         "/v1/approvals",
+        "/v1/inbox",
         "/v1/tokens",
         "/v1/webhooks",
         "/v1/alerts",

@@ -23,6 +23,7 @@ mod figures;
 mod ground;
 mod heartbeats;
 mod imports;
+mod inbox;
 mod keys;
 mod limits_of_time;
 mod lists;

@@ -91,6 +91,40 @@ fn a_client_that_stops_reading_is_dropped() {
 }
 
 #[test]
+fn an_actor_that_reads_nothing_holds_only_so_much_memory() {
+    let ground = RestServer::new();
+    let content = vec![b'a'; 16 * 1024 * 1024];
+    let path = format!("/v1/artifacts/{}", crate::artifacts::id(&content));
+    ground.owner.put_bytes(&path, &content).unwrap();
+    let token = |actor: &str| ground.mint_token(json!({ "actor": actor, "kind": "agent" }));
+    let (ada, bob) = (token("ada"), token("bob"));
+    let begin = |token: &str| {
+        let mut stream = TcpStream::connect(ground.address).unwrap();
+        let host = ground.address;
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        (String::from_utf8(status[9..].to_vec()).unwrap(), stream)
+    };
+    let mut open: Vec<_> = (0..4).map(|_| begin(&ada)).collect();
+    assert!(open.iter().all(|it| it.0 == "200"));
+    assert_eq!(begin(&ada).0, "429");
+    assert_eq!(begin(&bob).0, "200", "another actor");
+    // What is read is released, and as it was stored.
+    let mut answer = Vec::new();
+    open.pop().unwrap().1.read_to_end(&mut answer).unwrap();
+    assert!(answer.ends_with(&content));
+    let is_released = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        begin(&ada).0 == "200"
+    });
+    assert!(is_released);
+}
+
+#[test]
 fn unknown_tokens_are_rate_limited() {
     let ground = RestServer::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);

@@ -236,6 +236,8 @@ pub(crate) const ROWS: &[AccessRow] = &[
         r#"{"lifecycle":"{lifecycle}","id":"{id}","all":true,"reason":"so"}"#,
     ),
     // Approvals, and effects.
+    row("GET", "/v1/inbox", Hidden, ANYONE, ""),
+    with("?kind=approval", row("GET", "/v1/inbox", Hidden, ANYONE, "")),
     row("GET", "/v1/approvals", Hidden, ANYONE, ""),
     row(
         "POST",

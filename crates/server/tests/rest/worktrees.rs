@@ -68,6 +68,22 @@ fn a_diff_is_what_a_runner_reported_for_those_who_see_the_entity() {
         // The record itself is no way around.
         assert!(each(&client.get("/v1/entities/fleet.change").unwrap().body, "id").is_empty());
     }
+    // A runner that may not see the entity.
+    let roles = json!(["fleet:agent_runner", "fleet:steer"]);
+    let runner = ground.actor(json!({ "actor": "host-2", "kind": "agent", "roles": roles }));
+    host.post("/v1/entities/bank.safe/S-1/worktree", &json!({ "state": "ready", "path": "/vault" })).unwrap();
+    for client in [&pia, &agent, &runner] {
+        for record in ["fleet.change", "fleet.worktree"] {
+            let listed = client.get(&format!("/v1/entities/{record}")).unwrap().body;
+            assert!(each(&listed, "id").is_empty(), "{listed:#}");
+            let journal = client.get("/v1/journal?limit=200").unwrap().body.to_string();
+            assert!(!journal.contains("/vault") && !journal.contains("base-0000"), "{journal}");
+        }
+        assert_eq!(why(client.get(diff)).0, 404);
+        assert_eq!(why(client.get("/v1/entities/fleet.worktree/bank.safe-S-1")).0, 404);
+    }
+    let report = json!({ "from": "a-000", "to": "b-000", "artifact": "0".repeat(64) });
+    assert_eq!(why(runner.post(changes, &report)).0, 404);
     let body = json!({ "from": "a-000", "to": "b-000", "artifact": "0".repeat(64) });
     for client in [&pia, &agent] {
         assert_eq!(why(client.post(changes, &body)).0, 403);

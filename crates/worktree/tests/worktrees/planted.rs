@@ -346,10 +346,12 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
+type PlantedPipe = fn(&TestRepository, &WorktreeRecord);
+
 /// A pipe in place of a file: opening it waits for ever.
 #[test]
 fn pipes_in_place_of_files_stop_nothing() {
-    let plants: [(&str, fn(&TestRepository, &WorktreeRecord)); 5] = [
+    let plants: [(&str, PlantedPipe); 5] = [
         ("index", |test, _| pipe(&test.root.join(".git/worktrees/T-1/index"))),
         ("HEAD", |test, _| pipe(&test.root.join(".git/worktrees/T-1/HEAD"))),
         ("ignore rules", |_, record| pipe(&record.path.join(".gitignore"))),

@@ -18,6 +18,10 @@ impl ExpressionContext<'_> {
             thing.name("the decider's message goes to", Sense::Plain, face.note.as_ref());
             thing.name("cannot wait while", Sense::Plain, face.urgent.as_ref());
         }
+        thing.name("title", Sense::Plain, life.title.as_ref());
+        if !life.card.is_empty() {
+            thing.put("card", "card", Sense::Plain, Leaf::Order(life.card.clone()));
+        }
         thing.name("assignee", Sense::Plain, life.assignee.as_ref());
         thing.name("record of the caller", Sense::Plain, life.me.as_ref());
         let read = life.read.as_ref().map(|it| self.expression(it));

@@ -1,6 +1,7 @@
 //! States, with their deadlines and invariants.
 
 use trackside_lifecycle::model::{Invariant, Lifecycle, State, Timer};
+use trackside_lifecycle::name::Name;
 
 use super::ExpressionContext;
 use crate::compare::item::{DefinitionItem, Leaf, Sense};
@@ -20,6 +21,12 @@ impl ExpressionContext<'_> {
         }
         thing.flag("is long-term storage", Sense::Plain, state.archive);
         thing.names("its names elsewhere", Sense::Plain, &state.known_as);
+        thing.name("meaning", Sense::Plain, state.shows.map(|it| Name::new(it.word())).as_ref());
+        if let Some(waits) = &state.waits_for {
+            thing.name("waits for", Sense::Plain, Some(&Name::new(waits.who.word())));
+            thing.name("approved by", Sense::Plain, waits.approve.as_ref());
+            thing.name("denied by", Sense::Plain, waits.deny.as_ref());
+        }
         thing.wording("about", &state.about);
         self.require(&mut thing, &state.require);
         thing.parts.extend(state.checks.iter().map(|it| self.check(it)));

@@ -2,10 +2,13 @@
 
 mod acting_alone;
 mod ending;
+mod guide;
 mod marks;
+mod relation;
 mod timers_only;
 mod watch;
 
+pub use guide::PromiseGuide;
 pub use marks::{Mark, Marks};
 pub use watch::PromiseWatcher;
 
@@ -16,10 +19,12 @@ use trackside_engine::actor::Actor;
 use trackside_engine::condition::ConditionScope;
 use trackside_engine::entity::Entity;
 use trackside_lifecycle::guard::{Fault, Guard};
-use trackside_lifecycle::model::{Pack, Property, PropertyKind};
+use trackside_lifecycle::model::{Pack, Partial, Property, PropertyKind};
 use trackside_lifecycle::name::Name;
 
 use crate::explore::world::{Cone, Mirrors, WorldState};
+use crate::truth::StateAndCaller;
+use timers_only::Fates;
 
 /// A promise of a lifecycle, and its place in the definition.
 #[derive(Clone, Debug)]
@@ -38,6 +43,9 @@ pub struct Promises {
     pub marks: Marks,
     cone: Cone,
     no_symmetry: Mirrors,
+    fates: Fates,
+    /// By promise: states in which its condition has the harmless value, whatever else holds.
+    settled: Vec<Vec<Name>>,
 }
 
 /// The part of a promise that was observed.
@@ -58,7 +66,21 @@ impl Promises {
             }
         }
         let marks = Marks::of(pack, list.len());
-        Self { law: law.clone(), list, marks, cone: Cone::of(pack), no_symmetry: Mirrors::none() }
+        let settled = list.iter().map(|it| settled(pack, it)).collect();
+        Self {
+            law: law.clone(),
+            list,
+            marks,
+            cone: Cone::of(pack),
+            no_symmetry: Mirrors::none(),
+            fates: Fates::default(),
+            settled,
+        }
+    }
+
+    /// Whether the state of an entity alone tells that it does not break a promise.
+    fn is_settled(&self, number: usize, entity: &Entity) -> bool {
+        self.settled.get(number).is_some_and(|it| it.contains(&entity.state))
     }
 
     /// Evaluates an expression for an entity in a world.
@@ -80,6 +102,20 @@ impl Promises {
         };
         looking.test(guard)
     }
+}
+
+/// The states in which the condition of a promise has the harmless value, whatever else holds.
+fn settled(pack: &Pack, promise: &Promise) -> Vec<Name> {
+    let (Some((guard, wanted)), Some(life)) =
+        (promise.condition(), pack.lifecycles.iter().find(|it| it.name == promise.lifecycle))
+    else {
+        return Vec::new();
+    };
+    let harmless = |state: &Name| {
+        let known = StateAndCaller { state: Some(state), engine: None };
+        guard.test(&Partial::new(&life.reads, known)) == Ok(!wanted)
+    };
+    life.states.iter().map(|it| &it.name).filter(|it| harmless(it)).cloned().collect()
 }
 
 impl Promise {

@@ -1,10 +1,12 @@
 //! Checks every move and every new world.
 
 use trackside_engine::actor::Actor;
+use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::model::{PropertyKind, Severity};
 
 use super::marks::Mark;
+use super::timers_only::TimeAlone;
 use super::{Promise, PromiseEvidence, Promises};
 use crate::explore::search::{Progress, Watch};
 use crate::explore::world::{MoveKind, StageModel, Surprise, WorldMove, WorldState, dropped};
@@ -103,6 +105,8 @@ impl PromiseWatcher<'_> {
 
     /// Checks the promises about every world, and the invariants.
     fn world(&self, scene: &WorldState, marks: &mut Vec<Mark>) {
+        let mut alone = TimeAlone::new();
+        let entities = scene.entities();
         for (number, promise) in self.promises.list.iter().enumerate() {
             match &promise.property.kind {
                 PropertyKind::Alone { .. } => match self.promises.acted_alone(number, scene) {
@@ -111,16 +115,18 @@ impl PromiseWatcher<'_> {
                     Ok(PromiseEvidence::Broken) => marks.push(Mark::Promise(number)),
                     Err(_) => marks.push(Mark::NoAnswer(number)),
                 },
-                PropertyKind::Eventually { .. } => match self.promises.never_comes(number, scene) {
-                    Ok(later) if later.broken.is_some() => marks.push(Mark::Promise(number)),
-                    Ok(later) if later.looked => marks.push(Mark::ObservedReads(number)),
-                    Ok(_) => {}
-                    Err(_) => marks.push(Mark::NoAnswer(number)),
-                },
-                _ => self.entities(number, promise, scene, marks),
+                PropertyKind::Eventually { .. } => {
+                    match self.promises.is_late_checked(number, scene, &mut alone) {
+                        Ok((true, _)) => marks.push(Mark::Promise(number)),
+                        Ok((false, true)) => marks.push(Mark::ObservedReads(number)),
+                        Ok((false, false)) => {}
+                        Err(_) => marks.push(Mark::NoAnswer(number)),
+                    }
+                }
+                _ => self.entities(number, promise, scene, &entities, marks),
             }
         }
-        for entity in scene.entities().into_iter().filter(|it| !it.broken.is_empty()) {
+        for entity in entities.iter().filter(|it| !it.broken.is_empty()) {
             let life = self.promises.law.definition(&entity.key.lifecycle, entity.definition);
             let serious = life
                 .iter()
@@ -132,11 +138,22 @@ impl PromiseWatcher<'_> {
         }
     }
 
-    fn entities(&self, number: usize, promise: &Promise, scene: &WorldState, marks: &mut Vec<Mark>) {
+    fn entities(
+        &self,
+        number: usize,
+        promise: &Promise,
+        scene: &WorldState,
+        entities: &[&Entity],
+        marks: &mut Vec<Mark>,
+    ) {
         let Some((guard, wanted)) = promise.condition().filter(|_| promise.property.on.is_empty()) else {
             return;
         };
-        for entity in scene.entities().into_iter().filter(|it| promise.concerns(it)) {
+        for entity in entities.iter().filter(|it| promise.concerns(it)) {
+            if self.promises.is_settled(number, entity) {
+                marks.push(Mark::ObservedReads(number));
+                continue;
+            }
             match self.promises.test(guard, scene, entity, None, None) {
                 Ok(found) if found == wanted => marks.push(Mark::Promise(number)),
                 Ok(_) => marks.push(Mark::ObservedReads(number)),

@@ -1,27 +1,30 @@
 //! The result of an exploration, and the parts that it did not cover.
 
+mod check;
 mod example_run;
+mod exploration;
 
 use serde::Serialize;
-use trackside_lifecycle::model::PropertyKind;
 use trackside_lifecycle::name::Name;
 
+pub use check::{CheckBound, CheckOptions, check_stages};
 pub use example_run::{EntityChange, ExampleRun, RunStep, RunStepKind};
+pub use exploration::Exploration;
 
-use crate::explore::promise::{Mark, PromiseWatcher, Promises};
-use crate::explore::search::{Progress, SearchBound, SearchResult, Stopped, search};
+use crate::explore::promise::Mark;
+use crate::explore::search::{Progress, SearchBound, Stopped};
 use crate::explore::stage::ExploreStage;
-use crate::explore::world::{Reduce, StageModel, Surprise};
-
-/// The end of a story in which a promise cannot be evaluated.
-const NO_ANSWER: &str = "the promise itself cannot be evaluated here";
+use crate::explore::world::{Reduce, Surprise};
 
 /// One stage explored.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplorationReport {
     pub stage: Name,
     pub about: String,
+    /// What was explored by breadth: the bound of every verdict.
     pub progress: Progress,
+    /// What was explored towards the promises, beyond that.
+    pub directed: Progress,
     pub stopped: Stopped,
     /// Most worlds and moves that were allowed.
     pub worlds: usize,
@@ -62,10 +65,10 @@ pub enum PromiseOutcome {
     Reached { steps: usize },
     /// It was not found within the bound.
     NotReached,
-    /// It can be broken.
-    Broken { story: ExampleRun },
+    /// It can be broken. `shortest`: every shorter sequence was explored.
+    Broken { story: ExampleRun, shortest: bool },
     /// Its expression has no answer in some world.
-    NoAnswer { story: ExampleRun },
+    NoAnswer { story: ExampleRun, shortest: bool },
     /// There never was an entity of its lifecycle.
     NotPlayed,
     /// Its subject never occurred within the bound: the state, the transition or the condition.
@@ -79,6 +82,8 @@ pub struct Unexpected {
     pub code: &'static str,
     pub says: &'static str,
     pub story: ExampleRun,
+    /// Every shorter sequence was explored.
+    pub shortest: bool,
 }
 
 /// The explored part of a lifecycle.
@@ -111,98 +116,16 @@ impl std::fmt::Debug for ExploreOptions<'_> {
     }
 }
 
-/// Explores a stage and checks every promise of its pack.
+/// Explores a stage by breadth and checks every promise of its pack.
 pub fn explore(stage: &ExploreStage, how: &ExploreOptions<'_>) -> ExplorationReport {
-    let promises = Promises::of(&stage.law, &stage.pack);
-    let play = StageModel::new(stage, &promises, how.reduce);
-    let watcher = PromiseWatcher { promises: &promises, go_on: how.go_on };
-    let found = search(&play, &watcher, &how.bound, how.threads);
-    let seen =
-        |mark: &Mark| promises.marks.number(mark).is_some_and(|it| found.marks().any(|that| that == it));
-    let covered: Vec<LifecycleCoverage> = stage.lives().map(|life| covered(life, &seen)).collect();
-    let story = |mark: &Mark, ending: String| {
-        let number = promises.marks.number(mark)?;
-        let (start, steps) = found.path(&play, number)?;
-        Some(example_run::describe_run(&start, &steps, ending))
-    };
-    let verdicts = promises.list.iter().enumerate().map(|(number, promise)| {
-        let played = covered.iter().any(|it| it.lifecycle == promise.lifecycle && it.states > 0);
-        let outcome = outcome(&promises, &found, number, played, &story, &play);
-        PromiseVerdict {
-            lifecycle: promise.lifecycle.clone(),
-            index: promise.index,
-            says: promise.property.says.clone(),
-            kind: promise.property.kind.word(),
-            outcome,
-        }
-    });
-    let verdicts: Vec<PromiseVerdict> = verdicts.collect();
-    let surprises = promises.marks.all().iter().filter(|it| seen(it)).filter_map(|mark| match mark {
-        Mark::Surprise(lifecycle, kind) => Some(unexpected(lifecycle, *kind, story(mark, String::new())?)),
-        _ => None,
-    });
-    let surprises: Vec<Unexpected> = surprises.collect();
-    ExplorationReport {
-        stage: stage.name.clone(),
-        about: stage.about.clone(),
-        progress: found.progress,
-        stopped: found.stopped,
-        worlds: how.bound.worlds,
-        depth: how.bound.depth,
-        mirrors: play.mirrors().to_vec(),
-        verdicts,
-        surprises,
-        covered,
-        cut: stage.cut.iter().map(|(life, event)| format!("{life}.{event}")).collect(),
-        restarts: play.restarts(),
-        left_out: stage.left_out(),
-        unasked: stage.unasked.iter().map(|(life, event)| format!("{life}.{event}")).collect(),
-    }
+    let mut exploration = Exploration::new(stage, how.reduce, how.threads);
+    exploration.advance_breadth(&how.bound, how.go_on);
+    exploration.report(how.bound)
 }
 
-fn unexpected(lifecycle: &Name, kind: Surprise, mut story: ExampleRun) -> Unexpected {
+fn unexpected(lifecycle: &Name, kind: Surprise, mut story: ExampleRun, shortest: bool) -> Unexpected {
     story.ending = kind.says().to_owned();
-    Unexpected { lifecycle: lifecycle.clone(), code: kind.code(), says: kind.says(), story }
-}
-
-fn outcome(
-    promises: &Promises,
-    found: &SearchResult,
-    number: usize,
-    played: bool,
-    story: &dyn Fn(&Mark, String) -> Option<ExampleRun>,
-    play: &StageModel<'_>,
-) -> PromiseOutcome {
-    let Some(promise) = promises.list.get(number) else { return PromiseOutcome::NotPlayed };
-    let mark = Mark::Promise(number);
-    let shown = promises.marks.number(&mark).filter(|it| found.marks().any(|that| that == *it));
-    if matches!(promise.property.kind, PropertyKind::Reachable(_)) {
-        return match shown.and_then(|it| found.path(play, it)) {
-            Some((_, steps)) => PromiseOutcome::Reached { steps: steps.len() },
-            None => match story(&Mark::NoAnswer(number), NO_ANSWER.to_owned()) {
-                Some(story) => PromiseOutcome::NoAnswer { story },
-                None if played => PromiseOutcome::NotReached,
-                None => PromiseOutcome::NotPlayed,
-            },
-        };
-    }
-    if let Some(number) = shown {
-        let last =
-            found.path(play, number).map(|(start, steps)| steps.last().map_or(start, |it| it.world.clone()));
-        let ending = last.map(|it| promises.ending(promise, &it)).unwrap_or_default();
-        if let Some(story) = story(&mark, ending) {
-            return PromiseOutcome::Broken { story };
-        }
-    }
-    if let Some(story) = story(&Mark::NoAnswer(number), NO_ANSWER.to_owned()) {
-        return PromiseOutcome::NoAnswer { story };
-    }
-    let looked = promises.marks.number(&Mark::ObservedReads(number));
-    match looked.is_some_and(|it| found.marks().any(|that| that == it)) {
-        true => PromiseOutcome::Held,
-        false if played => PromiseOutcome::NotLooked,
-        false => PromiseOutcome::NotPlayed,
-    }
+    Unexpected { lifecycle: lifecycle.clone(), code: kind.code(), says: kind.says(), story, shortest }
 }
 
 fn covered(life: &trackside_lifecycle::model::Lifecycle, seen: &dyn Fn(&Mark) -> bool) -> LifecycleCoverage {

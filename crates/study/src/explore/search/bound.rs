@@ -12,7 +12,7 @@ pub struct SearchBound {
 }
 
 /// Why a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
     /// Every reachable world was explored.
@@ -22,6 +22,7 @@ pub enum Stopped {
     /// The bound on depth was reached.
     Depth,
     /// The watcher stopped it: the time or memory limit is reached.
+    #[default]
     Asked,
 }
 

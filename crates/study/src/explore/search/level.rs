@@ -11,7 +11,7 @@ pub(super) struct Followed<M: Model> {
     pub(super) nth: u32,
     pub(super) key: u128,
     /// None if the world was known before this block.
-    pub(super) world: Option<M::World>,
+    pub(super) world: Option<(M::Move, M::World)>,
     /// The marks of the move.
     pub(super) marks: Vec<u32>,
 }
@@ -39,7 +39,7 @@ pub(super) fn follow<M: Model, W: Watch<M>>(
                 let known = seen.has(key);
                 let marks = watch.marks(world, &by, &after, !known);
                 let nth = u32::try_from(nth).unwrap_or(u32::MAX);
-                Followed { nth, key, world: (!known).then_some(after), marks }
+                Followed { nth, key, world: (!known).then_some((by, after)), marks }
             });
             mine.push((at, followed.collect()));
         }

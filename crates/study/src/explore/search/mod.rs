@@ -1,6 +1,7 @@
-//! Breadth-first search over all moves: on several cores, with the same result on any number of them.
+//! Searches over all moves, by breadth and towards goals: on several cores, with the same result on any number of them.
 
 mod bound;
+mod directed;
 mod level;
 mod path;
 mod run;
@@ -9,8 +10,9 @@ mod tests;
 mod visited;
 
 pub use bound::{Progress, SearchBound, Stopped};
+pub use directed::{DirectedSearch, Guide};
 pub use path::SearchStep;
-pub use run::{SearchResult, search};
+pub use run::{BreadthSearch, SearchResult, search};
 
 /// A state space that can be explored.
 pub trait Model: Sync {

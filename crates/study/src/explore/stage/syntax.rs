@@ -34,7 +34,7 @@ keys! {
         pub only: Option<OneOrMany<At<Name>>>,
         /// These are not requested: lifecycles, or `LIFECYCLE.TRANSITION`.
         pub without: Option<OneOrMany<At<Name>>>,
-        /// The largest number of worlds that `check` explores; 400 by default.
+        /// The number of worlds that `check --quick` explores; 400 by default.
         pub worlds: Option<u32>,
         /// The largest number of moves from the start; 40 by default.
         pub depth: Option<u32>,

@@ -87,6 +87,14 @@ impl Cone {
         }
     }
 
+    /// Only what these expressions of a lifecycle read.
+    pub(crate) fn of_guards(pack: &Pack, life: &Lifecycle, guards: &[&Guard]) -> Self {
+        let mut cone = Self::default();
+        cone.by_lifecycle.entry(life.name.clone()).or_default();
+        guards.iter().for_each(|it| cone.look(pack, life, it));
+        cone
+    }
+
     fn interest(&self, life: &Name, field: &Name) -> Option<Interest> {
         self.by_lifecycle.get(life)?.fields.get(field).copied()
     }

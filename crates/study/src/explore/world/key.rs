@@ -20,14 +20,17 @@ const DAY: i64 = 86_400_000;
 pub(crate) fn key(cone: &Cone, scene: &WorldState, mirrors: &Mirrors) -> u128 {
     let written = render(cone, scene, &mirrors.ids);
     let clock = [cone.moment.then_some(scene.now.0), cone.daily.then_some(scene.now.0.rem_euclid(DAY))];
+    // The parts have no order among images: their hashes are added.
+    let (fixed, moving): (Vec<&Written>, Vec<&Written>) = written.iter().partition(|it| it.ids.is_empty());
+    let same = fixed.into_iter().fold(hash_clock(clock), |sum, it| sum.wrapping_add(hash_part(&it.text)));
+    let mut image = Written::default();
     let keys = mirrors.renamings.iter().map(|renaming| {
-        if renaming.is_none() {
-            return hash(&written, clock);
-        }
-        let mut image = written.clone();
-        image.iter_mut().for_each(|it| renaming.apply(it));
-        image.sort();
-        hash(&image, clock)
+        moving.iter().fold(same, |sum, it| {
+            image.text.clone_from(&it.text);
+            image.ids.clone_from(&it.ids);
+            renaming.apply(&mut image);
+            sum.wrapping_add(hash_part(&image.text))
+        })
     });
     keys.min().unwrap_or_default()
 }
@@ -35,20 +38,24 @@ pub(crate) fn key(cone: &Cone, scene: &WorldState, mirrors: &Mirrors) -> u128 {
 /// A key of the complete world.
 pub(crate) fn complete_key(scene: &WorldState) -> u128 {
     let text = format!("{:?} {:?} {:?}", scene.now, scene.entities(), scene.alone);
-    hash(&[Written { text: text.into_bytes(), ids: Vec::new() }], [None, None])
+    hash_part(text.as_bytes())
 }
 
-fn hash(parts: &[Written], clock: [Option<i64>; 2]) -> u128 {
+fn hash_part(text: &[u8]) -> u128 {
     let half = |seed: u64| {
         let mut hasher = FixedState::with_seed(seed).build_hasher();
-        for it in parts {
-            hasher.write_usize(it.text.len());
-            hasher.write(&it.text);
-        }
-        clock.into_iter().flatten().for_each(|it| hasher.write_i64(it));
+        hasher.write(text);
         hasher.finish()
     };
     u128::from(half(1)) << 64 | u128::from(half(2))
+}
+
+fn hash_clock(clock: [Option<i64>; 2]) -> u128 {
+    if clock == [None, None] {
+        return 0;
+    }
+    let numbers = clock.map(|it| it.unwrap_or_default().to_le_bytes());
+    hash_part(numbers.as_flattened())
 }
 
 /// All parts that can affect a decision, in an order that does not depend on names.
@@ -87,6 +94,32 @@ pub(crate) fn render(cone: &Cone, scene: &WorldState, ids: &SymmetricIds) -> Vec
     }
     parts.sort();
     parts
+}
+
+/// A number for the values that a cone reads. Times count only by their presence.
+pub(crate) fn values_read(cone: &Cone, entities: &[&Entity], now: Timestamp) -> u64 {
+    let ids = SymmetricIds::default();
+    let mut page = Page { out: Vec::with_capacity(128), at: Vec::new(), now, ids: &ids };
+    for entity in entities {
+        let Some(looked) = cone.by_lifecycle.get(&entity.key.lifecycle) else { continue };
+        page.word(&entity.state);
+        for (field, interest) in &looked.fields {
+            match (entity.fields.get(field), interest) {
+                (None, _) => page.mark(0),
+                (Some(value), Interest::There) => page.mark(1 + u8::from(value.is_blank())),
+                (Some(Value::Time(_)), Interest::Value) => page.mark(3),
+                (Some(value), Interest::Value) => page.value(value),
+            }
+        }
+        for tallies in entity.tallies.iter().filter(|it| looked.counters.contains(&it.counter)) {
+            tallies.by_key.iter().for_each(|(_, it)| page.out.extend(it.value.to_le_bytes()));
+            page.mark(0xff);
+        }
+        entity.leases.iter().for_each(|(_, it)| page.mark(u8::from(it.holder.is_some())));
+    }
+    let mut hasher = FixedState::with_seed(5).build_hasher();
+    hasher.write(&page.out);
+    hasher.finish()
 }
 
 struct Page<'a> {

@@ -17,7 +17,7 @@ pub use state::{MoveKind, Surprise, WorldMove, WorldState};
 
 pub(crate) use clock::wait;
 pub(crate) use cone::Cone;
-pub(crate) use key::key as world_key;
+pub(crate) use key::{key as world_key, values_read};
 pub(crate) use model::dropped;
 pub(crate) use state::Acted;
 pub(crate) use symmetry::Mirrors;

@@ -1,6 +1,8 @@
 //! A stage as a model to explore: every request of every actor, every result of an effect, time, the sweep.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldhash::quality::FixedState;
@@ -8,15 +10,15 @@ use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
-use trackside_engine::{Decision, Law, apply, decide};
+use trackside_engine::{Decision, Law, apply, decide, decide_briefly};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 
 use super::clock::{wait, wait_until};
 use super::key::{complete_key, key, render};
-use super::requests::{all_requests, results, stale_requests};
+use super::requests::{Callers, all_requests, results, stale_requests};
 use super::restart;
-use super::state::{MoveKind, Surprise, WorldMove, WorldState};
+use super::state::{MoveKind, MoveName, Surprise, WorldMove, WorldState};
 use super::{Cone, Mirrors};
 use crate::explore::promise::Promises;
 use crate::explore::search::Model;
@@ -41,7 +43,10 @@ pub enum Reduce {
 #[derive(Debug)]
 pub struct StageModel<'a> {
     pub stage: &'a ExploreStage,
-    pub(crate) promises: &'a Promises,
+    pub(crate) promises: Arc<Promises>,
+    /// Only moves of these kinds are made; none: all.
+    only: Option<BTreeSet<MoveName>>,
+    callers: Arc<Callers>,
     reduce: Reduce,
     cone: Cone,
     mirrors: Mirrors,
@@ -51,13 +56,15 @@ pub struct StageModel<'a> {
 }
 
 impl<'a> StageModel<'a> {
-    pub fn new(stage: &'a ExploreStage, promises: &'a Promises, reduce: Reduce) -> Self {
+    pub fn new(stage: &'a ExploreStage, promises: Arc<Promises>, reduce: Reduce) -> Self {
         let cone = Cone::of(&stage.pack);
         let sweeps =
             stage.lives().any(|it| it.invariants.iter().any(|it| it.needs_now || it.repair.is_some()));
         let mut play = Self {
             stage,
             promises,
+            only: None,
+            callers: Arc::new(Callers::of(stage)),
             reduce,
             cone,
             mirrors: Mirrors::none(),
@@ -74,6 +81,25 @@ impl<'a> StageModel<'a> {
             });
         }
         play
+    }
+
+    /// The same stage with only the kinds of moves of a run.
+    pub fn with_moves_of<'m>(&self, run: impl IntoIterator<Item = &'m WorldMove>) -> Self {
+        Self {
+            stage: self.stage,
+            promises: self.promises.clone(),
+            only: Some(run.into_iter().map(MoveName::of).collect()),
+            callers: self.callers.clone(),
+            reduce: self.reduce,
+            cone: self.cone.clone(),
+            mirrors: self.mirrors.clone(),
+            sweeps: self.sweeps,
+            restarts: AtomicU64::new(0),
+        }
+    }
+
+    fn makes(&self, name: impl FnOnce() -> MoveName) -> bool {
+        self.only.as_ref().is_none_or(|it| it.contains(&name()))
     }
 
     /// Ids that are exchanged with each other.
@@ -100,7 +126,15 @@ impl<'a> StageModel<'a> {
     }
 
     fn attempt(&self, scene: &WorldState, command: Command, into: &mut Vec<(WorldMove, WorldState)>) {
-        match decide(&self.stage.law, &scene.view, &command, scene.now) {
+        if !self.makes(|| MoveName::of_command(&command)) {
+            return;
+        }
+        let decision = decide_briefly(&self.stage.law, &scene.view, &command, scene.now);
+        debug_assert!(
+            is_same_outcome(&decision, &decide(&self.stage.law, &scene.view, &command, scene.now)),
+            "{command:?} is decided otherwise in brief"
+        );
+        match decision {
             Ok(Decision::Accepted(accepted)) => {
                 let mut after = scene.clone();
                 for entry in &accepted.entries {
@@ -127,7 +161,12 @@ impl<'a> StageModel<'a> {
                     Code::AlwaysRefused => Surprise::Stuck,
                     _ => return,
                 };
-                into.push(surprise(scene, kind, command, refusal.to_string()));
+                // With its texts.
+                let why = match decide(&self.stage.law, &scene.view, &command, scene.now) {
+                    Ok(Decision::Refused(refusal)) => refusal.to_string(),
+                    _ => refusal.to_string(),
+                };
+                into.push(surprise(scene, kind, command, why));
             }
             Ok(Decision::Replayed { .. }) | Err(_) => {}
         }
@@ -163,6 +202,16 @@ impl<'a> StageModel<'a> {
         if !entries.is_empty() {
             self.finish(after, None, WorldMove { what: MoveKind::Sweep, entries }, into);
         }
+    }
+}
+
+/// Whether two decisions write the same entries, or refuse with the same code.
+fn is_same_outcome<E>(one: &Result<Decision, E>, other: &Result<Decision, E>) -> bool {
+    match (one, other) {
+        (Ok(Decision::Accepted(one)), Ok(Decision::Accepted(other))) => one.entries == other.entries,
+        (Ok(Decision::Refused(one)), Ok(Decision::Refused(other))) => one.code == other.code,
+        (Ok(Decision::Replayed { .. }), Ok(Decision::Replayed { .. })) | (Err(_), Err(_)) => true,
+        _ => false,
     }
 }
 
@@ -203,11 +252,18 @@ impl Model for StageModel<'_> {
     }
 
     fn moves(&self, scene: &WorldState, into: &mut Vec<(WorldMove, WorldState)>) {
-        for command in all_requests(self.stage, scene).into_iter().chain(results(self.stage, scene)) {
+        let entities = scene.entities();
+        let requests = all_requests(self.stage, &self.callers, scene, &entities);
+        for command in requests.into_iter().chain(results(self.stage, &entities)) {
             self.attempt(scene, command, into);
         }
-        for command in stale_requests(self.stage, scene) {
-            if let Ok(Decision::Accepted(_)) = decide(&self.stage.law, &scene.view, &command, scene.now) {
+        for command in stale_requests(self.stage, &entities) {
+            if !self.makes(|| MoveName::of_command(&command)) {
+                continue;
+            }
+            if let Ok(Decision::Accepted(_)) =
+                decide_briefly(&self.stage.law, &scene.view, &command, scene.now)
+            {
                 let why = "the lease has since been granted to another actor".to_owned();
                 into.push(surprise(scene, Surprise::LateWrite, command, why));
             }
@@ -215,16 +271,20 @@ impl Model for StageModel<'_> {
         let is_lease = |entity: &Entity, timer: &Name| {
             self.stage.life(&entity.key.lifecycle).is_some_and(|it| it.slot(timer).is_some())
         };
-        if let Some(moment) = scene.last_moment(is_lease) {
+        if self.makes(|| MoveName::Wait)
+            && let Some(moment) = scene.last_moment(is_lease)
+        {
             let after = wait_until(scene, moment);
             let passed = Span(after.now.0 - scene.now.0);
             self.finish(after, None, WorldMove { what: MoveKind::Wait(passed), entries: Vec::new() }, into);
         }
-        if let Some((after, entries)) = wait(&self.stage.law, scene) {
+        if self.makes(|| MoveName::Wait)
+            && let Some((after, entries)) = wait(&self.stage.law, scene)
+        {
             let passed = Span(after.now.0 - scene.now.0);
             self.finish(after, None, WorldMove { what: MoveKind::Wait(passed), entries }, into);
         }
-        if self.sweeps {
+        if self.sweeps && self.makes(|| MoveName::Sweep) {
             self.sweep(scene, into);
         }
     }

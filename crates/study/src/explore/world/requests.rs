@@ -1,18 +1,67 @@
 //! All requests that are possible in a world, by every actor.
 
+use std::collections::BTreeMap;
+
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Claim, Command, Fire, TransitionRef};
 use trackside_engine::condition::ConditionScope;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
-use trackside_lifecycle::model::{Lifecycle, Transition};
+use trackside_lifecycle::guard::VarSlot;
+use trackside_lifecycle::model::{KnownReads, Lifecycle, Partial, Read, Transition};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
 
 use super::state::WorldState;
 use crate::explore::stage::ExploreStage;
 
+/// Whether the rules of a stage admit its actors, as far as the actor alone tells.
+#[derive(Debug, Default)]
+pub(super) struct Callers(BTreeMap<(Name, Name), Vec<Vec<Option<bool>>>>);
+
+/// What is known of an actor before a request: its kind and its roles.
+struct KnownActor<'a>(&'a Actor);
+
+impl KnownReads for KnownActor<'_> {
+    fn value(&self, _: VarSlot, read: &Read) -> Option<Value> {
+        let actor = self.0;
+        Some(Value::Bool(match read {
+            Read::Human => actor.kind == ActorKind::Human,
+            Read::Agent => actor.kind == ActorKind::Agent,
+            Read::System => matches!(actor.kind, ActorKind::System | ActorKind::Timeout),
+            Read::Engine => false,
+            Read::Admin => actor.has_role("admin"),
+            Read::Role(holders) => actor.roles.iter().any(|it| holders.contains(it)),
+            _ => return None,
+        }))
+    }
+}
+
+impl Callers {
+    pub(super) fn of(stage: &ExploreStage) -> Self {
+        let mut all = BTreeMap::new();
+        for life in stage.lives() {
+            for transition in &life.transitions {
+                let admitted = |actor: &Actor| -> Vec<Option<bool>> {
+                    let known = Partial::new(&life.reads, KnownActor(actor));
+                    // An expression that fails is evaluated again in the world, so that the failure is reported.
+                    transition.arms.iter().map(|it| it.by.test(&known).ok()).collect()
+                };
+                let key = (life.name.clone(), transition.name.clone());
+                all.insert(key, stage.actors.iter().map(admitted).collect());
+            }
+        }
+        Self(all)
+    }
+}
+
 /// Requests of the actors of a stage, in order.
-pub(super) fn all_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Command> {
+pub(super) fn all_requests(
+    stage: &ExploreStage,
+    callers: &Callers,
+    scene: &WorldState,
+    entities: &[&Entity],
+) -> Vec<Command> {
     let mut all = Vec::new();
     for (key, fields) in stage.creates() {
         let there = scene.view.get(key);
@@ -25,7 +74,7 @@ pub(super) fn all_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Comm
             all.push(because(Command::new(actor.clone(), ask)));
         }
     }
-    for entity in scene.entities() {
+    for entity in entities {
         let Some(life) = stage.life(&entity.key.lifecycle) else { continue };
         if life.state(&entity.state).is_none_or(|it| it.last) {
             continue;
@@ -35,8 +84,12 @@ pub(super) fn all_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Comm
             if samples.is_empty() {
                 continue;
             }
-            for actor in stage.actors.iter().filter(|it| admits(stage, scene, entity, transition, it)) {
-                all.extend(samples.iter().map(|fields| fire(entity, transition, actor, fields)));
+            let known = callers.0.get(&(life.name.clone(), transition.name.clone()));
+            for (number, actor) in stage.actors.iter().enumerate() {
+                let known = known.and_then(|it| it.get(number)).map(Vec::as_slice).unwrap_or_default();
+                if admits(stage, scene, entity, transition, actor, known) {
+                    all.extend(samples.iter().map(|fields| fire(entity, transition, actor, fields)));
+                }
             }
         }
         heartbeats(stage, entity, &mut all);
@@ -46,9 +99,9 @@ pub(super) fn all_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Comm
 }
 
 /// Results of effects, as an outside worker would report them.
-pub(super) fn results(stage: &ExploreStage, scene: &WorldState) -> Vec<Command> {
+pub(super) fn results(stage: &ExploreStage, entities: &[&Entity]) -> Vec<Command> {
     let mut all = Vec::new();
-    for entity in scene.entities() {
+    for entity in entities {
         let Some(life) = stage.life(&entity.key.lifecycle) else { continue };
         for open in &entity.effects {
             let effect = life.effect(&open.effect);
@@ -74,9 +127,9 @@ pub(super) fn results(stage: &ExploreStage, scene: &WorldState) -> Vec<Command> 
 }
 
 /// Requests by former lease holders, with the old fence.
-pub(super) fn stale_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Command> {
+pub(super) fn stale_requests(stage: &ExploreStage, entities: &[&Entity]) -> Vec<Command> {
     let mut all = Vec::new();
-    for entity in scene.entities() {
+    for entity in entities {
         let Some(life) = stage.life(&entity.key.lifecycle) else { continue };
         for (slot, lease) in entity.leases.iter().filter(|(_, it)| it.fence > 1 && it.holder.is_some()) {
             let old = Some(lease.fence - 1);
@@ -107,7 +160,18 @@ fn admits(
     entity: &Entity,
     transition: &Transition,
     actor: &Actor,
+    known: &[Option<bool>],
 ) -> bool {
+    let here = || {
+        let arms = transition.arms.iter().enumerate().filter(|(_, it)| it.from.has(&entity.state));
+        arms.map(|(number, it)| (it, known.get(number).copied().flatten()))
+    };
+    if here().any(|(_, known)| known == Some(true)) {
+        return true;
+    }
+    if here().all(|(_, known)| known == Some(false)) {
+        return false;
+    }
     let looking = ConditionScope {
         law: &stage.law,
         view: &scene.view,
@@ -117,8 +181,7 @@ fn admits(
         now: scene.now,
     };
     // If it cannot be evaluated, the request is made, so that the failure is reported.
-    let mut arms = transition.arms.iter().filter(|it| it.from.has(&entity.state));
-    arms.any(|it| looking.test(&it.by).unwrap_or(true))
+    here().any(|(it, known)| known.is_none() && looking.test(&it.by).unwrap_or(true))
 }
 
 fn leaves(transition: &Transition, state: &Name) -> bool {

@@ -1,7 +1,7 @@
 //! A project at one moment of a run.
 
 use trackside_engine::actor::Actor;
-use trackside_engine::command::Command;
+use trackside_engine::command::{Ask, Command, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
@@ -47,6 +47,46 @@ pub enum MoveKind {
     Sweep,
     /// A surprise: nothing changes, but it is reported.
     Surprise(Surprise, Box<Command>, String),
+}
+
+/// The kind of a move, without the actor, the entity and the values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MoveName {
+    /// A request: its lifecycle and transition, or another word for what is requested.
+    Request(Name, Name),
+    Wait,
+    Sweep,
+}
+
+impl MoveName {
+    pub(crate) fn of(by: &WorldMove) -> Self {
+        match &by.what {
+            MoveKind::Ask(command) => Self::of_command(command),
+            MoveKind::Surprise(_, command, _) => Self::of_command(command),
+            MoveKind::Wait(_) => Self::Wait,
+            MoveKind::Sweep => Self::Sweep,
+        }
+    }
+
+    pub(crate) fn of_command(command: &Command) -> Self {
+        let lifecycle = command.entity().map(|it| it.lifecycle.clone());
+        let (lifecycle, word) = match &command.ask {
+            Ask::Fire(fire) => (
+                lifecycle,
+                match &fire.what {
+                    TransitionRef::Event(name) | TransitionRef::To(name) => name.clone(),
+                },
+            ),
+            Ask::Claim(claim) => {
+                (Some(claim.lifecycle.clone()), claim.event.clone().unwrap_or_else(|| Name::new("claim")))
+            }
+            Ask::Create { .. } => (lifecycle, Name::new("create")),
+            Ask::Heartbeat { .. } => (lifecycle, Name::new("heartbeat")),
+            Ask::EffectResult { .. } => (lifecycle, Name::new("effect")),
+            _ => (lifecycle, Name::new("other")),
+        };
+        Self::Request(lifecycle.unwrap_or_else(|| Name::new("")), word)
+    }
 }
 
 /// Problems that no definition should lead to.

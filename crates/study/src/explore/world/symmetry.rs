@@ -63,11 +63,6 @@ impl Renaming {
         Self((0..many).map(|it| u8::try_from(it).unwrap_or(u8::MAX)).collect())
     }
 
-    /// Whether it renames nothing.
-    pub(crate) fn is_none(&self) -> bool {
-        *self == Self::none(self.0.len())
-    }
-
     pub(crate) fn apply(&self, written: &mut Written) {
         for place in &written.ids {
             if let Some(byte) = written.text.get_mut(*place) {

@@ -1,3 +1,4 @@
+mod broken_packs;
 mod common;
 mod nothing_is_lost;
 mod packs;

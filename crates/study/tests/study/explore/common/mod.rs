@@ -129,7 +129,7 @@ pub fn outcome<'a>(report: &'a ExplorationReport, says: &str) -> &'a PromiseOutc
 /// The story that breaks it, one line per step.
 pub fn failure_lines(report: &ExplorationReport, says: &str) -> Vec<String> {
     match outcome(report, says) {
-        PromiseOutcome::Broken { story } => lines(story),
+        PromiseOutcome::Broken { story, .. } => lines(story),
         other => panic!("{says}: {other:?}"),
     }
 }
