@@ -29,12 +29,13 @@ pub(super) fn strata(path: &Path) -> BTreeMap<(String, Region), Vec<Range<usize>
     let pages: Vec<(String, i64, String)> =
         statement.query_map([], row).unwrap().map(Result::unwrap).collect();
     let bytes = std::fs::read(path).unwrap();
-    let mut all = BTreeMap::from([((String::new(), Region::File), Vec::from_iter([0..100]))]);
+    let mut all: BTreeMap<_, Vec<Range<usize>>> = BTreeMap::new();
     let mut add = |name: &str, region, range: Range<usize>| {
         if !range.is_empty() {
             all.entry((name.to_owned(), region)).or_default().push(range);
         }
     };
+    add("", Region::File, 0..100);
     let size_of_page = usize::try_from(size).unwrap();
     for (name, number, kind) in pages {
         let page = usize::try_from((number - 1) * size).unwrap();
