@@ -32,7 +32,7 @@ impl EntityLabels {
         field(entity, &self.title).filter(|it| says_something(it)).map(value).unwrap_or_default()
     }
 
-    /// Who holds a lease on it, or else whom it is assigned to; `-` if nobody.
+    /// Who holds a lease on it, or else the assignee; `-` without either.
     pub(crate) fn holder(&self, entity: &Json) -> String {
         let holders: Vec<&str> = list(entity, "leases").iter().map(|it| text(it, "holder")).collect();
         let assigned = || field(entity, &self.assignee).filter(|it| says_something(it)).map(value);

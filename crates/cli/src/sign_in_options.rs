@@ -41,7 +41,7 @@ impl SignInOptions {
         }
         let absolute = |it: &PathBuf| std::path::absolute(it).unwrap_or_else(|_| it.clone());
         Some(Self {
-            // Without the header, a proxy names nobody.
+            // Without the header, a proxy names no person.
             trusted_proxies: match args.proxy_user_header {
                 Some(_) => args.trust_proxy.clone(),
                 None => Vec::new(),

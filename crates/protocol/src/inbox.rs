@@ -26,7 +26,7 @@ pub struct InboxItemBody {
     pub since: String,
     /// When that ends by itself; null if it does not.
     pub until: Option<String>,
-    /// What happens if nobody acts; null if nothing does.
+    /// What happens without an action; null if nothing does.
     pub otherwise: Option<InboxOtherwise>,
     /// `info`, `warning`, `error` or `critical`.
     pub severity: String,
@@ -61,7 +61,7 @@ impl InboxKind {
     }
 }
 
-/// What happens if nobody acts.
+/// What happens without an action.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct InboxOtherwise {
     /// The transition that a timer fires.

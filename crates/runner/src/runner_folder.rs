@@ -64,7 +64,7 @@ pub struct AssignmentRecord {
     pub total: RunUsage,
 }
 
-/// A run that has ended and was reported. What follows from it is repeated until it is complete.
+/// A run that has ended and was reported. The steps after it are repeated until they are complete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EndedRun {
     pub id: String,

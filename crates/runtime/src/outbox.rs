@@ -200,7 +200,7 @@ impl OutboxCourier {
         newest_effects(&self.reads.law()).any(is_queued)
     }
 
-    /// Answers effects that nobody has taken and whose `while` is false: they have failed.
+    /// Fails untaken effects whose `while` is false.
     fn withdraw_unwanted(&self, kind: Option<&Name>) -> Result<(), ReadError> {
         let law = self.reads.law();
         let conditional: BTreeSet<Name> = newest_effects(&law)

@@ -119,7 +119,7 @@ fn init(plan: StartPlan) -> io::Result<u8> {
         None => None,
     };
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    // A container may forbid this mount. The agent then sees the pids of the machine, and is contained all the same.
+    // A container may forbid this mount. The agent then sees the pids of the machine, and is still contained.
     let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
     for folder in plan.sandbox.iter().flat_map(|it| &it.hide).filter(|it| it.is_dir()) {
         mount("tmpfs", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None)?;

@@ -166,7 +166,7 @@ pub trait Projector: Send {
     }
 }
 
-/// Tables with damaged rows, and what was lost from them.
+/// Tables with damaged rows, and the losses of each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowHealing {
     /// Rows of these tables that do not match their checksum are removed. What they held is written again before.

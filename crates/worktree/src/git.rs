@@ -146,7 +146,7 @@ impl GitFolder {
         command
     }
 
-    /// Runs a command and returns its result, whatever the exit code.
+    /// Runs a command and returns its result, with any exit code.
     pub fn output<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Output, GitError> {
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
         match self.limit {

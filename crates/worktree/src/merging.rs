@@ -65,7 +65,7 @@ pub enum MergeOutcome {
         /// Problems after the merge.
         warnings: Vec<String>,
     },
-    /// The task has to change: a conflict, a failed check, or commits that nobody reviewed.
+    /// The task has to change: a conflict, a failed check, or commits without a review.
     Failed { summary: String, output: String },
 }
 

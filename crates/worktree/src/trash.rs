@@ -98,7 +98,7 @@ fn is_kept_folder(path: &Path, id: &str) -> bool {
     path.ends_with(Path::new(KEPT).join(id))
 }
 
-/// Saves a checkout under an id. It can be called again with the same id, to save what has changed since.
+/// Saves a checkout under an id. It can be called again with the same id, to save later changes.
 pub(crate) fn save(
     repository: &Repository,
     folders: &CheckoutFolders,

@@ -294,7 +294,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Brings the commits of a clone home: its branch in the main repository becomes what it is in the clone.
+    /// Brings the commits of a clone home: its branch in the main repository becomes the same as in the clone.
     pub fn fetch_home(&self, record: &WorktreeRecord) -> Result<(), WorktreeError> {
         if record.kind != WorktreeKind::Clone || !exists(&record.path) {
             return Ok(());

@@ -322,7 +322,7 @@ impl TeamPlay<'_> {
         Ok(team)
     }
 
-    /// Prints what has happened since the last look.
+    /// Prints the news since the last look.
     fn hear(&mut self) -> Result<(), CliError> {
         loop {
             let route = path(&["journal"]).with("after", self.heard).with("limit", 200);

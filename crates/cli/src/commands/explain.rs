@@ -69,7 +69,7 @@ impl<'a> Explanation<'a> {
         is_true(self.entity, "final")
     }
 
-    /// An effect without a result: since when, who has it, and what comes before it.
+    /// An effect without a result: since when, who has it, and its predecessors in the queue.
     fn effect(&self, it: &Json) -> String {
         let asked = |name: &str| Some(text(it, name)).filter(|it| !it.is_empty());
         let since = asked("since").map(|it| format!(" was requested {}", moment(it))).unwrap_or_default();

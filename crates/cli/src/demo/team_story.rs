@@ -1,4 +1,4 @@
-//! The story of the team as data: a repository, its tasks, the agents and their scripts, and what is printed.
+//! The story of the team as data: a repository, its tasks, the agents and their scripts, and the lines to print.
 //!
 //! `scripts/team` plays the same story, and compares the result with the same content.
 
@@ -98,7 +98,7 @@ pub(crate) struct ToldEvent {
     /// Fields that the entity must have.
     #[serde(default, rename = "where")]
     fields: Map<String, Json>,
-    /// What is printed, with fields of the entity in braces.
+    /// The line to print, with fields of the entity in braces.
     says: String,
     /// The count that it belongs to, and what the summary calls it.
     pub count: Option<String>,

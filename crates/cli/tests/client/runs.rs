@@ -305,7 +305,7 @@ fn s12_a_fresh_process_reads_the_notes() {
     assert_eq!(ground.runs().len(), 2);
 }
 
-/// A handoff ends the registration of the agent, and that of its runner goes on. The next runner continues with it.
+/// A handoff ends the registration of the agent, and that of its runner stays. The next runner continues with it.
 #[test]
 fn s12_a_runner_killed_after_a_handoff_starts_again() {
     let ground = RunGround::new("runs-killed-after-handoff", &["restart_delay=3s"]);
@@ -603,7 +603,7 @@ fn s4_a_result_before_the_start_is_confirmed_and_after_a_stop_counts() {
     assert_eq!(ground.state("fleet.run/R-1"), "SUCCEEDED");
     assert_eq!(ground.state("coding.task/T-1"), "READY_FOR_REVIEW");
 
-    // A stop that stops nothing: the agent finishes what it has begun, and reports it.
+    // A stop that stops nothing: the agent finishes its work and reports it.
     ground.task("T-2");
     let script = "finish() { git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work; \
         trackside fire \"$TRACKSIDE_ENTITY\" submit review_commit=$(git rev-parse HEAD) > fired.txt 2>&1; exit 0; }; \

@@ -257,7 +257,7 @@ impl DecisionBuilder<'_> {
         for (n, check) in checks.iter().enumerate() {
             let mut reason = match self.test(scope, &check.guard)? {
                 Ok(true) => continue,
-                // What the engine itself could not do is told in an alert.
+                // A failure of the engine itself raises an alert.
                 Ok(false) if self.brief && !scope.request.engine => {
                     let mut reason = Unmet::new(Code::GuardFailed, String::new());
                     reason.field.clone_from(&check.field);

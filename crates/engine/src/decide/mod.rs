@@ -116,7 +116,7 @@ pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Resu
     decide_traced(law, view, command, now, None)
 }
 
-/// Decides like [`decide`]. A refusal has its code and what is unmet, but no texts, no advice and no evidence.
+/// Decides like [`decide`]. A refusal has its code and the unmet conditions, but no texts, no advice and no evidence.
 pub fn decide_briefly(law: &Law, view: &View, command: &Command, now: Timestamp) -> Result<Decision, Needs> {
     let lookup = Lookup::new(view);
     let decision = decide_on(law, &lookup, command, now, None, true);

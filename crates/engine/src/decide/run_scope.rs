@@ -60,7 +60,7 @@ pub(super) fn check(law: &Law, command: &Command) -> Result<(), Stop> {
 }
 
 impl DecisionBuilder<'_> {
-    /// Refuses the token of a run that has ended, or whose runner has lost its lease: nobody watches its process any more.
+    /// Refuses the token of a run that has ended, or whose runner has lost its lease and no longer watches the process.
     pub(super) fn check_run_lives(&self, actor: &Actor) -> Result<(), Stop> {
         let Some(run) = actor.scope.as_deref().and_then(|it| it.run.as_ref()) else { return Ok(()) };
         let look = |kind: &str, id: &str| match self

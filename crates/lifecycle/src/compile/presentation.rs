@@ -2,7 +2,7 @@
 
 use super::context::{CompileContext, is_id};
 use crate::guard::Type;
-use crate::model::{Awaited, WaitsFor};
+use crate::model::{StateWaiter, WaitsFor};
 use crate::name::Name;
 use crate::source::At;
 use crate::syntax::{LifecycleFile, WaitsForDecl};
@@ -61,7 +61,7 @@ fn once(context: &mut CompileContext<'_>, before: &[Name], name: &At<Name>) {
 pub(super) fn waits_for(context: &mut CompileContext<'_>, state: &At<Name>, decl: &WaitsForDecl) -> WaitsFor {
     let (who, map) = match decl {
         WaitsForDecl::Plain(who) => (*who, None),
-        WaitsForDecl::Decision(map) => (Awaited::People, Some(map)),
+        WaitsForDecl::Decision(map) => (StateWaiter::People, Some(map)),
     };
     let mut decision = |name: Option<&At<Name>>| {
         let name = name?;

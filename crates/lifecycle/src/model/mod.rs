@@ -28,7 +28,7 @@ pub use pack::{
     Setting, SettingCheck, Supervise, Tool, Wait,
 };
 pub use partial::{KnownReads, Partial};
-pub use presentation::{ASKS_PEOPLE, Awaited, StateDecision, StateMeaning, WaitsFor};
+pub use presentation::{ASKS_PEOPLE, StateDecision, StateMeaning, StateWaiter, WaitsFor};
 pub use property::{Property, PropertyKind};
 pub use reach::Reach;
 pub use read::{Count, EntityAttribute, Read, SlotAttribute};

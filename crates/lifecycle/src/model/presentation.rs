@@ -12,7 +12,7 @@ use crate::value::Value;
 words! {
     /// The meaning of a state for people.
     pub enum StateMeaning {
-        /// Nobody works on it yet.
+        /// Without a worker yet.
         Waiting = "waiting",
         /// Work is in progress.
         Working = "working",
@@ -31,7 +31,7 @@ words! {
 
 words! {
     /// Who must move an entity on.
-    pub enum Awaited {
+    pub enum StateWaiter {
         /// A person, even if the rules admit others too.
         People = "people",
         /// No person: time, an agent or a later request moves it on.
@@ -42,7 +42,7 @@ words! {
 /// Whether a state waits for people, and the transitions by which they decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitsFor {
-    pub who: Awaited,
+    pub who: StateWaiter,
     pub approve: Option<Name>,
     pub deny: Option<Name>,
 }
@@ -56,7 +56,7 @@ pub struct StateDecision {
 
 /// The role of requests to people.
 pub const ASKS_PEOPLE: &str = "approval";
-/// Roles of standing records: their states last until somebody changes them, and wait for nobody.
+/// Roles of standing records: their states last until someone changes them, and wait for no one.
 const RECORDS: &[&str] = &["agent", "channel", MEMBER];
 
 impl Lifecycle {
@@ -85,7 +85,7 @@ impl Lifecycle {
     /// one way out is for people alone, and every other way out is for people too or follows from time.
     pub fn waits_for_people(&self, state: &State) -> bool {
         if let Some(declared) = &state.waits_for {
-            return declared.who == Awaited::People;
+            return declared.who == StateWaiter::People;
         }
         let stands = self.one || self.face.as_ref().is_some_and(|it| RECORDS.contains(&it.is.as_str()));
         if stands || state.last || state.outcome.is_some() || !state.always.is_empty() {

@@ -1,6 +1,6 @@
 //! The grammar of a lifecycle file and its states.
 
-use crate::model::{Awaited, StateMeaning};
+use crate::model::{StateMeaning, StateWaiter};
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, keys, shapes};
 
@@ -205,7 +205,7 @@ shapes! {
     /// Whether a state waits for people, and how they decide.
     pub enum WaitsForDecl {
         /// Only whether it does.
-        Plain(Awaited) if scalar,
+        Plain(StateWaiter) if scalar,
         /// It waits for people; the transitions by which they decide.
         Decision(DecisionDecl) if map,
     }

@@ -161,7 +161,7 @@ impl AgentLoop<'_> {
         let mut launch = self.settings.launch.clone();
         let (Some(task), Some(git)) = (&record.task_folder, &self.git) else { return launch };
         launch.folder.clone_from(&task.path);
-        // An adapter with a sandbox of its own is told what it may write. The folder of all worktrees is not among it.
+        // An adapter with a sandbox of its own gets a list of writable folders. The folder of all worktrees is not among it.
         let is_clone = task.worktree.as_ref().is_some_and(|it| it.kind == WorktreeKind::Clone);
         launch.git_folders = Some(if is_clone { vec![task.path.join(".git")] } else { Vec::new() });
         let common = git.repository.common();

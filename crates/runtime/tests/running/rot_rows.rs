@@ -1,5 +1,5 @@
 //! A flipped bit in every column of every table of `state.db`, and of every column of the journal: nothing wrong is shown
-//! or decided, and what can be repaired while the project runs is repaired.
+//! or decided, and is repaired while the project runs, where that is possible.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The inbox: everything that waits for the caller, of every lifecycle.
 //!
 //! Requests to people, entities in states that wait for people, and open alerts. An entity is listed only if the
-//! caller can move it on, so every inbox is its caller's own, and nobody sees an item of an entity hidden from them.
+//! caller can move it on, so every inbox is its caller's own, without the entities that are hidden from the caller.
 
 use std::sync::Arc;
 

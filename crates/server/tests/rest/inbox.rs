@@ -178,7 +178,7 @@ fn escalations_and_alerts_come_first_and_text_of_agents_stays_in_its_line() {
 fn a_request_waits_for_those_who_may_decide_it() {
     let ground = RestServer::new();
     let (pia, mia) = (ground.person("pia"), ground.person("mia"));
-    // A shell command takes two people, and nobody decides an own request.
+    // A shell command takes two people, and none decides an own request.
     let asked = json!({ "id": "A-1", "fields": { "justification": "to move on", "summary": "Delete it", "action": "shell" } });
     pia.post("/v1/entities/mission.approval", &asked).unwrap_or_else(|it| panic!("{it:#?}"));
     let requests = |client: &Client| {

@@ -175,7 +175,7 @@ fn it_is_refused_while_its_runner_is_silent_and_after_its_run() {
         assert_eq!((problem.status, problem.code.as_str()), (403, "not-permitted"), "{problem:?}");
         assert!(problem.detail.contains(word), "{problem:?}");
     };
-    // Its process may live on, but nobody can say so.
+    // Its process may live on without a witness.
     ground.owner.post("/v1/clock/advance", &json!({ "by": "10m" })).unwrap();
     why("has lost its lease");
     runner.post("/v1/entities/fleet.runner", &json!({ "id": "host" })).unwrap();

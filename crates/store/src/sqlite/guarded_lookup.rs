@@ -1,7 +1,7 @@
 //! Lookups that notice a row which damage hides.
 //!
 //! A search passes a row whose key is damaged, as if the row were absent. But the search ends beside that row: it had to
-//! compare with it to get there. So the rows on both sides of what a search finds are verified, too.
+//! compare with it to get there. So the rows on both sides of the result of a search are verified, too.
 
 use rusqlite::{Connection, Params, Result, Row};
 

@@ -87,7 +87,7 @@ fn s8_the_main_checkout_is_untouched() {
     let head = commit_all(&record.path, "work");
     let touched = || repository.touched_between(&before, &repository.fingerprint().unwrap()).unwrap();
     assert_eq!(touched(), Vec::<String>::new());
-    // What a person had changed before is not held against the agent, unless it changes again.
+    // Earlier changes by a person do not count as the agent's, unless they change again.
     test.write("README", "edited by an absolute path\n");
     test.write("new file", "x");
     test.write("notes", "of an agent");

@@ -315,7 +315,7 @@ fn a_worktree_that_claims_the_folder_of_another_one_changes_only_itself() {
     assert_eq!(test.git(&["show", &format!("refs/trackside/trash/{saved}:one")]), "1");
 }
 
-/// An index names paths. Those outside of the worktree are not read: what is stored can be read by every agent.
+/// An index names paths. Those outside of the worktree are not read: every agent can read the object store.
 #[test]
 fn a_planted_index_leads_to_no_file_outside() {
     let test = TestRepository::new();

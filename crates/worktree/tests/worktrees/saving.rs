@@ -280,7 +280,7 @@ fn s7_dirty(test: &TestRepository) -> (Repository, PathBuf, Inventory) {
     (repository, record.path, inventory)
 }
 
-/// S7: a save that fails deletes nothing, whatever is asked.
+/// S7: a save that fails deletes nothing, for any request.
 #[test]
 fn s7_a_failed_save_deletes_nothing() {
     let obstacles: [fn(&TestRepository); 2] = [
@@ -318,7 +318,7 @@ fn s7_a_failed_save_deletes_nothing() {
 
 const FULL: &str = "TRACKSIDE_TEST_FULL_DISK";
 
-/// S7: git looks at the size and the second of a file. An edit that keeps both is saved all the same.
+/// S7: git looks at the size and the second of a file. An edit that keeps both is saved, too.
 #[test]
 fn s7_an_edit_of_the_same_size_in_the_same_second_is_saved() {
     let test = TestRepository::new();

@@ -60,7 +60,7 @@ impl SimulationRun<'_> {
         }
         self.go_on()?;
         if !self.is_done() && self.wants_rebuild.lock().unwrap().is_some() {
-            // What cannot be repaired while it runs is rebuilt at the next start.
+            // The rest is rebuilt at the next start.
             self.crash()?;
             self.go_on()?;
         }

@@ -179,7 +179,7 @@ impl Decider {
                     }
                     None => None,
                 },
-                // Its name cannot be read: nobody asks for this row.
+                // Its name cannot be read: no request reaches this row.
                 Err(error) if error.is_state_damage() => Some(after.saturating_add(1)),
                 Err(error) => return Err(error),
             };

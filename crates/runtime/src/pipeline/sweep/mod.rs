@@ -507,7 +507,7 @@ impl Decider {
             let there = rows.get(&name).unwrap_or(&nothing);
             let states = match self.memory.reader().states(&name) {
                 Err(error) if error.is_state_damage() => {
-                    // What was counted is not known: there may have been more.
+                    // The counts are not known: there may have been more.
                     fewer = true;
                     if let Some(key) = first.get(&name) {
                         pass.miscounted.push((key.clone(), format!("{name}: {error}")));

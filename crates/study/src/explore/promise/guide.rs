@@ -132,7 +132,7 @@ fn distances(life: &Lifecycle, promise: &Promise) -> BTreeMap<Name, u32> {
     known
 }
 
-/// Whether a promise can be broken by an entity in a state, as far as the state alone tells.
+/// Whether a promise can be broken by an entity in a state, judged by the state alone.
 fn can_break(life: &Lifecycle, promise: &Promise, state: &Name) -> bool {
     if promise.property.within.as_ref().is_some_and(|it| !it.has(state)) {
         return false;

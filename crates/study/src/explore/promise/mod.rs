@@ -44,7 +44,7 @@ pub struct Promises {
     cone: Cone,
     no_symmetry: Mirrors,
     fates: Fates,
-    /// By promise: states in which its condition has the harmless value, whatever else holds.
+    /// By promise: states in which its condition always has the harmless value.
     settled: Vec<Vec<Name>>,
 }
 
@@ -78,7 +78,7 @@ impl Promises {
         }
     }
 
-    /// Whether the state of an entity alone tells that it does not break a promise.
+    /// Whether an entity in this state cannot break a promise.
     fn is_settled(&self, number: usize, entity: &Entity) -> bool {
         self.settled.get(number).is_some_and(|it| it.contains(&entity.state))
     }
@@ -104,7 +104,7 @@ impl Promises {
     }
 }
 
-/// The states in which the condition of a promise has the harmless value, whatever else holds.
+/// The states in which the condition of a promise always has the harmless value.
 fn settled(pack: &Pack, promise: &Promise) -> Vec<Name> {
     let (Some((guard, wanted)), Some(life)) =
         (promise.condition(), pack.lifecycles.iter().find(|it| it.name == promise.lifecycle))

@@ -153,7 +153,7 @@ impl<'a> Exploration<'a> {
         Some(Found { run: example_run::describe_run(&start, &steps, ending), shortest })
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn report(&self, bound: SearchBound) -> ExplorationReport {
         let stage = self.stage;
         let seen = |mark: &Mark| self.has(mark);

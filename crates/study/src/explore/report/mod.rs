@@ -21,9 +21,9 @@ use crate::explore::world::{Reduce, Surprise};
 pub struct ExplorationReport {
     pub stage: Name,
     pub about: String,
-    /// What was explored by breadth: the bound of every verdict.
+    /// The exploration by breadth: the bound of every verdict.
     pub progress: Progress,
-    /// What was explored towards the promises, beyond that.
+    /// The exploration towards the promises, beyond that.
     pub directed: Progress,
     pub stopped: Stopped,
     /// Most worlds and moves that were allowed.

@@ -74,7 +74,7 @@ impl<M: Model> DirectedSearch<M> {
         search
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn result(&self) -> &SearchResult {
         &self.result
     }

@@ -80,7 +80,7 @@ impl<M: Model> BreadthSearch<M> {
         search
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn result(&self) -> &SearchResult {
         &self.result
     }

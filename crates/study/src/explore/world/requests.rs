@@ -15,11 +15,11 @@ use trackside_lifecycle::value::Value;
 use super::state::WorldState;
 use crate::explore::stage::ExploreStage;
 
-/// Whether the rules of a stage admit its actors, as far as the actor alone tells.
+/// Whether the rules of a stage admit its actors, judged by the actor alone.
 #[derive(Debug, Default)]
 pub(super) struct Callers(BTreeMap<(Name, Name), Vec<Vec<Option<bool>>>>);
 
-/// What is known of an actor before a request: its kind and its roles.
+/// An actor before a request: its kind and its roles.
 struct KnownActor<'a>(&'a Actor);
 
 impl KnownReads for KnownActor<'_> {

@@ -52,7 +52,7 @@ pub enum MoveKind {
 /// The kind of a move, without the actor, the entity and the values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MoveName {
-    /// A request: its lifecycle and transition, or another word for what is requested.
+    /// A request: its lifecycle and transition, or another word for the request.
     Request(Name, Name),
     Wait,
     Sweep,
