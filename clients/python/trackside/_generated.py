@@ -1066,7 +1066,7 @@ class InboxKind(TypedDict):
 
 
 class InboxOtherwise(TypedDict):
-    """What happens if nobody acts."""
+    """What happens without an action."""
 
     # When.
     at: str

@@ -972,7 +972,7 @@ export interface InboxItem {
 export interface InboxKind {
 }
 
-/** What happens if nobody acts. */
+/** What happens without an action. */
 export interface InboxOtherwise {
   /** When. */
   at: string;
