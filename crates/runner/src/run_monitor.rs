@@ -414,7 +414,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                     self.end(Ending::Handoff, "the context is nearly full", None)?;
                 }
             }
-            Some(since) if since.elapsed() > HANDOFF_TIME || self.closed => {
+            Some(since) if since.elapsed() > HANDOFF_TIME => {
                 self.end(Ending::Handoff, "the context is nearly full", None)?;
             }
             _ => {}
@@ -590,6 +590,10 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         }
         if self.handoff_since.is_some() && matches!(self.ending, Ending::Itself | Ending::Handoff) {
             (result.class, result.ending) = (ExitClass::Context, Ending::Handoff);
+            // The notes are its last answer, also if the runner had to end it afterwards.
+            if let Some(answer) = self.run.reader().answer().filter(|it| !it.is_empty()) {
+                answer.clone_into(&mut result.text);
+            }
         }
         let mut fields = self.figures();
         let mut put = |name: &str, value: Value| {

@@ -87,7 +87,24 @@ const STEPS: &[Step] = &[
     Do("trackside fire mission.task/T-2 start workPlan:='{\"bullets\":[\"a\",\"b\",\"c\"]}' && ask T-2"),
     Help("mcp", &[]),
     Help("hook", &[]),
+    // Two requests and an alert for the inbox.
+    Do(
+        "for it in T-3 T-4; do TRACKSIDE_TOKEN= trackside new mission.task --id $it title=More assigneeIds:='[\"ada\"]' && \
+         TRACKSIDE_TOKEN= trackside fire mission.task/$it assign && \
+         trackside fire mission.task/$it start workPlan:='{\"bullets\":[\"a\",\"b\",\"c\"]}' && ask $it; done",
+    ),
     Do("unset TRACKSIDE_TOKEN"),
+    Do(
+        "trackside new mission.task --id T-5 title=Five assigneeIds:='[\"ada\"]' && trackside fire mission.task/T-5 assign",
+    ),
+    Do("trackside correct mission.task/T-5 --to INBOX --reason 'for the inbox'"),
+    Do(
+        "number() { trackside inbox | awk -v id=\"$1\" '$1 ~ /^[0-9]+$/ {n = $1} index($0, id) {print n; exit}'; }",
+    ),
+    Help("inbox", &[]),
+    Help("inbox ack", &[("42", "$(number mission.task/T-5)")]),
+    Help("inbox approve", &[("42", "$(number 'approval of mission.approval/T-3.')")]),
+    Help("inbox deny", &[("42", "$(number 'approval of mission.approval/T-4.')")]),
     Help("approvals", &[]),
     Help("token list", &[]),
     Do("token=$(trackside token list | awk '$2 == \"ada\" {print $1}')"),

@@ -173,6 +173,7 @@ pages! {
     first_pack: "docs/guides/first-pack.md", "";
     first_ten_minutes: "docs/guides/first-ten-minutes.md", "";
     hooks: "docs/guides/hooks.md", "";
+    inbox: "docs/guides/inbox.md", "";
     moving_in: "docs/guides/moving-in.md", "";
     running_agents: "docs/guides/running-agents.md", "";
     webhooks: "docs/guides/webhooks.md", "";

@@ -112,6 +112,13 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
     let webhook =
         ground.ask(&["webhook", "list", "--json"]).json()["items"][0]["id"].as_str().unwrap().to_owned();
     let alert = ground.ask(&["alerts", "--json"]).json()["items"][0]["alertId"].as_str().unwrap().to_owned();
+    // The items of the inbox: requests, of which one is decided by each command, and alerts.
+    let inbox = ground.ask(&["inbox", "--json"]).json();
+    let numbers = |kind: &str| -> Vec<String> {
+        let items = inbox["items"].as_array().unwrap().iter().filter(|it| it["kind"] == kind);
+        items.map(|it| it["number"].to_string()).collect()
+    };
+    let (requests, alerts) = (numbers("approval"), numbers("alert"));
     let entity = format!("small.note/{word}");
     vec![
         served("up", &["--listen", "127.0.0.1:0"]),
@@ -166,6 +173,11 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
         alone("adapter check", &[&word]),
         case("mcp", &[], true, &format!("{hello}\n{call}\n")),
         case("hook", &["--pack", "small"], true, &act),
+        served("inbox", &[]),
+        served("inbox ack", &[&alerts[0], "--note", &word]),
+        served("inbox approve", &[&requests[0], "--note", &word]),
+        served("inbox deny", &[&requests[1], "--note", &word]),
+        served("inbox deny", &["4000000", "--note", &word]),
         served("approvals", &[]),
         served("approvals approve", &["C", "--note", &word]),
         served("approvals deny", &["A", "--note", &word]),

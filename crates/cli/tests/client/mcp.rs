@@ -78,7 +78,7 @@ fn an_agent_host_speaks_to_the_server_through_the_program() {
     let mut ada = Host::as_agent(&ground, &token);
     assert_eq!(ada.shake_hands()["result"]["protocolVersion"], "2025-11-25");
     let tools = ada.ask("tools/list", json!({}));
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 10, "{tools}");
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 11, "{tools}");
     let work = ada.call("my_work", json!({}));
     assert_eq!(work["structuredContent"]["you"]["actor"], "ada", "{work}");
     // A refusal is the same problem as over HTTP, and is fixed in one step.
@@ -195,7 +195,7 @@ fn while_the_server_is_away_every_request_gets_advice() {
     assert!(refused["error"]["message"].as_str().unwrap().contains("Ask the person"), "{refused}");
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
     let again = ClientServer::start(ground.root.clone(), &pack);
-    assert_eq!(host.ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 10);
+    assert_eq!(host.ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 11);
     host.close();
     drop(again);
 }
