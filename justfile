@@ -62,6 +62,10 @@ team *which:
 rot step="1":
     TRACKSIDE_ROT={{ step }} cargo test -p trackside-runtime --test running rot::
 
+# Flip bits in every region of the pages of `state.db`, also where they can hide a row: `just rot-pages 7`.
+rot-pages seed="2":
+    TRACKSIDE_ROT_PAGES=1 TRACKSIDE_ROT_SEED={{ seed }} cargo test -p trackside-runtime --test running -- --ignored rot
+
 # Cut the power at every write of a long run: `just powercut commits=100 torn=4`.
 powercut *which:
     scripts/powercut {{ which }}

@@ -19,6 +19,16 @@ AGENTS = ["coder-1", "coder-2", "coder-3"]
 
 # One line per event. A second process for the same task finds the task locked.
 AGENT = r"""
+: MARK
+exec 9>"LOCKS/${TRACKSIDE_ENTITY#*/}"
+flock -n 9 || echo "double $TRACKSIDE_RUN $TRACKSIDE_ENTITY" >> LOG
+echo "start $TRACKSIDE_RUN $TRACKSIDE_ENTITY" >> LOG
+for i in 1 2 3 4 5 6 7 8; do echo "line $i"; sleep 0.2; done
+echo "$TRACKSIDE_RUN" > "${TRACKSIDE_ENTITY##*/}.txt"
+git add "${TRACKSIDE_ENTITY##*/}.txt"
+git -c user.name=t -c user.email=t@t commit -q -m "$TRACKSIDE_RUN"
+echo "end $TRACKSIDE_RUN $TRACKSIDE_ENTITY" >> LOG
+"""
 
 
 class Chaos(KilledProject):

@@ -189,7 +189,7 @@ pub struct RowCursor {
 }
 
 /// A column of the key of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RowKey {
     Number(i64),
     Text(String),

@@ -51,7 +51,7 @@ fn pack(name: &str) {
         );
         assert!(all.waits > 2, "{name}: the decider never waited for more requests, {all:?}");
         assert!(all.clock_alerts > 0, "{name}: no clock failed, {all:?}");
-        assert!(all.sweeps > 2, "{name}: no caller requested a sweep, {all:?}");
+        assert!(all.sweeps > 1, "{name}: no caller requested a sweep, {all:?}");
     }
 }
 

@@ -75,7 +75,12 @@ impl DecisionBuilder<'_> {
         let life = self.law.definition(&record.key.lifecycle, record.definition);
         let has_ended = life.and_then(|it| it.state(&record.state)).is_some_and(|it| it.last);
         let runner = record.fields.text("runner").unwrap_or_default();
-        let is_alone = || Ok::<_, Stop>(look("runner", runner)?.is_some_and(|it| it.leases.is_empty()));
+        let is_alone = || {
+            Ok::<_, Stop>(
+                look("runner", runner)?
+                    .is_some_and(|it| it.leases.iter().all(|(_, lease)| lease.holder.is_none())),
+            )
+        };
         let why = if has_ended {
             format!("{run} has ended: its token is no longer valid")
         } else if is_alone()? {

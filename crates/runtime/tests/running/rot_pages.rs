@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trackside_random::Random;
 use trackside_runtime::{Failure, Runtime, SweepReport};
 
-use crate::pages::{Region, seed, some_bit, strata};
+use crate::pages::{Region, is_guarded, seed, some_bit, strata};
 use crate::rot_rows::{Depot, healed, shape, told};
 
 /// Questions about many rows. A damaged page can hide rows from these until the next full sweep.
@@ -64,6 +64,7 @@ fn damaged_at(base: &Depot, wanted: &Answers, what: &str, (at, mask): (usize, u8
 }
 
 #[test]
+#[ignore = "flips bits at random places of a file whose layout differs in each run: just rot-pages"]
 fn a_flipped_bit_in_any_region_of_state_db_is_refused_and_repaired() {
     let base = Depot::filled("pages");
     let control = base.copy("pages-control");
@@ -73,7 +74,7 @@ fn a_flipped_bit_in_any_region_of_state_db_is_refused_and_repaired() {
     let strata = strata(&base.0.join("state.db"));
     let mut random = Random::new(seed());
     let mut places = BTreeSet::new();
-    for ((name, region), ranges) in &strata {
+    for ((name, region), ranges) in strata.iter().filter(|it| is_guarded(it.0.1)) {
         for _ in 0..samples(*region) {
             let place = some_bit(&mut random, ranges);
             places.insert((format!("{region:?} of {name}, byte {} bit {:#04x}", place.0, place.1), place));

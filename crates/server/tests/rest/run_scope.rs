@@ -175,8 +175,9 @@ fn it_is_refused_while_its_runner_is_silent_and_after_its_run() {
         assert_eq!((problem.status, problem.code.as_str()), (403, "not-permitted"), "{problem:?}");
         assert!(problem.detail.contains(word), "{problem:?}");
     };
+    fire(&runner, "fleet.run/R-1", &json!({ "event": "started" })).unwrap();
     // Its process may live on without a witness.
-    ground.owner.post("/v1/clock/advance", &json!({ "by": "10m" })).unwrap();
+    ground.owner.post("/v1/clock/advance", &json!({ "by": "4m" })).unwrap();
     why("has lost its lease");
     runner.post("/v1/entities/fleet.runner", &json!({ "id": "host" })).unwrap();
     fire(&agent, "yard.wagon/W-1", &note).unwrap();

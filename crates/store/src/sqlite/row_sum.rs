@@ -70,6 +70,18 @@ pub(super) fn check(table: &str, cells: Vec<ValueRef<'_>>, kept: ValueRef<'_>) -
     }
 }
 
+/// Verifies that a page of rows ends after the key that it was asked to begin after. In a damaged table a search can lead
+/// backwards, and reading page by page would never end.
+pub(super) fn verify_progress<T: PartialOrd>(table: &str, after: &T, last: Option<&T>) -> Result<(), Error> {
+    match last {
+        Some(last) if last <= after => {
+            let why = format!("the rows of the table {table} are out of order");
+            Err(Error::FromSqlConversionFailure(0, Type::Integer, why.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The error for a row that is not the one that was written.
 pub(super) fn mismatch(table: &str) -> Error {
     let why = format!("a row of the table {table} does not match its checksum");

@@ -17,7 +17,7 @@ use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::store::{MemberRow, OrderRow};
 
-use super::{SweepBudget, SweepPass};
+use super::{MOST_SKIPPED, SweepBudget, SweepPass};
 use crate::memory::Overlay as _;
 use crate::pipeline::decider::Decider;
 
@@ -39,6 +39,7 @@ pub(super) struct SharedRowCheck {
     group: u64,
     place: Option<(RankingKey, Name)>,
     order: Option<(RankingKey, Within)>,
+    skipped: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,11 +76,15 @@ impl SweepBudget {
 }
 
 impl SharedRowCheck {
-    /// Moves past a row that cannot be read.
+    /// Moves past a row that cannot be read. Groups in a row that cannot be read end their stage: numbers can be large.
     pub fn skip(&mut self) {
         match self.stage {
-            Stage::Groups if self.tally.take().is_none() => self.group = self.group.saturating_add(1),
-            Stage::Groups => {}
+            Stage::Groups if self.tally.take().is_some() => {}
+            Stage::Groups if self.skipped < MOST_SKIPPED => {
+                self.skipped += 1;
+                self.group = self.group.saturating_add(1);
+            }
+            Stage::Groups => self.stage = Stage::Places,
             Stage::Places => self.stage = Stage::Orders,
             Stage::Orders | Stage::Over => self.stage = Stage::Over,
         }

@@ -12,7 +12,7 @@ use trackside_store::StoreError;
 use trackside_store::archive::FullJournal;
 use trackside_store::store::{RowCursor, RowHealing};
 
-use super::{PATIENCE, SweepBudget, SweepPass};
+use super::{MOST_SKIPPED, PATIENCE, SweepBudget, SweepPass};
 use crate::pipeline::decider::Decider;
 
 /// Rows verified at a time.
@@ -51,6 +51,8 @@ impl Default for Stage {
 struct GroupSearch {
     /// The last row of a group that was looked at, while there are more.
     listed: Option<u64>,
+    /// Rows that could not be read.
+    skipped: u32,
     wanted: BTreeSet<GroupKey>,
     /// The entries before this one are still to be read.
     before: u64,
@@ -179,8 +181,11 @@ impl Decider {
                     }
                     None => None,
                 },
-                // Its name cannot be read: no request reaches this row.
-                Err(error) if error.is_state_damage() => Some(after.saturating_add(1)),
+                // Its name cannot be read: no request reaches this row. Numbers can be large.
+                Err(error) if error.is_state_damage() => {
+                    search.skipped += 1;
+                    (search.skipped < MOST_SKIPPED).then(|| after.saturating_add(1))
+                }
                 Err(error) => return Err(error),
             };
             return Ok(false);

@@ -51,6 +51,8 @@ const PAGE: usize = 512;
 /// Records that a scheduled pass may read; the next pass continues where it ended.
 const WINDOW: usize = 1_000;
 
+/// Groups that cannot be read and are skipped one by one. Then a search for them ends.
+const MOST_SKIPPED: u32 = 1_000;
 /// Steps that a pass waits for its repairs to be flushed.
 const PATIENCE: u32 = 2_000;
 

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{McpClient, NEWEST, OLDER, yard};
 
-const TOOLS: [&str; 10] =
-    ["my_work", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
+const TOOLS: [&str; 11] =
+    ["my_work", "inbox", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
 
 #[test]
 fn the_older_protocol_begins_with_a_handshake() {
@@ -69,7 +69,8 @@ fn every_tool_is_described_in_both() {
             assert!(tool["description"].as_str().is_some_and(|it| it.len() > 40), "{name}");
             assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
             assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
-            let reads = ["my_work", "show", "list", "explain", "wait"].map(|it| json!(it)).contains(name);
+            let reads =
+                ["my_work", "inbox", "show", "list", "explain", "wait"].map(|it| json!(it)).contains(name);
             assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{name}");
             assert_eq!(tool["annotations"]["openWorldHint"], false, "{name}");
         }

@@ -58,6 +58,7 @@ impl ReadTxn<'_> {
             effects.push(OpenEffectRow { id: number(row.get(0)?), effect: name(row, 1)?, entity });
             Ok(LookupStep::Next)
         })?;
+        row_sum::verify_progress("effect", &after, effects.last().map(|it| &it.id))?;
         Ok(effects)
     }
 

@@ -23,6 +23,7 @@ impl ReadTxn<'_> {
             let group = GroupKey { of, name: self.names.text(self.connection, row.get(3)?)? };
             all.push((number(row.get(0)?), group));
         }
+        row_sum::verify_progress("group", &after, all.last().map(|it| &it.0))?;
         Ok(all)
     }
 
@@ -55,6 +56,7 @@ impl ReadTxn<'_> {
                 state: self.names.text(self.connection, row.get(3)?)?,
             });
         }
+        row_sum::verify_progress("member", &after, all.last().map(|it| &it.row))?;
         Ok(all)
     }
 
@@ -109,10 +111,13 @@ impl ReadTxn<'_> {
                    WHERE (lifecycle, ranking, id) > (?1, ?2, ?3) ORDER BY lifecycle, ranking, id LIMIT ?4";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query((lifecycle, ranking, id, limit(most)))?;
-        let mut all = Vec::new();
+        let (mut all, mut last) = (Vec::new(), None);
         while let Some(row) = rows.next()? {
-            all.push((self.ranking_key(row.get(0)?, row.get(1)?)?, name(row, 2)?));
+            let (lifecycle, ranking, id) = (row.get(0)?, row.get(1)?, name(row, 2)?);
+            last = Some((lifecycle, ranking, id.to_string()));
+            all.push((self.ranking_key(lifecycle, ranking)?, id));
         }
+        row_sum::verify_progress("place", &(lifecycle, ranking, id.to_owned()), last.as_ref())?;
         Ok(all)
     }
 
@@ -131,11 +136,13 @@ impl ReadTxn<'_> {
         let sql = "SELECT lifecycle, ranking, within, n, closed, sum FROM \"order\" \
                    WHERE (lifecycle, ranking, within) > (?1, ?2, ?3) ORDER BY lifecycle, ranking, within LIMIT ?4";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query((lifecycle, ranking, within, limit(most)))?;
-        let mut all = Vec::new();
+        let mut rows = statement.query((lifecycle, ranking, &within, limit(most)))?;
+        let (mut all, mut last) = (Vec::new(), None);
         while let Some(row) = rows.next()? {
+            let (lifecycle, ranking) = (row.get(0)?, row.get(1)?);
+            last = Some((lifecycle, ranking, row.get_ref(2)?.as_str()?.to_owned()));
             all.push(OrderRow {
-                ranking: self.ranking_key(row.get(0)?, row.get(1)?)?,
+                ranking: self.ranking_key(lifecycle, ranking)?,
                 within: parsed(row, 2)?,
                 // A damaged row differs from any count.
                 n: match row_sum::verify("order", row, &[0, 1, 2, 3, 4], 5) {
@@ -145,6 +152,7 @@ impl ReadTxn<'_> {
                 closed: row.get(4).unwrap_or_default(),
             });
         }
+        row_sum::verify_progress("order", &(lifecycle, ranking, within), last.as_ref())?;
         Ok(all)
     }
 

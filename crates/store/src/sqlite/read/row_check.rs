@@ -39,6 +39,7 @@ impl ReadTxn<'_> {
             }
         }
         let key = columns.get(..*keys).unwrap_or_default();
+        let begin = after.clone();
         let after: Vec<Value> = after.into_iter().map(Value::from).collect();
         let select = format!("SELECT {} FROM \"{name}\"", columns.join(", "));
         let tuple = key.join(", ");
@@ -76,6 +77,9 @@ impl ReadTxn<'_> {
                 Ok(RowCheck { read: read + 1, damaged: Some(name), next: next_table })
             }
             Err(error) => Err(error),
+            Ok(()) if read > 0 && last <= begin => {
+                Ok(RowCheck { read: read + 1, damaged: Some(name), next: next_table })
+            }
             Ok(()) if read == most => {
                 Ok(RowCheck { read, damaged: None, next: Some(RowCursor { table, after: last }) })
             }

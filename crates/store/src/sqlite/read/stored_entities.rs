@@ -46,6 +46,7 @@ impl ReadTxn<'_> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let (mut all, mut last) = (Vec::new(), i64::MIN);
         while let Some(next) = statement.query_row([last], |row| row.get::<_, Option<i64>>(0))? {
+            row_sum::verify_progress("entity", &last, Some(&next))?;
             if let Ok(name) = self.names.text(self.connection, next) {
                 all.push((next, name));
             }
@@ -68,6 +69,7 @@ impl ReadTxn<'_> {
         loop {
             let wanted = most.saturating_sub(kept.len());
             let (mut rows_read, mut damaged) = (0, Vec::new());
+            let begin = after.clone();
             let sql = format!(
                 "SELECT {ENTITY_CELLS} FROM entity WHERE lifecycle = ?1 AND id > CAST(?2 AS TEXT) ORDER BY id LIMIT ?3"
             );
@@ -97,6 +99,7 @@ impl ReadTxn<'_> {
                     row.seq = self.last_entry(&row.key).ok().flatten().unwrap_or(0);
                 }
             }
+            row_sum::verify_progress("entity", &begin, (rows_read > 0).then_some(&after))?;
             if rows_read < wanted || kept.len() >= most {
                 return Ok(());
             }
