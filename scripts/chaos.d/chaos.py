@@ -4,6 +4,7 @@ The script itself plans and reviews: a coder takes its next task only after the 
 """
 
 import collections
+import json
 import os
 import shutil
 import subprocess
