@@ -68,7 +68,8 @@ pub use problem_code::ProblemCode;
 pub use prove::{ProofError, ProvenServer};
 pub use reports::{
     AuditBody, AuditProblemBody, ChainEnd, DroppedBody, DwellBody, HealthBody, HistoryBody, JournalRange,
-    NotificationBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody, ViolationBody,
+    NotificationBody, OpenRunsBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody,
+    ViolationBody,
 };
 pub use requests::{
     Advance, BatchBody, BatchCommand, ClaimBody, Correct, CorrectClock, CorrectionDirection, CreateBody,

@@ -190,7 +190,8 @@ pub(crate) fn router(app: App) -> Router {
     let document = openapi();
     let RouteTable { router, mut traits } = route_table();
     traits.long.insert(mcp::PATH.to_owned());
-    traits.requests = RequestRules::of(&document).with_page("/").with_page("/openapi.json");
+    traits.requests =
+        RequestRules::of(&document).with_page("/").with_page("/openapi.json").with_page(oidc_sign_in::START);
     let document = document.to_json().unwrap_or_default();
     let (router, _) = router.split_for_parts();
     let state = (app.clone(), Arc::new(traits));

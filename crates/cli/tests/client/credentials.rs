@@ -424,6 +424,9 @@ fn no_message_to_an_agent_names_a_command_that_starts_a_server() {
             assert!(!told.messages.contains("trackside up"), "{args:?}: {told:?}");
         }
     }
+    let demo = run_in(&folder, &["demo", "packs", "--once", "--pace", "0", "--data", "demo"], &[]);
+    assert_eq!(demo.code, 0, "{demo:?}");
+    assert!(!demo.data.contains("trackside up"), "{demo:?}");
 }
 
 #[test]
