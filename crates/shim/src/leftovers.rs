@@ -24,10 +24,8 @@ const ROUNDS: u32 = 200;
 /// `TRACKSIDE_RUN`, by the session of the shim, and below one that was found. A process that emptied its environment and
 /// began a session of its own is found in the tier `cgroup` only.
 pub fn end_leftovers(folder: &RunFolder) -> io::Result<Vec<String>> {
-    let (Some(shim), Some(spec)) = (folder.read("running")?, folder.read::<RunSpec>("spec")?) else {
-        return Ok(Vec::new());
-    };
-    let shim: RunningRecord = shim;
+    let (shim, spec) = (folder.read::<RunningRecord>("running")?, folder.read::<RunSpec>("spec")?);
+    let (Some(shim), Some(spec)) = (shim, spec) else { return Ok(Vec::new()) };
     // After a restart of the machine the recorded numbers belong to other processes.
     if shim.boot_id != boot_time::boot_id() || folder.is_alive() {
         return Ok(Vec::new());

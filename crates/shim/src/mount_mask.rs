@@ -37,13 +37,18 @@ pub(crate) fn apply(spec: &SandboxSpec) -> io::Result<()> {
     let mut kept = BTreeSet::new();
     for path in &spec.keep {
         let link = fs::read_link(path).ok();
-        let Ok(real) = path.canonicalize() else { continue };
         if let Some(link) = &link
             && is_inside(path)
             && kept.insert(path.clone())
         {
             steps.push((path.clone(), MaskStep::Link(link.clone())));
         }
+        // A link to /proc leads to another place for each process.
+        let Some(real) =
+            path.canonicalize().ok().filter(|_| link.as_ref().is_none_or(|it| !it.starts_with("/proc")))
+        else {
+            continue;
+        };
         // A folder of the path can be a link, too: then the run may use both names.
         let names = [Some(&real), Some(path).filter(|_| link.is_none())];
         for name in names.into_iter().flatten() {
@@ -60,10 +65,7 @@ pub(crate) fn apply(spec: &SandboxSpec) -> io::Result<()> {
         })?;
     }
     // The present folder still leads to the folders above it as they were.
-    if let Ok(folder) = std::env::current_dir() {
-        std::env::set_current_dir(folder)?;
-    }
-    Ok(())
+    std::env::set_current_dir(std::env::current_dir()?)
 }
 
 fn take(path: &Path, step: MaskStep) -> io::Result<()> {

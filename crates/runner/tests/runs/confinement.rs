@@ -15,8 +15,9 @@ use crate::{class, command_adapter, poll_until, prints, run_name, says, scratch,
 pub(crate) fn a_killed_shim_is_a_lost_run() {
     for tier in ContainmentTier::ALL.into_iter().filter(|it| shim().supports(*it)) {
         let root = scratch();
-        let mut run = start_in(&root, "first", "", tier);
-        poll_until(&mut run, |lines, _| says(lines, "heard first"));
+        // It stays when its input ends.
+        let mut run = start_in(&root, "stay", "", tier);
+        poll_until(&mut run, |lines, _| says(lines, "heard stay"));
         let living = || ProcessTable::read().with_variable("TRACKSIDE_RUN", &run_name(&root)).len();
         assert!(living() > 0, "{tier}");
         let shim = run.running().unwrap().unwrap();
@@ -115,7 +116,7 @@ cat /etc/shadow /etc/gshadow
 for secret in /dev/loop0 /dev/vda /dev/sda /dev/nvme0n1 /dev/mem /dev/fuse /dev/tty1; do
   (exec 3<"$secret") && echo "opened $secret"
 done
-echo gone >/dev/null && head -c 8 /dev/urandom >/dev/null && ls /etc/passwd && echo ended
+echo gone >/dev/null && head -c 8 /dev/urandom >/dev/null && ls /etc/passwd && cat /dev/stdin && echo ended
 "#;
 
 /// A run that prints its pid and waits, and a thief in the same tier: once in our sandbox, and once as a program with a
