@@ -50,9 +50,13 @@ clock:
 crash *which:
     scripts/crash {{ which }}
 
-# Kill runners, shims, agents and the server 200 times while agents work: `just chaos kills=20 seed=7`.
+# Kill runners, shims, agents and the server 200 times while agents work: `just chaos kills=20 seed=7 tier=tree`.
 chaos *which:
     scripts/chaos {{ which }}
+
+# Plant each fault of testkit/broken-code and see its test fail: `just red S1 S2`.
+red *which:
+    scripts/check-red {{ which }}
 
 # Five scripted agents merge ten tasks of a git repository while processes are killed: `just team runs=100 seed=7`.
 team *which:

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use trackside_protocol::TransitionBody;
+use trackside_shim::{RunFolder, end_leftovers};
 use trackside_worktree::Repository;
 
 use crate::changes::ChangeSignal;
@@ -598,6 +599,7 @@ impl<'a> AgentLoop<'a> {
         let current = self.folder.assignment()?.and_then(|it| it.run).map(|it| it.id);
         for run in self.folder.runs()? {
             if Some(&run) != current.as_ref() {
+                end_leftovers(&RunFolder::new(self.folder.run_folder(&run)))?;
                 self.clean(&run);
             }
         }

@@ -314,7 +314,40 @@ fn sandbox_of(
     read.retain(|it| it.exists() && is_safe(it));
     read.sort();
     read.dedup();
-    Ok(SandboxSpec { read, write: writable, hide: hidden, own_sandbox: settings.adapter.own_sandbox })
+    if settings.adapter.own_sandbox {
+        return Ok(mask_of(settings, read, writable, hidden));
+    }
+    Ok(SandboxSpec { read, write: writable, hide: hidden, keep: Vec::new(), own_sandbox: false })
+}
+
+/// For a program that does not work inside Landlock: the same files as with it, by hiding every other folder.
+fn mask_of(
+    settings: &LaunchSettings,
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+) -> SandboxSpec {
+    let is_root = rustix::process::getuid().is_root();
+    let folders = fs::read_dir("/").into_iter().flatten().flatten();
+    let folders = folders.filter(|it| it.file_type().is_ok_and(|it| it.is_dir())).map(|it| it.path());
+    let mut hide: Vec<PathBuf> =
+        folders.filter(|it| !read.contains(it) && !(is_root && it.ends_with("etc"))).collect();
+    if is_root {
+        hide.extend(private_paths(Path::new("/etc")));
+    }
+    let links = ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/ptmx"].map(PathBuf::from);
+    let mut keep: Vec<PathBuf> = read
+        .iter()
+        .chain(&write)
+        .chain(settings.git_folders.iter().flatten())
+        .cloned()
+        .chain(links)
+        .collect();
+    keep.retain(|it| !hidden.iter().any(|hidden| it.starts_with(hidden)));
+    keep.sort();
+    keep.dedup();
+    hide.extend(hidden);
+    SandboxSpec { read, write, hide, keep, own_sandbox: true }
 }
 
 /// A hidden folder beside another one that exists must not be made by the agent: the server obeys control files in both of a
@@ -355,6 +388,24 @@ fn public_paths(folder: &Path) -> Vec<PathBuf> {
     }
     let mut found = Vec::new();
     collect(folder, 16, &mut found);
+    found
+}
+
+/// The parts of a folder that not every user may read.
+fn private_paths(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
+        let needed = if metadata.is_dir() { 0o005 } else { 0o004 };
+        if metadata.is_symlink() {
+            continue;
+        }
+        if metadata.permissions().mode() & needed != needed {
+            found.push(path);
+        } else if metadata.is_dir() {
+            found.extend(private_paths(&path));
+        }
+    }
     found
 }
 

@@ -9,6 +9,7 @@ mod app_server;
 mod changes;
 mod effects;
 pub mod environment;
+mod foreign_run;
 mod held_leases;
 pub mod launch;
 pub mod local_run;

@@ -572,17 +572,20 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             class: ExitClass::Crash,
             code: None,
             signal: None,
-            text: "Its shim was killed".to_owned(),
+            text: String::new(),
             resets_at: None,
             ending: self.ending.clone(),
             ended_well: false,
             unkillable: Vec::new(),
         };
-        if let RunEnd::Reported { exit, outcome } = end {
-            result.ended_well = ended_by_itself(&exit) && outcome.class == ExitClass::Ok;
-            (result.code, result.signal) = (exit.code, exit.signal);
-            (result.class, result.text, result.resets_at) = (outcome.class, outcome.text, outcome.resets_at);
-            result.unkillable = exit.unkillable;
+        match end {
+            RunEnd::Reported { exit, outcome } => {
+                result.ended_well = ended_by_itself(&exit) && outcome.class == ExitClass::Ok;
+                (result.code, result.signal) = (exit.code, exit.signal);
+                (result.class, result.text) = (outcome.class, outcome.text);
+                (result.resets_at, result.unkillable) = (outcome.resets_at, exit.unkillable);
+            }
+            RunEnd::Lost { why, left } => (result.text, result.unkillable) = (why, left),
         }
         // A stop that came too late stopped nothing: the result counts.
         if result.ended_well && matches!(self.ending, Ending::Person(_) | Ending::Told(_) | Ending::Runner) {
@@ -649,11 +652,24 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 let evidence = json!(shortened(&result.unkillable.join("; "), 3_900));
                 let fields = Map::from_iter([("evidence".to_owned(), evidence)]);
                 self.agent.report_run(&id, "resist", fields, &format!("resist-{id}"))?;
+                self.outwait_leftovers()?;
             }
             self.agent.report_run(&id, "ended", fields, &format!("ended-{id}"))?;
         }
         self.agent.save(self.record)?;
         Ok(result)
+    }
+
+    /// Waits until no process of the run is left: the next one would work in the same folder.
+    fn outwait_leftovers(&mut self) -> io::Result<()> {
+        while !self.agent.is_stopping() {
+            std::thread::sleep(Duration::from_millis(300));
+            if self.run.end_leftovers()?.is_empty() {
+                break;
+            }
+            let _ = self.agent.beat();
+        }
+        Ok(())
     }
 }
 

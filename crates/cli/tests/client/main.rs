@@ -36,6 +36,7 @@ mod stopping;
 mod stuck;
 mod terminal;
 mod tls;
+mod upgrade;
 mod upkeep;
 mod watch;
 mod worktrees;
