@@ -8,6 +8,7 @@ mod checkout_git;
 mod commands;
 mod commands_of_task;
 mod error;
+mod detached_worktree;
 mod files;
 mod fingerprint;
 mod git;
@@ -15,7 +16,9 @@ mod merging;
 mod pool;
 mod record;
 mod repository;
+mod recovery;
 mod settings;
+mod restoring;
 mod snapshot;
 mod step_log;
 mod trash;
@@ -43,5 +46,6 @@ pub fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-pub use trash::{SavedWork, list_saved_work, prune_saved_work, restore_saved_work};
+pub use restoring::restore_saved_work;
+pub use trash::{SavedWork, list_saved_work, prune_saved_work};
 pub use worktree::{CreateOutcome, CreateRequest, RemoveOutcome, RemoveRequest};

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use trackside_protocol::EffectBody;
-use trackside_worktree::prune_saved_work;
 
 use super::effect_client::{open_effects, take_effect};
 use super::git_work::GitWork;
 use super::task_commands::commands_of;
+use super::upkeep::Upkeep;
 use crate::agent_loop::{AgentLoop, LoopEnd};
 use crate::server_api::{ApiError, ServerApi};
 
@@ -19,8 +19,6 @@ const TICK: Duration = Duration::from_millis(100);
 const LEASE: u64 = 120;
 /// Seconds for which a commit is taken: its hooks can take long.
 const COMMIT_LEASE: u64 = 720;
-/// The folder below the main checkout in which packs have their worktrees, for the pool.
-const WORKTREES: &str = ".worktrees";
 
 /// Runs the loop of an agent, and the effects of its pack beside it.
 pub(crate) fn work_beside(agent: &mut AgentLoop<'_>) -> LoopEnd {
@@ -58,7 +56,7 @@ impl BackgroundWorker<'_> {
             Ok(report) => report.iter().for_each(|line| (self.say)(line)),
             Err(error) => (self.say)(&error.to_string()),
         }
-        let _ = prune_saved_work(&self.git.repository, jiff::Timestamp::now(), &[]);
+        let mut upkeep = Upkeep::new();
         let mut said = String::new();
         loop {
             // One more look after the end, for the effects of the agent's last step.
@@ -82,7 +80,7 @@ impl BackgroundWorker<'_> {
             if is_last {
                 return;
             }
-            self.fill_pool();
+            self.tell(&upkeep.run(&self.git, &self.api).unwrap_or_default());
             let until = Instant::now() + POLL;
             while Instant::now() < until && !is_over.load(Ordering::Relaxed) {
                 std::thread::sleep(TICK);
@@ -173,16 +171,6 @@ impl BackgroundWorker<'_> {
     fn tell(&self, words: &str) {
         if !words.is_empty() {
             (self.say)(words);
-        }
-    }
-
-    /// Keeps ready worktrees for the next task, once a task has shown from which branch they start.
-    fn fill_pool(&self) {
-        let records = self.git.repository.worktree_records().unwrap_or_default();
-        let latest =
-            records.iter().filter(|it| !it.integration.is_empty()).max_by_key(|it| it.made_for.number);
-        if let Some(latest) = latest {
-            let _ = self.git.repository.fill_pool(WORKTREES, &latest.integration, &self.git.environment);
         }
     }
 }

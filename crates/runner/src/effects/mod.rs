@@ -11,6 +11,7 @@ mod task_commands;
 mod task_folder;
 mod work_report;
 
+mod upkeep;
 pub(crate) use background::work_beside;
 pub(crate) use git_work::GitWork;
 pub use task_folder::TaskFolder;

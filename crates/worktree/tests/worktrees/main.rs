@@ -8,4 +8,5 @@ mod fixture;
 mod kills;
 mod merging;
 mod planted;
+mod leftovers;
 mod saving;
