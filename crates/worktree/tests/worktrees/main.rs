@@ -5,6 +5,7 @@ mod changes;
 mod committing;
 mod creating;
 mod fixture;
+mod failing_saves;
 mod kills;
 mod merging;
 mod planted;
