@@ -5,20 +5,21 @@
 
 mod change;
 mod checkout_git;
+mod checkout_work;
 mod commands;
 mod commands_of_task;
-mod error;
 mod detached_worktree;
+mod error;
 mod files;
 mod fingerprint;
 mod git;
 mod merging;
 mod pool;
 mod record;
-mod repository;
 mod recovery;
-mod settings;
+mod repository;
 mod restoring;
+mod settings;
 mod snapshot;
 mod step_log;
 mod trash;

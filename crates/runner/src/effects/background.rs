@@ -102,13 +102,11 @@ impl BackgroundWorker<'_> {
                 self.tell(&self.git.run_checks(&self.api, &held)?);
             }
         }
-        if let Some(why) = self.commit_all()? {
-            return Ok(Some(why));
-        }
+        let waiting = [self.commit_all()?, self.write_plans()?];
         if self.own(open_effects(&self.api, "merge")?).is_empty() {
-            return Ok(None);
+            return Ok(waiting.into_iter().flatten().next());
         }
-        self.merge_all()
+        Ok(self.merge_all()?.or(waiting.into_iter().flatten().next()))
     }
 
     /// Commits in order, one at a time in a repository.
@@ -122,11 +120,36 @@ impl BackgroundWorker<'_> {
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some(error.to_string())),
         };
+        let mut waits = None;
         for effect in effects {
+            // A runner of another clone can have it.
+            if let Some(why) = self.git.foreign_work(&format!("{}/{}", effect.lifecycle, effect.entity)) {
+                waits = Some(format!("a commit waits: {why}"));
+                continue;
+            }
             let Some(held) = take_effect(&self.api, &effect, COMMIT_LEASE)? else { continue };
             match self.git.commit(&self.api, &held, &queue)? {
                 Ok(words) => self.tell(&words),
                 Err(why) => return Ok(Some(format!("commits wait: {why}"))),
+            }
+        }
+        Ok(waits)
+    }
+
+    /// Marks closed tasks in their plan files, one at a time in a repository.
+    fn write_plans(&self) -> Result<Option<String>, ApiError> {
+        let effects = self.own(open_effects(&self.api, "plan.write")?);
+        if effects.is_empty() {
+            return Ok(None);
+        }
+        let queue = match self.git.repository.take_merge_queue() {
+            Ok(Some(queue)) => queue,
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        for effect in effects {
+            if let Some(held) = take_effect(&self.api, &effect, LEASE)? {
+                self.tell(&self.git.write_plan(&self.api, &held, &queue)?);
             }
         }
         Ok(None)

@@ -3,11 +3,12 @@
 
 mod changes;
 mod committing;
+mod committing_tasks;
 mod creating;
-mod fixture;
 mod failing_saves;
+mod fixture;
 mod kills;
+mod leftovers;
 mod merging;
 mod planted;
-mod leftovers;
 mod saving;
