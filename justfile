@@ -25,6 +25,10 @@ bench-peers *args:
     cargo build --release --package trackside --package bench-peers
     target/release/bench-peers {{ args }}
 
+# Worktrees on 10,000 files beside bare `git worktree add`: at most 1.2 times as long, and half a second from the pool.
+worktree-speed rounds="7":
+    cargo bench --package trackside-worktree --bench creation -- rounds={{ rounds }} --assert
+
 # Plant each fault of testkit/broken-packs and see how soon `check` finds it: `just broken-packs 10 mission`.
 broken-packs seconds="10" only="":
     cargo run --release --package bench-explore -- broken {{ seconds }} {{ only }}

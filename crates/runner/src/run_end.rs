@@ -40,6 +40,7 @@ impl AgentLoop<'_> {
             let _ = std::fs::remove_dir(self.launch_in_folder(&record).folder.join(folder));
         }
         let touched = self.report_folder(&record);
+        self.record_end(&record);
         let code = code_of(&result, &self.settings.rule);
         let moved = self.has_moved(&record, &run, own_moves)?;
         if moved {

@@ -99,6 +99,7 @@ impl AgentLoop<'_> {
         let space = self.settings.space.join(&run.id);
         let resume = SessionToResume { id: record.session.clone(), total: record.total };
         let login = self.login_folder(&run.id);
+        self.record_beginning(record);
         let started = launch::prepare(&launch, &who, &space, &login, &task, &resume).and_then(|mut ready| {
             for (name, value) in record.task_folder.iter().flat_map(|it| &it.variables) {
                 ready.environment.set(name, value.clone());
@@ -112,6 +113,7 @@ impl AgentLoop<'_> {
         let (local, session) = match started {
             Ok(started) => started,
             Err(error) => {
+                self.record_end(record);
                 let _ = self.api.revoke_token(&token.details.id);
                 let fields = members(json!({ "exitClass": "usage", "exitText": error.to_string() }));
                 self.report_run(&run.id, "ended", fields, &format!("ended-{}", run.id))?;

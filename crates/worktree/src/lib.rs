@@ -5,8 +5,10 @@
 
 mod change;
 mod checkout_git;
+mod checkout_work;
 mod commands;
 mod commands_of_task;
+mod detached_worktree;
 mod error;
 mod files;
 mod fingerprint;
@@ -14,7 +16,9 @@ mod git;
 mod merging;
 mod pool;
 mod record;
+mod recovery;
 mod repository;
+mod restoring;
 mod settings;
 mod snapshot;
 mod step_log;
@@ -43,5 +47,6 @@ pub fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-pub use trash::{SavedWork, list_saved_work, prune_saved_work, restore_saved_work};
+pub use restoring::restore_saved_work;
+pub use trash::{SavedWork, list_saved_work, prune_saved_work};
 pub use worktree::{CreateOutcome, CreateRequest, RemoveOutcome, RemoveRequest};

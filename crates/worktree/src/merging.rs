@@ -317,19 +317,15 @@ impl Repository {
             .and_then(|it| Path::new(it).parent())
             .unwrap_or_else(|| Path::new(".worktrees"));
         let place = self.place(&parent.join(INTEGRATION).to_string_lossy())?;
-        if !place.join(".git").exists() || self.admin_of(&place)?.is_none() {
-            let _lock = self.lock()?;
-            self.repair_half_made()?;
-            self.ignore_folder(&place)?;
-            if let Some(admin) = self.admin_of(&place)? {
-                let _ = std::fs::remove_dir_all(admin);
-            }
-            if exists(&place) {
-                // Only checks ran in it.
-                let _ = std::fs::remove_dir_all(&place);
-            }
-            let path = place.to_string_lossy().into_owned();
-            self.git().run(&["worktree", "add", "--quiet", "--no-checkout", "--detach", &path, commit])?;
+        let _lock = self.lock_worktree(&place)?;
+        if !place.join(".git").exists() || self.admin_of(&place)?.is_none() || self.is_being_made(&place)? {
+            // Only checks ran in it.
+            self.discard_half_made(&place)?;
+            self.add_detached(crate::detached_worktree::INTEGRATION, &place, commit, |operation| {
+                operation.step("checkout", || {
+                    Ok(GitFolder::new(&place).run(&["reset", "--hard", "--quiet", commit])?)
+                })
+            })?;
         }
         let own = GitFolder::new(&place);
         if let Some(admin) = self.admin_of(&place)? {

@@ -4,11 +4,14 @@
 //! the repository.
 
 mod background;
+mod checkout_record;
 mod effect_client;
 mod git_work;
+mod plan_file;
 mod review_folder;
 mod task_commands;
 mod task_folder;
+mod upkeep;
 mod work_report;
 
 pub(crate) use background::work_beside;

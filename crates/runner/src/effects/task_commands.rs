@@ -24,6 +24,13 @@ impl GitWork {
         Ok(worktree.map_or_else(|| self.repository.root().to_owned(), |it| it.path))
     }
 
+    /// Why the work of an entity cannot be committed by this runner; none if it can.
+    pub fn foreign_work(&self, entity: &str) -> Option<String> {
+        let is_here = self.folder_of(entity).is_ok_and(|it| it != self.repository.root())
+            || self.repository.has_work_of(entity).unwrap_or(true);
+        (!is_here).then(|| self.repository.unknown_work(entity))
+    }
+
     /// Runs the commands of an effect and reports each result. Returns a message for people.
     pub fn run_checks(&self, api: &ServerApi, effect: &HeldEffect) -> Result<String, ApiError> {
         let entity = effect.entity_key();
@@ -92,11 +99,12 @@ impl GitWork {
         };
         let request = CommitRequest {
             folder,
+            entity: Some(entity.clone()),
             message: message.clone(),
             made_for: self.made_for(effect),
             environment: self.environment.clone(),
         };
-        match self.repository.commit_all(&request, queue) {
+        match self.repository.commit_work(&request, queue) {
             Ok(CommitOutcome::Committed { commit }) => {
                 let short: String = commit.chars().take(12).collect();
                 settle(true, json!({ "commit": commit, "message": message }))?;
