@@ -392,7 +392,6 @@ fn settings(
         launch,
         shim,
         account,
-        stall: None,
     })
 }
 
