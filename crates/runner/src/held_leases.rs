@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use trackside_protocol::HeartbeatBody;
 
 use crate::server_api::{ApiError, EntityView, RequestActor, ServerApi};
 
@@ -122,10 +121,13 @@ impl HeldLeases {
 
     fn send(&mut self, api: &ServerApi) -> Result<BeatReport, ApiError> {
         let mut report = BeatReport::default();
-        for (lease, renewed) in &mut self.leases {
-            let body = HeartbeatBody { slot: Some(lease.slot.clone()), fence: Some(lease.fence) };
-            let sent = Instant::now();
-            match api.heartbeat(lease.actor, &lease.lifecycle, &lease.id, &body) {
+        if self.leases.is_empty() {
+            return Ok(report);
+        }
+        let sent = Instant::now();
+        let all: Vec<HeldLease> = self.leases.iter().map(|(it, _)| it.clone()).collect();
+        for ((lease, renewed), answer) in self.leases.iter_mut().zip(api.heartbeats(&all)?) {
+            match answer {
                 Ok(answer) => {
                     *renewed = sent;
                     if let Some(stop) = answer.stop {

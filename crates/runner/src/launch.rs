@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use trackside_shim::{ContainmentTier, SandboxSpec};
+use trackside_shim::{ContainmentTier, SandboxSpec, has_landlock};
 
 use crate::adapter::{AdapterDefinition, PromptPlace, RunUsage, SessionChooser, Transport};
 use crate::environment::{EnvironmentError, EnvironmentRequest, RunEnvironment};
@@ -470,6 +470,20 @@ impl LaunchSettings {
             )));
         }
         Ok(())
+    }
+
+    /// What the sandbox of the runner's agents enforces on this machine, in words.
+    pub fn sandbox_words(&self) -> String {
+        let own = match (self.sandbox, self.adapter.own_sandbox) {
+            (false, _) => return "off".to_owned(),
+            (true, true) => "the agent's own sandbox",
+            (true, false) if has_landlock() => "Landlock",
+            (true, false) => "no Landlock: this kernel does not have it",
+        };
+        match self.tier {
+            ContainmentTier::Pidns => format!("hidden folders, {own}"),
+            ContainmentTier::Cgroup | ContainmentTier::Tree => own.to_owned(),
+        }
     }
 
     /// Whether messages can be sent to a running agent.

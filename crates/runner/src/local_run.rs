@@ -40,6 +40,8 @@ const MOST_BACKLOG: u64 = 1 << 20;
 const MOST_TRANSCRIPT: u64 = 256 << 20;
 /// Bytes of the last standard error that decide about the outcome.
 const ERROR_TAIL: usize = 64 * 1024;
+/// How long the runner waits for the record of a shim that it has started.
+const SHIM_START: Duration = Duration::from_secs(2);
 /// Nanoseconds that an agent lives on without its runner.
 pub const LEASE: u64 = 60_000_000_000;
 
@@ -261,6 +263,20 @@ impl LocalRun {
         let text = String::from_utf8_lossy(&self.line);
         let shown = text.rsplit('\r').find(|it| !it.trim().is_empty()).unwrap_or_default();
         shown.chars().filter(|it| !it.is_control()).take(300).collect()
+    }
+
+    /// What holds for the processes of the run, once its shim has said so.
+    pub fn enforced(&self) -> Option<String> {
+        let limit = Instant::now() + SHIM_START;
+        loop {
+            if let Ok(Some(RunningRecord { sandbox, .. })) = self.folder.read("running") {
+                return Some(sandbox);
+            }
+            if Instant::now() >= limit {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     pub fn sample(&self) -> io::Result<Option<LivenessSample>> {

@@ -13,10 +13,6 @@ use crate::runner_folder::{AssignmentRecord, EndedRun};
 use crate::server_api::{RequestActor, VerdictAct};
 use crate::work_rule::WorkRule;
 
-/// Rules for a role that the pack does not supervise: restarts after a failure, and the pause before each.
-const PLAIN_RESTARTS: u32 = 3;
-const PLAIN_PAUSE: Duration = Duration::from_secs(5);
-
 impl AgentLoop<'_> {
     /// The steps after the end of a run.
     pub(crate) fn conclude(
@@ -93,12 +89,18 @@ impl AgentLoop<'_> {
                 self.drop_work(&record)?;
                 return Ok(self.after_task());
             }
-            Ending::Itself | Ending::Told(_) | Ending::Over | Ending::Vanished => {}
+            Ending::Over(why) if self.settings.mode != LoopMode::Supervise => {
+                (self.say)(&format!("the work was taken away: {why}"));
+                self.offer_late_result(&record, &id, &result, version)?;
+                self.drop_work(&record)?;
+                return Ok(self.after_task());
+            }
+            Ending::Itself | Ending::Told(_) | Ending::Over(_) | Ending::Vanished => {}
         }
         if result.class == ExitClass::Quota {
             return self.hold(record, &result);
         }
-        if self.settings.mode != LoopMode::Supervise && moved && self.is_over(&record)? {
+        if self.settings.mode != LoopMode::Supervise && moved && self.is_over(&record, version)? {
             self.offer_late_result(&record, &id, &result, version)?;
             self.drop_work(&record)?;
             return Ok(self.after_task());
@@ -119,7 +121,7 @@ impl AgentLoop<'_> {
             self.drop_work(&record)?;
             return Ok(self.after_task());
         }
-        if self.settings.mode == LoopMode::Supervise && self.is_over(&record)? {
+        if self.settings.mode == LoopMode::Supervise && self.is_over(&record, version)? {
             self.drop_work(&record)?;
             record.entity = None;
         }
@@ -270,13 +272,13 @@ impl AgentLoop<'_> {
             result.class,
             ExitClass::Auth | ExitClass::Model | ExitClass::Usage | ExitClass::Billing | ExitClass::Limit
         );
-        if result.class == ExitClass::Ok || is_lasting || record.restarts > PLAIN_RESTARTS {
+        if result.class == ExitClass::Ok || is_lasting || record.restarts > self.limits.restarts {
             let values = json!({ "why": shortened(&result.text, 1_000) });
             self.finish(&record, run, "failed", &values)?;
             self.drop_work(&record)?;
             return Ok(self.after_task());
         }
-        self.pause_before_next(&mut record, PLAIN_PAUSE, true)
+        self.pause_before_next(&mut record, self.limits.pause, true)
     }
 
     /// A usage limit is no attempt: everything waits for its end, and then the same conversation continues.
@@ -303,7 +305,7 @@ impl AgentLoop<'_> {
             }
             Err(error) if error.is_refusal() => {
                 (self.say)(&format!("the account {account} was not held: {}", error.words()));
-                self.pause_before_next(&mut record, PLAIN_PAUSE, true)
+                self.pause_before_next(&mut record, self.limits.pause, true)
             }
             Err(error) => Err(error.into()),
         }
@@ -352,10 +354,11 @@ fn words_of(result: &RunResult) -> String {
     let code = result.code.map(|it| format!(", exit code {it}")).unwrap_or_default();
     let why = match &result.ending {
         Ending::Itself => String::new(),
-        Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } => format!(" ({why})"),
+        Ending::Told(why) | Ending::Person(why) | Ending::Over(why) | Ending::Fenced { why, .. } => {
+            format!(" ({why})")
+        }
         Ending::Runner => " (the runner ends)".to_owned(),
         Ending::Handoff => " (context nearly full)".to_owned(),
-        Ending::Over => " (its work was moved on)".to_owned(),
         Ending::Vanished => " (its worktree is gone)".to_owned(),
     };
     format!("{class}{code}{why}")

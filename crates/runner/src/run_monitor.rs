@@ -17,19 +17,16 @@ use crate::runner_folder::AssignmentRecord;
 use crate::server_api::{ApiError, RequestActor};
 use crate::stalling::{StallDetector, StallSigns};
 use crate::transcript::{TranscriptEntry, TranscriptLine, read_after};
+use crate::work_reach::LetGo;
 
 /// The pause between two looks at the process.
 const TICK: Duration = Duration::from_millis(60);
 /// The pause between two looks at the run's record, unless the server signals a change.
 const LOOK: Duration = Duration::from_secs(3);
-/// How long a process may live on after its work was moved on.
-const LET_GO: Duration = Duration::from_secs(6);
 /// The pause between two reports of figures.
 const REPORT: Duration = Duration::from_secs(5);
 /// The pause between two extensions of the process's own lease.
 const RENEW: Duration = Duration::from_secs(5);
-/// How long an agent may take to write its handoff notes.
-const HANDOFF_TIME: Duration = Duration::from_secs(300);
 /// The share of the context window, in percent, at which an agent hands off.
 const HANDOFF_PERCENT: u8 = 90;
 /// Transcript lines in one request, and their size.
@@ -37,8 +34,6 @@ const PORTION: usize = 200;
 const PORTION_BYTES: usize = 512 * 1024;
 /// The pause between two extensions of the run's token, which lasts an hour.
 const EXTEND: Duration = Duration::from_secs(15 * 60);
-/// The time after which a run without progress is reported, if the server has no setting for it.
-const STALL: u64 = 15 * 60 * 1_000;
 
 /// Portions that one look sends at most.
 const PORTIONS: usize = 10;
@@ -69,8 +64,8 @@ pub enum Ending {
     Runner,
     /// The context is nearly full.
     Handoff,
-    /// The work was moved on, and the process did not end by itself.
-    Over,
+    /// The agent's work was moved on or taken away, and the process did not end by itself.
+    Over(String),
     /// The folder of the task is gone.
     Vanished,
 }
@@ -95,8 +90,12 @@ pub(crate) struct RunMonitor<'a, 'b> {
     pub(crate) agent: &'a mut AgentLoop<'b>,
     pub(crate) record: &'a mut AssignmentRecord,
     pub(crate) run: LocalRun,
-    ending: Ending,
-    approvals: Vec<OpenApproval>,
+    pub(crate) ending: Ending,
+    pub(crate) approvals: Vec<OpenApproval>,
+    /// The agent got the answer to a question of its own since its work was last seen in its reach.
+    pub(crate) was_answered: bool,
+    /// The version of the entity when the agent was last seen to be able to do its work.
+    pub(crate) work_version: Option<u64>,
     open_calls: BTreeSet<String>,
     doing: String,
     closed: bool,
@@ -109,8 +108,8 @@ pub(crate) struct RunMonitor<'a, 'b> {
     handoff_since: Option<Instant>,
     /// The last upload did not reach the server.
     is_server_away: bool,
-    /// The work was moved on, so the process should end.
-    let_go: Option<Instant>,
+    /// The work is over for the process.
+    pub(crate) let_go: Option<LetGo>,
     next: NextLooks,
 }
 
@@ -126,7 +125,7 @@ struct NextLooks {
 
 /// A tool call that waits for a decision.
 #[derive(Clone, Debug)]
-struct OpenApproval {
+pub(crate) struct OpenApproval {
     asked: PendingApproval,
     told: bool,
 }
@@ -148,6 +147,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             run,
             ending: Ending::Itself,
             approvals: Vec::new(),
+            was_answered: false,
+            work_version: None,
             open_calls: BTreeSet::new(),
             doing: String::new(),
             closed: false,
@@ -221,7 +222,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         Ok(())
     }
 
-    fn end(&mut self, ending: Ending, why: &str, grace: Option<u64>) -> io::Result<()> {
+    pub(crate) fn end(&mut self, ending: Ending, why: &str, grace: Option<u64>) -> io::Result<()> {
         self.ending = ending;
         self.run.stop(why, grace)
     }
@@ -237,7 +238,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 if is_work && self.has_let_go() {
                     self.agent.forget_lease(&lease.lifecycle, &lease.id);
                     self.record.is_released = true;
-                    self.let_go = Some(Instant::now());
+                    let version = self.record.run.as_ref().map_or(0, |it| it.version);
+                    self.let_go("was moved on", self.work_version.unwrap_or(version))?;
                 } else if !is_work && self.agent.is_agent_record(&lease) && self.nobody_holds(&lease) {
                     // The agent handed off or left: it registers again before the next process.
                     self.agent.forget_lease(&lease.lifecycle, &lease.id);
@@ -255,9 +257,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 self.run.mark(&format!("notice: {notice}"))?;
             }
         }
-        if self.let_go.is_some_and(|it| it.elapsed() > LET_GO) && self.ending == Ending::Itself {
-            self.end(Ending::Over, "the work is over", None)?;
-        }
+        self.end_work_that_is_over()?;
         if Instant::now() >= self.next.renew {
             if self.agent.has_vanished(self.record) && self.ending == Ending::Itself {
                 // Otherwise the agent would continue in another folder.
@@ -308,7 +308,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         if changed {
             self.agent.hurry();
         }
-        self.pass_messages().map(|_| ())
+        self.pass_messages()?;
+        self.look_at_work()
     }
 
     /// Passes messages on. True if there was one.
@@ -359,6 +360,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             return Ok(());
         }
         self.next.approvals = Instant::now() + Duration::from_millis(700);
+        let asked = self.approvals.len();
         for mut open in std::mem::take(&mut self.approvals) {
             let PendingApproval { id, tool, input, leaves_sandbox, .. } = open.asked.clone();
             let request = RequestAction {
@@ -393,6 +395,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 },
             }
         }
+        self.was_answered |= self.approvals.len() < asked;
         // Waiting for a person is no silence.
         if !self.approvals.is_empty() {
             self.last_progress = Instant::now();
@@ -414,7 +417,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                     self.end(Ending::Handoff, "the context is nearly full", None)?;
                 }
             }
-            Some(since) if since.elapsed() > HANDOFF_TIME => {
+            Some(since) if since.elapsed() > self.agent.limits.handoff => {
                 self.end(Ending::Handoff, "the context is nearly full", None)?;
             }
             _ => {}
@@ -500,10 +503,11 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             last_progress,
             processor: sample.as_ref().map_or(0, |it| it.cpu),
             started: sample.as_ref().map_or(0, |it| it.started),
+            switches: sample.as_ref().map_or(0, |it| it.switches),
             output: sample.as_ref().map_or(0, |it| it.output),
             open_calls: self.open_calls.len() + self.approvals.len(),
         };
-        let limit = self.agent.stall_limit().unwrap_or(STALL);
+        let limit = u64::try_from(self.agent.limits.stall.as_millis()).unwrap_or(u64::MAX);
         let stalled = self.stall.look(signs, limit) && !self.has_new_result();
         let event = if stalled { "stall" } else { "report" };
         // Processor time changes always; a report needs another reason.
@@ -613,7 +617,9 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         let reset = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
         put("resetsAt", json!(reset.map(|it| it.to_string())));
         put("commit", json!(self.agent.commit_of_folder(self.record)));
-        if let Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } = &result.ending {
+        if let Ending::Told(why) | Ending::Person(why) | Ending::Over(why) | Ending::Fenced { why, .. } =
+            &result.ending
+        {
             put("stopReason", json!(shortened(why, 480)));
         }
         self.record.session = self.run.reader().session().map(str::to_owned).or(self.record.session.take());

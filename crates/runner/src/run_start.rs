@@ -1,7 +1,7 @@
 //! Starts a run: its record on the server, its token, its process.
 
 use serde_json::{Value, json};
-use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, TransitionBody};
+use trackside_protocol::{CreateBody, NewToken, Problem, TransitionBody};
 
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
 use crate::effects::FolderState;
@@ -69,6 +69,7 @@ impl AgentLoop<'_> {
         if let Some((lifecycle, id)) = &named {
             let entity = self.api.entity(RequestActor::Agent, lifecycle, id)?;
             (run.version, run.state) = (entity.version, entity.state);
+            record.reach = self.reach(lifecycle, id)?;
         }
         if let Some(unused) = &run.token {
             let _ = self.api.revoke_token(unused);
@@ -137,7 +138,12 @@ impl AgentLoop<'_> {
         let plan = &local.plan;
         let mut command = vec![plan.program.display().to_string()];
         command.extend(plan.args.iter().filter(|it| **it != plan.prompt).map(|it| shortened(it, 2_000)));
-        let sandbox = if plan.sandbox.is_some() { "on" } else { "off" };
+        let sandbox = match (local.enforced(), plan.sandbox.is_some()) {
+            (Some(words), true) => words,
+            (Some(words), false) => format!("off: {words}"),
+            (None, true) => "on".to_owned(),
+            (None, false) => "off".to_owned(),
+        };
         let fields = members(json!({
             "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
             "session": session,
@@ -228,11 +234,7 @@ impl AgentLoop<'_> {
         };
         let lost = self.settings.rule.agent.clone().filter(|rule| {
             let held = self.leases.get(&rule.lifecycle, &self.settings.agent).cloned();
-            held.is_none_or(|lease| {
-                let body = HeartbeatBody { slot: Some(lease.slot), fence: Some(lease.fence) };
-                let beat = self.api.heartbeat(lease.actor, &lease.lifecycle, &lease.id, &body);
-                beat.is_err_and(|it| it.is_refusal())
-            })
+            held.is_none_or(|lease| self.api.heartbeat(&lease).is_err_and(|it| it.is_refusal()))
         });
         if lost.is_some() {
             self.register_agent()?;

@@ -47,6 +47,15 @@ fn class(adapter: &str, sample: &str, code: i32) -> (ExitClass, RetryAdvice, Opt
 }
 
 #[test]
+fn an_end_without_figures_takes_no_tokens_back() {
+    let mut reader = AdapterReader::new(adapter("claude"), RunUsage::default());
+    let step = r#"{"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":600,"output_tokens":10}}}"#;
+    reader.read_line(step);
+    reader.read_line(r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#);
+    assert_eq!((reader.usage().input, reader.usage().output), (600, 10));
+}
+
+#[test]
 fn every_end_of_claude_has_its_class_whatever_the_exit_code_says() {
     use ExitClass::*;
     let no = RetryAdvice::No;

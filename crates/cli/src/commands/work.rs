@@ -400,7 +400,6 @@ fn settings(
         launch,
         shim,
         account,
-        stall: None,
     })
 }
 

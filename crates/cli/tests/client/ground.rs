@@ -93,7 +93,8 @@ impl ClientServer {
         Self::start_as(root, "data", packs, clock, more, &[])
     }
 
-    fn start_as(
+    /// Starts a server with its folder below the root, through another program.
+    pub fn start_as(
         root: PathBuf,
         folder: &str,
         packs: &str,
