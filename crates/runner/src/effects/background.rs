@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use trackside_protocol::EffectBody;
 use trackside_worktree::prune_saved_work;
 
-use super::effect_client::{open_effects, take_effect};
-use super::git_work::GitWork;
+use super::effect_client::{open_effects, still_open, take_effect};
+use super::git_work::{GitWork, WORKTREES};
+use super::sweep::WorktreeSweep;
 use super::task_commands::commands_of;
 use crate::agent_loop::{AgentLoop, LoopEnd};
 use crate::server_api::{ApiError, ServerApi};
@@ -15,13 +16,12 @@ use crate::server_api::{ApiError, ServerApi};
 /// The pause between two looks for effects, and the shorter one between looks for the end.
 const POLL: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(100);
+/// The pause between two comparisons of the worktrees on disk with the server.
+const SWEEP: Duration = Duration::from_secs(10);
 /// Seconds for which an effect is taken, beside the time of its commands.
 const LEASE: u64 = 120;
 /// Seconds for which a commit is taken: its hooks can take long.
 const COMMIT_LEASE: u64 = 720;
-/// The folder below the main checkout in which packs have their worktrees, for the pool.
-const WORKTREES: &str = ".worktrees";
-
 /// Runs the loop of an agent, and the effects of its pack beside it.
 pub(crate) fn work_beside(agent: &mut AgentLoop<'_>) -> LoopEnd {
     let Some(git) = agent.git.clone() else { return agent.work() };
@@ -54,13 +54,14 @@ struct BackgroundWorker<'a> {
 
 impl BackgroundWorker<'_> {
     fn run(&self, is_over: &AtomicBool) {
-        match self.git.repository.recover() {
-            Ok(report) => report.iter().for_each(|line| (self.say)(line)),
-            Err(error) => (self.say)(&error.to_string()),
-        }
-        let _ = prune_saved_work(&self.git.repository, jiff::Timestamp::now(), &[]);
+        self.prune();
+        let (mut sweep, mut swept) = (WorktreeSweep::default(), None::<Instant>);
         let mut said = String::new();
         loop {
+            if swept.is_none_or(|it| it.elapsed() >= SWEEP) {
+                sweep.pass(&self.git, &self.api, &self.pack, self.say);
+                swept = Some(Instant::now());
+            }
             // One more look after the end, for the effects of the agent's last step.
             let is_last = is_over.load(Ordering::Relaxed);
             match self.look() {
@@ -98,11 +99,7 @@ impl BackgroundWorker<'_> {
             }
         }
         for effect in self.own(open_effects(&self.api, "check.run")?) {
-            let limits = commands_of(&effect.with).unwrap_or_default();
-            let limits: u64 = limits.iter().map(|it| it.limit.as_secs()).sum();
-            if let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? {
-                self.tell(&self.git.run_checks(&self.api, &held)?);
-            }
+            self.run_checks(&effect)?;
         }
         if let Some(why) = self.commit_all()? {
             return Ok(Some(why));
@@ -113,10 +110,23 @@ impl BackgroundWorker<'_> {
         self.merge_all()
     }
 
+    /// Runs the checks of an effect, unless another runner has their folder. All runners with one token can continue with
+    /// an effect that one of them has taken.
+    fn run_checks(&self, effect: &EffectBody) -> Result<(), ApiError> {
+        let Some(_folder) = self.git.take_folder_of(effect) else { return Ok(()) };
+        // The runner that had the folder may have reported the result meanwhile.
+        let Some(effect) = still_open(&self.api, effect)? else { return Ok(()) };
+        let limits = commands_of(&effect.with).unwrap_or_default();
+        let limits: u64 = limits.iter().map(|it| it.limit.as_secs()).sum();
+        if let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? {
+            self.tell(&self.git.run_checks(&self.api, &held)?);
+        }
+        Ok(())
+    }
+
     /// Commits in order, one at a time in a repository.
     fn commit_all(&self) -> Result<Option<String>, ApiError> {
-        let effects = self.own(open_effects(&self.api, "commit")?);
-        if effects.is_empty() {
+        if self.own(open_effects(&self.api, "commit")?).is_empty() {
             return Ok(None);
         }
         let queue = match self.git.repository.take_merge_queue() {
@@ -124,7 +134,9 @@ impl BackgroundWorker<'_> {
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some(error.to_string())),
         };
-        for effect in effects {
+        // Listed again: another runner may have carried one out before this one had the queue.
+        for effect in self.own(open_effects(&self.api, "commit")?) {
+            let Some(_folder) = self.git.take_folder_of(&effect) else { continue };
             let Some(held) = take_effect(&self.api, &effect, COMMIT_LEASE)? else { continue };
             match self.git.commit(&self.api, &held, &queue)? {
                 Ok(words) => self.tell(&words),
@@ -173,6 +185,14 @@ impl BackgroundWorker<'_> {
     fn tell(&self, words: &str) {
         if !words.is_empty() {
             (self.say)(words);
+        }
+    }
+
+    /// Deletes saved work whose retention has ended. A machine whose clock is wrong deletes nothing early.
+    fn prune(&self) {
+        let server = self.api.clock().ok().and_then(|it| it.now.parse::<jiff::Timestamp>().ok());
+        if let Some(server) = server {
+            let _ = prune_saved_work(&self.git.repository, server.min(jiff::Timestamp::now()), &[]);
         }
     }
 

@@ -4,9 +4,12 @@
 //! the repository.
 
 mod background;
+mod base_notice;
 mod effect_client;
 mod git_work;
+mod reported_worktree;
 mod review_folder;
+mod sweep;
 mod task_commands;
 mod task_folder;
 mod work_report;
