@@ -73,6 +73,18 @@ pub struct LaunchSettings {
     pub limit: Option<u64>,
 }
 
+impl LaunchSettings {
+    /// Whether the sandbox keeps runs in folders of their own from writing this checkout. An adapter with a sandbox of its own
+    /// decides for itself what it enforces.
+    pub(crate) fn protects(&self, checkout: &Path) -> bool {
+        let is_near = |it: &PathBuf| checkout.starts_with(it) || it.starts_with(checkout);
+        self.sandbox
+            && !self.adapter.own_sandbox
+            && trackside_shim::has_landlock()
+            && !self.write.iter().any(is_near)
+    }
+}
+
 /// The identity of a run and its entity.
 #[derive(Clone, Debug)]
 pub struct RunIdentity<'a> {

@@ -35,10 +35,11 @@ impl AgentLoop<'_> {
             // Fails for a folder that is not empty: it stays.
             let _ = std::fs::remove_dir(self.launch_in_folder(&record).folder.join(folder));
         }
+        let code = code_of(&result, &self.settings.rule);
+        // Before the reports about its folder, which can move the entity, too.
+        let moved = self.has_moved(&record, &run, own_moves)?;
         let touched = self.report_folder(&record);
         self.record_end(&record);
-        let code = code_of(&result, &self.settings.rule);
-        let moved = self.has_moved(&record, &run, own_moves)?;
         if moved {
             (record.restarts, record.reruns) = (0, 0);
         } else {
@@ -69,6 +70,14 @@ impl AgentLoop<'_> {
         let Some(EndedRun { id, result, code, moved, version, touched }) = record.ended.clone() else {
             return Ok(Step::Continue);
         };
+        // A lease that is lost can be another agent's by now: its work did not stray.
+        if !touched.is_empty() && !matches!(result.ending, Ending::Fenced { .. }) {
+            (self.say)(&touched_words(&touched));
+            if self.report_strayed(&record, &touched)? && result.ending != Ending::Runner {
+                self.drop_work(&record)?;
+                return Ok(self.after_task());
+            }
+        }
         match &result.ending {
             Ending::Runner => {
                 self.forget_ended(&mut record)?;
@@ -110,12 +119,10 @@ impl AgentLoop<'_> {
             && result.ending == Ending::Itself
         {
             if !moved {
-                match touched_words(&touched) {
-                    None => self.finish(&record, &id, "done", &json!({}))?,
-                    Some(why) => {
-                        (self.say)(&why);
-                        self.finish(&record, &id, "failed", &json!({ "why": why }))?;
-                    }
+                if touched.is_empty() {
+                    self.finish(&record, &id, "done", &json!({}))?;
+                } else {
+                    self.finish(&record, &id, "failed", &json!({ "why": touched_words(&touched) }))?;
                 }
             }
             self.drop_work(&record)?;
@@ -327,15 +334,13 @@ impl AgentLoop<'_> {
 }
 
 /// Why the result of a run does not count that changed the main checkout.
-fn touched_words(touched: &[String]) -> Option<String> {
+fn touched_words(touched: &[String]) -> String {
     let shown: Vec<&str> = touched.iter().take(20).map(String::as_str).collect();
     let more = if touched.len() > shown.len() { ", …" } else { "" };
-    (!touched.is_empty()).then(|| {
-        format!(
-            "The agent changed the main checkout, outside its worktree: {}{more}. Its work is not submitted",
-            shown.join(", ")
-        )
-    })
+    format!(
+        "The main checkout changed during the run, outside the worktree: {}{more}. The work is not submitted",
+        shown.join(", ")
+    )
 }
 
 /// The exit code by which the pack's rules judge a run.

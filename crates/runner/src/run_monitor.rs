@@ -263,6 +263,12 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 // Otherwise the agent would continue in another folder.
                 self.end(Ending::Vanished, "its worktree is gone", Some(0))?;
             }
+            if let Some(news) = self.agent.news_of_base(self.record) {
+                self.run.mark(&format!("notice: {news}"))?;
+                if self.agent.is_steerable() && !self.closed {
+                    let _ = self.run.steer(&news);
+                }
+            }
             self.next.renew = Instant::now() + RENEW;
             let left = self.agent.time_left();
             self.run.renew(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX))?;

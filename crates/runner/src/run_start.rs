@@ -17,10 +17,15 @@ impl AgentLoop<'_> {
     /// Creates the run's record and starts its process.
     pub(crate) fn start(&mut self, record: &mut AssignmentRecord) -> Result<Started, LoopError> {
         let named = record.entity.clone();
-        if record.run.as_ref().is_none_or(|it| !it.is_created)
-            && self.prepare_folder(record)? == FolderState::GivenBack
-        {
-            return Ok(Started::Dropped);
+        if record.run.as_ref().is_none_or(|it| !it.is_created) {
+            match self.prepare_folder(record)? {
+                FolderState::Ready => {}
+                FolderState::GivenBack => return Ok(Started::Dropped),
+                FolderState::Waiting => {
+                    let due = self.pause(HOLD_POLL, false);
+                    return Ok(if due { Started::Waiting } else { Started::Ended });
+                }
+            }
         }
         let launch = self.launch_in_folder(record);
         let task = match &named {

@@ -13,7 +13,7 @@ use crate::commands::{CommandEnding, run_command};
 use crate::error::{AtPath as _, WorktreeError};
 use crate::files::{FileLock, exists, random_id};
 use crate::git::GitFolder;
-use crate::record::RequestOrigin;
+use crate::record::{RequestOrigin, record_name};
 use crate::repository::Repository;
 use crate::settings::CommandRule;
 use crate::step_log::LoggedOperation;
@@ -58,6 +58,12 @@ pub enum CommitOutcome {
 }
 
 impl Repository {
+    /// Takes a folder for the commands of a task. None while another process runs commands in it.
+    pub fn take_folder(&self, folder: &Path) -> Result<Option<FileLock>, WorktreeError> {
+        let name = format!("in-{}.lock", record_name(folder, self.root()));
+        FileLock::take(&self.data().join("commands").join(name))
+    }
+
     /// Runs a command in a folder of this repository.
     pub fn run_command_in(
         &self,

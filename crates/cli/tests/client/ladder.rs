@@ -15,7 +15,7 @@ fn git(ground: &RunGround, args: &[&str]) -> String {
 }
 
 /// Every agent of the pack, each with a runner of its own.
-fn start_agents(ground: &RunGround, developer: &str) -> Vec<Runner> {
+pub(crate) fn start_agents(ground: &RunGround, developer: &str) -> Vec<Runner> {
     let fire = |event: &str| format!("trackside fire \"$TRACKSIDE_ENTITY\" {event}");
     let agents = [
         ("orchestrator", "orch-1", "true".to_owned()),

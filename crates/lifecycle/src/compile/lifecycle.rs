@@ -610,6 +610,8 @@ fn worktree(context: &mut CompileContext<'_>, from: &WorktreeDecl) -> Vec<(Name,
         ("ready", &from.ready),
         ("vanished", &from.vanished),
         ("removed", &from.removed),
+        ("elsewhere", &from.elsewhere),
+        ("strayed", &from.strayed),
     ];
     let fired = reports.into_iter().filter_map(|(state, event)| Some((state, event.as_ref()?)));
     fired.map(|(state, event)| (Name::new(state), context.transition(event))).collect()

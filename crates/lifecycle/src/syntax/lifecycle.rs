@@ -104,6 +104,10 @@ keys! {
         pub vanished: Option<At<Name>>,
         /// It was removed.
         pub removed: Option<At<Name>>,
+        /// The runner that claimed the entity has no copy of its work.
+        pub elsewhere: Option<At<Name>>,
+        /// The main checkout changed while an agent worked in the worktree.
+        pub strayed: Option<At<Name>>,
     }
 }
 

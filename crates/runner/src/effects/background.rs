@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use trackside_protocol::EffectBody;
 
-use super::effect_client::{open_effects, take_effect};
+use super::effect_client::{open_effects, still_open, take_effect};
 use super::git_work::GitWork;
+use super::sweep::WorktreeSweep;
 use super::task_commands::commands_of;
 use super::upkeep::Upkeep;
 use crate::agent_loop::{AgentLoop, LoopEnd};
@@ -15,6 +16,8 @@ use crate::server_api::{ApiError, ServerApi};
 /// The pause between two looks for effects, and the shorter one between looks for the end.
 const POLL: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(100);
+/// The pause between two comparisons of the worktrees on disk with the server.
+const SWEEP: Duration = Duration::from_secs(10);
 /// Seconds for which an effect is taken, beside the time of its commands.
 const LEASE: u64 = 120;
 /// Seconds for which a commit is taken: its hooks can take long.
@@ -57,8 +60,13 @@ impl BackgroundWorker<'_> {
             Err(error) => (self.say)(&error.to_string()),
         }
         let mut upkeep = Upkeep::new();
+        let (mut sweep, mut swept) = (WorktreeSweep::default(), None::<Instant>);
         let mut said = String::new();
         loop {
+            if swept.is_none_or(|it| it.elapsed() >= SWEEP) {
+                sweep.pass(&self.git, &self.api, &self.pack, self.say);
+                swept = Some(Instant::now());
+            }
             // One more look after the end, for the effects of the agent's last step.
             let is_last = is_over.load(Ordering::Relaxed);
             match self.look() {
@@ -96,11 +104,7 @@ impl BackgroundWorker<'_> {
             }
         }
         for effect in self.own(open_effects(&self.api, "check.run")?) {
-            let limits = commands_of(&effect.with).unwrap_or_default();
-            let limits: u64 = limits.iter().map(|it| it.limit.as_secs()).sum();
-            if let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? {
-                self.tell(&self.git.run_checks(&self.api, &held)?);
-            }
+            self.run_checks(&effect)?;
         }
         let waiting = [self.commit_all()?, self.write_plans()?];
         if self.own(open_effects(&self.api, "merge")?).is_empty() {
@@ -109,10 +113,23 @@ impl BackgroundWorker<'_> {
         Ok(self.merge_all()?.or(waiting.into_iter().flatten().next()))
     }
 
+    /// Runs the checks of an effect, unless another runner has their folder. All runners with one token can continue with
+    /// an effect that one of them has taken.
+    fn run_checks(&self, effect: &EffectBody) -> Result<(), ApiError> {
+        let Some(_folder) = self.git.take_folder_of(effect) else { return Ok(()) };
+        // The runner that had the folder may have reported the result meanwhile.
+        let Some(effect) = still_open(&self.api, effect)? else { return Ok(()) };
+        let limits = commands_of(&effect.with).unwrap_or_default();
+        let limits: u64 = limits.iter().map(|it| it.limit.as_secs()).sum();
+        if let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? {
+            self.tell(&self.git.run_checks(&self.api, &held)?);
+        }
+        Ok(())
+    }
+
     /// Commits in order, one at a time in a repository.
     fn commit_all(&self) -> Result<Option<String>, ApiError> {
-        let effects = self.own(open_effects(&self.api, "commit")?);
-        if effects.is_empty() {
+        if self.own(open_effects(&self.api, "commit")?).is_empty() {
             return Ok(None);
         }
         let queue = match self.git.repository.take_merge_queue() {
@@ -121,12 +138,14 @@ impl BackgroundWorker<'_> {
             Err(error) => return Ok(Some(error.to_string())),
         };
         let mut waits = None;
-        for effect in effects {
+        // Listed again: another runner may have carried one out before this one had the queue.
+        for effect in self.own(open_effects(&self.api, "commit")?) {
             // A runner of another clone can have it.
             if let Some(why) = self.git.foreign_work(&format!("{}/{}", effect.lifecycle, effect.entity)) {
                 waits = Some(format!("a commit waits: {why}"));
                 continue;
             }
+            let Some(_folder) = self.git.take_folder_of(&effect) else { continue };
             let Some(held) = take_effect(&self.api, &effect, COMMIT_LEASE)? else { continue };
             match self.git.commit(&self.api, &held, &queue)? {
                 Ok(words) => self.tell(&words),

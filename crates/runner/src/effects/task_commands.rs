@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
+use trackside_protocol::EffectBody;
 use trackside_worktree::{CommandRule, CommitOutcome, CommitRequest, FileLock, WorktreeError};
 
 use super::effect_client::{HeldEffect, settle_effect};
@@ -29,6 +30,13 @@ impl GitWork {
         let is_here = self.folder_of(entity).is_ok_and(|it| it != self.repository.root())
             || self.repository.has_work_of(entity).unwrap_or(true);
         (!is_here).then(|| self.repository.unknown_work(entity))
+    }
+
+    /// Takes the folder of the entity of an effect for commands. None while another process runs commands in it, or if the
+    /// lock cannot be had: the next look tries again.
+    pub fn take_folder_of(&self, effect: &EffectBody) -> Option<FileLock> {
+        let folder = self.folder_of(&format!("{}/{}", effect.lifecycle, effect.entity)).ok()?;
+        self.repository.take_folder(&folder).ok().flatten()
     }
 
     /// Runs the commands of an effect and reports each result. Returns a message for people.

@@ -4,11 +4,9 @@ use std::time::{Duration, Instant};
 
 use trackside_worktree::prune_saved_work;
 
-use super::git_work::GitWork;
+use super::git_work::{GitWork, WORKTREES};
 use crate::server_api::ServerApi;
 
-/// The folder below the main checkout in which packs have their worktrees, for the pool.
-const WORKTREES: &str = ".worktrees";
 /// The shortest and the longest pause after a ready worktree could not be made.
 const SHORTEST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(1_800);

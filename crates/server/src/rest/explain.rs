@@ -23,6 +23,7 @@ use super::approvals;
 use super::entity_bodies;
 use super::open_requests::{OpenRequest, arrival_body, open_requests};
 use super::runs::{holds_of, runs_of_entity};
+use super::unfit_runners::unfit_runners;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -53,8 +54,11 @@ pub(crate) async fn explain(
         let holds = holds_of(reads, &runs)?;
         runs.retain(|it| !it.ended);
         let runs = runs.into_iter().map(RunSummary::from).collect();
-        let agents =
-            AgentsAtWork { runs, holds, not_ready: not_ready(reads, &key, &actor, life.map(|it| &**it))? };
+        let agents = AgentsAtWork {
+            runs,
+            holds,
+            not_ready: not_ready(reads, &explanation, &actor, life.map(|it| &**it))?,
+        };
         let mut effects = Vec::new();
         for it in courier.open_of(&key)? {
             let shows = match &it.behind {
@@ -78,16 +82,28 @@ struct AgentsAtWork {
 /// Why no agent starts to work on an entity yet, by role.
 fn not_ready(
     reads: &Reads,
-    key: &EntityKey,
+    it: &Explanation,
     actor: &Actor,
     life: Option<&Lifecycle>,
 ) -> Result<BTreeMap<Name, Vec<String>>, ReadError> {
-    let mut all = BTreeMap::new();
-    for (role, _) in life.into_iter().flat_map(|it| &it.work).filter(|(_, work)| !work.ready.is_empty()) {
-        if let Ok((_, instructions)) = reads.instructions(key, role, actor)?
+    let mut all: BTreeMap<Name, Vec<String>> = BTreeMap::new();
+    let roles = || life.into_iter().flat_map(|it| &it.work);
+    for (role, _) in roles().filter(|(_, work)| !work.ready.is_empty()) {
+        if let Ok((_, instructions)) = reads.instructions(&it.entity.key, role, actor)?
             && !instructions.waits.is_empty()
         {
             all.insert(role.clone(), instructions.waits);
+        }
+    }
+    let is_claimable = |claim: &Option<Name>| {
+        claim.as_ref().is_some_and(|claim| it.claimable.iter().any(|(event, _)| event == claim))
+    };
+    let waiting: Vec<&Name> =
+        roles().filter(|(_, work)| is_claimable(&work.claim)).map(|(role, _)| role).collect();
+    if !waiting.is_empty() {
+        let unfit = unfit_runners(reads)?;
+        for role in waiting.into_iter().filter(|_| !unfit.is_empty()) {
+            all.entry(role.clone()).or_default().extend(unfit.iter().cloned());
         }
     }
     Ok(all)

@@ -52,6 +52,7 @@ pub(crate) mod stats;
 pub(crate) mod token_rotation;
 pub(crate) mod transcripts;
 pub(crate) mod transitions;
+mod unfit_runners;
 pub(crate) mod webhooks;
 pub(crate) mod work;
 pub(crate) mod worktrees;
