@@ -48,6 +48,7 @@ mod revocation;
 mod rights;
 mod run_scope;
 mod runs;
+mod scrub;
 mod secrets;
 mod server_identity;
 mod settings;
