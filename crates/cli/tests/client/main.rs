@@ -35,6 +35,7 @@ mod runs;
 mod runs_again;
 mod runs_attached;
 mod runs_stopped;
+mod sandboxed_git;
 mod space;
 mod stopping;
 mod stuck;
