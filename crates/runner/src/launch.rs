@@ -80,7 +80,7 @@ impl LaunchSettings {
         let is_near = |it: &PathBuf| checkout.starts_with(it) || it.starts_with(checkout);
         self.sandbox
             && !self.adapter.own_sandbox
-            && trackside_shim::has_landlock()
+            && has_landlock()
             && !self.write.iter().any(is_near)
     }
 }

@@ -73,7 +73,7 @@ impl AgentLoop<'_> {
         // A lease that is lost can be another agent's by now: its work did not stray.
         if !touched.is_empty() && !matches!(result.ending, Ending::Fenced { .. }) {
             (self.say)(&touched_words(&touched));
-            if self.report_strayed(&record, &touched)? && result.ending != Ending::Runner {
+            if self.report_strayed(&record, &touched, version)? && result.ending != Ending::Runner {
                 self.drop_work(&record)?;
                 return Ok(self.after_task());
             }

@@ -269,18 +269,19 @@ impl AgentLoop<'_> {
     }
 
     /// Reports that the main checkout changed during a run: the pack decides what happens to the work. Returns whether the
-    /// agent no longer has it.
+    /// agent no longer has it. `version` is that of the entity when the run began.
     pub(crate) fn report_strayed(
         &self,
         record: &AssignmentRecord,
         touched: &[String],
+        version: u64,
     ) -> Result<bool, LoopError> {
         let (Some((lifecycle, id)), true) = (&record.entity, owns_worktree(record)) else { return Ok(false) };
         let touched: Vec<&String> = touched.iter().take(MOST_TOUCHED).collect();
         let body = json!({ "state": "strayed", "touched": touched });
         match report_state(&self.api, &format!("{lifecycle}/{id}"), body) {
             Err(error) if !error.is_refusal() => Err(error.into()),
-            _ => self.is_over(record),
+            _ => self.is_over(record, version),
         }
     }
 
