@@ -343,7 +343,7 @@ fn mask_of(
     let folders = fs::read_dir("/").into_iter().flatten().flatten();
     let folders = folders.filter(|it| it.file_type().is_ok_and(|it| it.is_dir())).map(|it| it.path());
     let mut hide: Vec<PathBuf> =
-        folders.filter(|it| !read.contains(it) && !(is_root && it.ends_with("etc"))).collect();
+        folders.filter(|it| !(read.contains(it) || is_root && it.ends_with("etc"))).collect();
     if is_root {
         hide.extend(private_paths(Path::new("/etc")));
     }

@@ -9,7 +9,7 @@ use super::effect_client::{open_effects, still_open, take_effect};
 use super::git_work::GitWork;
 use super::sweep::WorktreeSweep;
 use super::task_commands::commands_of;
-use super::upkeep::Upkeep;
+use super::upkeep::RepositoryUpkeep;
 use crate::agent_loop::{AgentLoop, LoopEnd};
 use crate::server_api::{ApiError, ServerApi};
 
@@ -59,7 +59,7 @@ impl BackgroundWorker<'_> {
             Ok(report) => report.iter().for_each(|line| (self.say)(line)),
             Err(error) => (self.say)(&error.to_string()),
         }
-        let mut upkeep = Upkeep::new();
+        let mut upkeep = RepositoryUpkeep::new();
         let (mut sweep, mut swept) = (WorktreeSweep::default(), None::<Instant>);
         let mut said = String::new();
         loop {
