@@ -159,8 +159,6 @@ fn replace_file(path: &Path, content: &[u8], found: &fs::Metadata) -> io::Result
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
     use super::*;
 
     fn marked(text: &str, mark: &str) -> Result<String, String> {

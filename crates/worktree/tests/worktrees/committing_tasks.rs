@@ -76,7 +76,8 @@ fn files_of_a_person_are_not_in_the_commit_of_a_task() {
     let mut status: Vec<String> =
         test.git(&["status", "--porcelain"]).lines().map(|it| it.trim_start().to_owned()).collect();
     let mut left: Vec<String> = left.lines().map(|it| it.trim_start().to_owned()).collect();
-    (status.sort(), left.sort());
+    status.sort();
+    left.sort();
     assert_eq!(status, left);
     assert_eq!(committed(&test, TASK, 1), names, "the same request again");
     let error = commit(&test, TASK, 2).unwrap_err();

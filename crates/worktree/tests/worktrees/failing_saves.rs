@@ -11,6 +11,10 @@ use trackside_worktree::{RemoveOutcome, Repository, WorktreeError};
 use crate::fixture::*;
 use crate::saving::{Inventory, LIMITS, act, add_obstacles, files_in};
 
+type FileContents = BTreeMap<PathBuf, Vec<u8>>;
+/// Each file that git has for a worktree, if it exists.
+type GitFiles = BTreeMap<String, Option<Vec<u8>>>;
+
 /// A worktree of this kind after a random history, in a repository whose hooks and filters stop a person's commit.
 struct RandomWork {
     test: TestRepository,
@@ -39,7 +43,7 @@ impl RandomWork {
     }
 
     /// The files of the worktree, and what git has in its own files for it.
-    fn content(&self) -> (BTreeMap<PathBuf, Vec<u8>>, BTreeMap<String, Option<Vec<u8>>>) {
+    fn content(&self) -> (FileContents, GitFiles) {
         let admin = self.test.root.join(".git/worktrees/T-1");
         let admin = if admin.exists() { admin } else { self.place.join(".git") };
         let names = ["index", "HEAD", "ORIG_HEAD", "MERGE_HEAD", "logs/HEAD"];

@@ -40,7 +40,7 @@ fn has_one_ready(repository: &Repository, others: usize, context: &str) {
         let listed = repository.worktrees().unwrap();
         let steps = folders_in(&repository.common().join("trackside/steps"));
         let is_right = ready.len() == 1
-            && ready[0].join("README").exists()
+            && ready.iter().all(|it| it.join("README").exists())
             && entries.len() == 1
             && admins.len() == 1 + others
             && listed.len() == 2 + others
