@@ -29,6 +29,7 @@ mod stalling;
 mod template;
 pub mod tool_arguments;
 pub mod transcript;
+mod transcript_upload;
 mod work_events;
 mod work_reach;
 pub mod work_rule;

@@ -16,7 +16,8 @@ use crate::local_run::{LocalRun, RunEnd};
 use crate::runner_folder::AssignmentRecord;
 use crate::server_api::{ApiError, RequestActor};
 use crate::stalling::{StallDetector, StallSigns};
-use crate::transcript::{TranscriptEntry, TranscriptLine, read_after};
+use crate::transcript::{TranscriptEntry, TranscriptLine};
+use crate::transcript_upload::Upload;
 use crate::work_reach::LetGo;
 
 /// The pause between two looks at the process.
@@ -29,25 +30,8 @@ const REPORT: Duration = Duration::from_secs(5);
 const RENEW: Duration = Duration::from_secs(5);
 /// The share of the context window, in percent, at which an agent hands off.
 const HANDOFF_PERCENT: u8 = 90;
-/// Transcript lines in one request, and their size.
-const PORTION: usize = 200;
-const PORTION_BYTES: usize = 512 * 1024;
 /// The pause between two extensions of the run's token, which lasts an hour.
 const EXTEND: Duration = Duration::from_secs(15 * 60);
-
-/// Portions that one look sends at most.
-const PORTIONS: usize = 10;
-
-/// How far the transcript has been sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Upload {
-    /// The server has every line, or refuses the rest for good.
-    Complete,
-    /// There are more lines.
-    Partial,
-    /// It was not possible now.
-    Later,
-}
 
 /// Why the runner ended the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,18 +91,18 @@ pub(crate) struct RunMonitor<'a, 'b> {
     begun: Instant,
     handoff_since: Option<Instant>,
     /// The last upload did not reach the server.
-    is_server_away: bool,
+    pub(crate) is_server_away: bool,
     /// The work is over for the process.
     pub(crate) let_go: Option<LetGo>,
-    next: NextLooks,
+    pub(crate) next: NextLooks,
 }
 
 /// When something is done again.
-struct NextLooks {
+pub(crate) struct NextLooks {
     record: Instant,
     report: Instant,
     renew: Instant,
-    upload: Instant,
+    pub(crate) upload: Instant,
     approvals: Instant,
     extend: Instant,
 }
@@ -536,47 +520,6 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         self.agent.meter(self.record);
     }
 
-    /// Sends lines of the transcript that the server does not have: a bounded number, so that an agent that writes without
-    /// pause cannot keep the runner from its leases.
-    fn upload(&mut self, now: bool) -> Upload {
-        if !now && Instant::now() < self.next.upload {
-            return Upload::Later;
-        }
-        self.next.upload = Instant::now() + Duration::from_millis(400);
-        let Some(run) = &mut self.record.run else { return Upload::Complete };
-        for _ in 0..PORTIONS {
-            let next = run.next_line.max(1);
-            let Ok(lines) = read_after(&self.run.transcript_folder(), next - 1, PORTION) else {
-                return Upload::Later;
-            };
-            let lines = portion(&lines);
-            if lines.is_empty() {
-                return Upload::Complete;
-            }
-            match self.agent.api().append_transcript(&run.id, lines) {
-                Ok(expected) if expected > next => run.next_line = expected,
-                // The server has an older state, as after a restore: continue there.
-                Ok(expected) => {
-                    let stuck = expected == next;
-                    run.next_line = expected;
-                    if stuck {
-                        return Upload::Later;
-                    }
-                }
-                Err(ApiError::Refused(problem)) if problem.status != 409 => {
-                    // Refused for good, such as over the quota: the lines stay on this machine.
-                    return Upload::Complete;
-                }
-                Err(_) => {
-                    self.is_server_away = true;
-                    self.next.upload = Instant::now() + Duration::from_secs(2);
-                    return Upload::Later;
-                }
-            }
-        }
-        Upload::Partial
-    }
-
     fn finish(mut self, end: RunEnd) -> io::Result<RunResult> {
         let mut result = RunResult {
             class: ExitClass::Crash,
@@ -695,17 +638,6 @@ fn stop_requested(fields: &Map<String, Value>) -> Option<String> {
     let requested = fields.get("stopRequested").and_then(Value::as_bool).unwrap_or(false);
     let reason = fields.get("stopReason").and_then(Value::as_str).unwrap_or("a person stopped it");
     requested.then(|| reason.to_owned())
-}
-
-/// As many lines as fit into one request.
-fn portion(lines: &[TranscriptLine]) -> &[TranscriptLine] {
-    let mut bytes = 0;
-    let fits = |it: &&TranscriptLine| {
-        bytes += serde_json::to_vec(it).map_or(0, |it| it.len());
-        bytes <= PORTION_BYTES
-    };
-    let count = lines.iter().take_while(fits).count().max(1).min(lines.len());
-    lines.get(..count).unwrap_or_default()
 }
 
 pub(crate) fn shortened(text: &str, most: usize) -> String {

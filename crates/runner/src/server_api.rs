@@ -117,15 +117,20 @@ struct BatchAnswers {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum BatchItemAnswer {
-    // First: a refusal would do as an answer without a stop, too.
+    Renewed {
+        /// Only a renewed lease has it.
+        #[serde(rename = "expiresAt")]
+        _expires_at: String,
+        #[serde(flatten)]
+        answer: HeartbeatAnswer,
+    },
     Refused(Box<Problem>),
-    Renewed(HeartbeatAnswer),
 }
 
 impl BatchItemAnswer {
     fn into_result(self) -> Result<HeartbeatAnswer, ApiError> {
         match self {
-            Self::Renewed(answer) => Ok(answer),
+            Self::Renewed { answer, .. } => Ok(answer),
             Self::Refused(problem) => Err(ClientError::Refused(problem).into()),
         }
     }

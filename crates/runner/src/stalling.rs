@@ -28,8 +28,8 @@ const COMPUTES: u64 = 5;
 
 #[derive(Debug, Default)]
 pub struct StallDetector {
-    /// The signs at the last progress.
-    since: StallSigns,
+    /// The signs at the last progress; none before the first look.
+    since: Option<StallSigns>,
     told: bool,
 }
 
@@ -41,20 +41,24 @@ impl StallDetector {
 
     /// Whether the run has just been found to make no progress for `limit` milliseconds. Says it once per silence.
     pub fn look(&mut self, signs: StallSigns, limit: u64) -> bool {
-        if signs.last_progress != self.since.last_progress {
-            *self = Self { since: signs, told: false };
-        }
+        let since = match self.since {
+            Some(since) if since.last_progress == signs.last_progress => since,
+            _ => {
+                *self = Self { since: Some(signs), told: false };
+                signs
+            }
+        };
         let silence = signs.now.saturating_sub(signs.last_progress);
         if self.told || silence < limit || signs.open_calls > 0 {
             return false;
         }
-        let draws = signs.output > self.since.output;
-        let waits = signs.switches != self.since.switches && !draws;
+        let draws = signs.output > since.output;
+        let waits = signs.switches != since.switches && !draws;
         if waits && silence < limit.saturating_mul(2) {
             return false;
         }
-        let computes = signs.processor.saturating_sub(self.since.processor) * 100 >= silence * COMPUTES;
-        let starts = signs.started > self.since.started;
+        let computes = signs.processor.saturating_sub(since.processor) * 100 >= silence * COMPUTES;
+        let starts = signs.started > since.started;
         self.told = !computes && (draws || !starts);
         self.told
     }

@@ -20,10 +20,15 @@ fn stubborn(mark: &str) -> String {
     )
 }
 
-/// Waits until no process with a mark is left, and fails if that takes longer than the limit.
-fn all_end(mark: &str, since: Instant) {
+/// Waits until no process with a mark is left, and fails if that takes longer than the limit. A machine on which one request
+/// takes more than a quarter of a second has more time.
+fn all_end(ground: &RunGround, mark: &str, since: Instant) {
     wait_for("no process is left", || processes(mark).is_empty().then_some(()));
-    assert!(since.elapsed() < S1_LIMIT, "{:?} passed until no process was left", since.elapsed());
+    let passed = since.elapsed();
+    let request = Instant::now();
+    ground.server.ask(&["clock"]).says(0, &[]);
+    let limit = S1_LIMIT * u32::try_from(1 + request.elapsed().as_millis() / 250).unwrap();
+    assert!(passed < limit, "{passed:?} passed until no process was left; the limit is {limit:?}");
 }
 
 #[test]
@@ -53,7 +58,7 @@ fn s1_a_process_ends_when_its_work_is_taken_away() {
         assert!(processes(&mark).len() >= 2);
         let begun = Instant::now();
         ground.server.ask(&[&["fire", &entity], event].concat()).says(0, &[]);
-        all_end(&mark, begun);
+        all_end(&ground, &mark, begun);
         let (code, messages) = runner.end();
         assert_eq!(code, 0, "{name}: {messages}");
         // The work stays as the person left it, and nothing starts again.
@@ -74,10 +79,18 @@ fn s1_a_process_ends_when_its_work_is_taken_away() {
 fn an_agent_that_moved_its_work_on_can_say_its_last_words() {
     let ground = RunGround::new("runs-last-words", &[]);
     ground.task("T-1");
-    // Longer than a process whose work was taken away has.
     let script = "git -c user.name=t -c user.email=t@t commit -q --allow-empty -m work; \
-        trackside fire \"$TRACKSIDE_ENTITY\" submit review_commit=$(git rev-parse HEAD) || exit 9; sleep 7; echo my last words";
-    let (code, messages) = ground.once(script);
+        trackside fire \"$TRACKSIDE_ENTITY\" submit review_commit=$(git rev-parse HEAD) || exit 9; \
+        while [ ! -e go.txt ]; do sleep 0.1; done; echo my last words";
+    let runner = ground.spawn(&["work", "coding.task", "--once"], script);
+    let run = ground.run_of("coder-1")["id"].as_str().unwrap().to_owned();
+    let mark = wait_for("the runner has seen it", || {
+        let lines = ground.server.ask(&["logs", &run]).data;
+        lines.lines().find(|it| it.contains("the process ends within")).map(str::to_owned)
+    });
+    assert!(mark.contains("within 60 s"), "{mark}");
+    std::fs::write(ground.repo().join("go.txt"), "").unwrap();
+    let (code, messages) = runner.end();
     assert_eq!(code, 0, "{messages}");
     let [run] = &ground.runs()[..] else { panic!("{messages}") };
     assert_eq!(run["state"], "SUCCEEDED", "{run:#}");
@@ -125,7 +138,7 @@ fn a_budget_ends_a_live_run() {
     wait_for("the budget is used up", || {
         (ground.state("mission.task/T-1") == "NEEDS_APPROVAL").then_some(())
     });
-    all_end(&mark, Instant::now());
+    all_end(&ground, &mark, Instant::now());
     let (code, messages) = runner.end();
     assert_eq!(code, 0, "{messages}");
     let [run] = &ground.runs()[..] else { panic!("{messages}") };
@@ -201,10 +214,10 @@ fn control_files_stop_a_live_process_and_hold_its_restart() {
         wait_for(&format!("start {count}"), || (lines(&starts) == count).then_some(()));
         ground.run_of("coder-1");
     };
-    // Heartbeats are 10 seconds apart: only a message of the server is faster.
+    // It does not wait for its lease to end.
     let stops = |count: usize, since: Instant| {
         wait_for(&format!("signal {count}"), || (lines(&terms) == count).then_some(()));
-        assert!(since.elapsed() < Duration::from_secs(8), "{:?}", since.elapsed());
+        assert!(since.elapsed() < 6 * S1_LIMIT, "{:?}", since.elapsed());
         wait_for("the run has ended", || ground.runs().iter().all(|it| it["final"] == true).then_some(()));
     };
     is_running(1);
@@ -272,7 +285,7 @@ fn a_broken_rule_stops_a_live_process() {
     let begun = Instant::now();
     ground.server.ask(&["settings", "yard", "heaviest:=3"]).says(0, &[]);
     wait_for("the signal", || read(&ground.repo().join("terms.txt")));
-    assert!(begun.elapsed() < 2 * S1_LIMIT, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < 6 * S1_LIMIT, "{:?}", begun.elapsed());
     let run = format!("fleet.run/{run}");
     let ended = wait_for("its run ends", || Some(ground.entity(&run)).filter(|it| it["final"] == true));
     assert!(ended["fields"]["stopReason"].as_str().unwrap().contains("5 kg are too heavy"), "{ended:#}");
