@@ -1,5 +1,5 @@
 //! Every fault of a step as a client sees it, in both dialects.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
