@@ -179,7 +179,7 @@ fn poll_until(
     run: &mut LocalRun,
     wanted: impl Fn(&[TranscriptLine], Option<&RunEnd>) -> bool,
 ) -> Option<RunEnd> {
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + Duration::from_secs(300);
     loop {
         let progress = run.poll().unwrap();
         if wanted(&progress.lines, progress.end.as_ref()) {
@@ -250,7 +250,7 @@ fn an_agent_that_ends_without_its_runner_is_read_later() {
     let mut run = start(&root, "first");
     run.close_input().unwrap();
     drop(run);
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + Duration::from_secs(300);
     while !root.join("run/exit").exists() {
         assert!(Instant::now() < limit);
         std::thread::sleep(Duration::from_millis(20));
@@ -281,7 +281,7 @@ fn an_approval_is_asked_again_after_an_adoption() {
     let root = scratch();
     let mut run = start(&root, "ask");
     let first = |run: &mut LocalRun| {
-        let limit = Instant::now() + Duration::from_secs(30);
+        let limit = Instant::now() + Duration::from_secs(300);
         loop {
             if let Some(asked) = run.poll().unwrap().approvals.pop() {
                 return asked;

@@ -515,3 +515,26 @@ fn the_schema_of_adapters_knows_every_key() {
         "{required:?}"
     );
 }
+
+/// The table in `samples/README.md` names tests that exist.
+#[test]
+fn what_misleads_in_a_program_has_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = [
+        "crates/runner/tests/samples.rs",
+        "crates/runner/tests/runs.rs",
+        "crates/runner/tests/real_agents.rs",
+        "crates/shim/tests/shim.rs",
+        "crates/cli/tests/client/runs.rs",
+    ];
+    let tests: String = files.map(|it| std::fs::read_to_string(root.join(it)).unwrap()).concat();
+    let table = std::fs::read_to_string(root.join("crates/runner/tests/samples/README.md")).unwrap();
+    let rows: Vec<&str> = table.lines().filter(|it| it.starts_with("| ") && it.contains('`')).collect();
+    assert!(rows.len() > 20, "{rows:#?}");
+    for row in rows {
+        for name in row.split('`').skip(1).step_by(2) {
+            let exists = tests.contains(&format!("fn {name}(")) || tests.contains(&format!("(\"{name}\", "));
+            assert!(exists || tests.contains(&format!("\"{name}\",\n")), "no test is called {name}");
+        }
+    }
+}

@@ -142,7 +142,7 @@ impl ClientServer {
             let log = std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
             let well = log.is_empty()
                 || ["Trackside is up", "{", "--now", "warning: "].iter().any(|it| log.starts_with(it));
-            assert!(well && begun.elapsed() < Duration::from_secs(60), "the server did not start: {log}");
+            assert!(well && begun.elapsed() < Duration::from_secs(300), "the server did not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }
         (shell, pipe)
