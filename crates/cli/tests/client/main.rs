@@ -31,6 +31,7 @@ mod reads;
 mod real_agents;
 mod run_commands;
 mod runs;
+mod sandboxed_git;
 mod space;
 mod stopping;
 mod stuck;
