@@ -22,6 +22,8 @@ KILLS = int(sys.argv[2])
 SEED = int(sys.argv[3])
 STORY = pathlib.Path(__file__).resolve().parents[2] / "crates/cli/demo/team"
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+# Seconds after which a run that goes round in circles is ended.
+LONGEST = 1800
 # Ready worktrees that the runners of a repository keep: the default of its settings.
 POOL = 1
 # Seconds that an agent works at each step: longer with kills, so that they hit it.
@@ -114,7 +116,7 @@ class Team(KilledProject):
 
     def work(self):
         """Until every task is closed."""
-        merged = 0
+        seen = None
         next_kill = time.time() + self.random.uniform(1, 3)
         while True:
             self.revive()
@@ -122,8 +124,12 @@ class Team(KilledProject):
             if len(tasks) == len(self.tasks) and all(it["final"] for it in tasks):
                 return
             done = sum(it["final"] for it in tasks)
-            if done > merged:
-                merged, self.progress = done, time.time()
+            # On a busy machine a single step can take long.
+            states = [(it["id"], it["state"]) for it in tasks + self.every("/v1/entities/fleet.run")]
+            if states != seen:
+                seen, self.progress = states, time.time()
+            if time.time() > self.began + LONGEST:
+                sys.exit(f"the tasks are not closed after {LONGEST} s; seed {SEED}, the logs are in {self.root}")
             self.checkpoint(tasks)
             # Spread over the whole story.
             due = sum(self.killed.values()) < min(KILLS, KILLS * (done + 2) / len(self.tasks))
