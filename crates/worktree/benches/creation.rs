@@ -2,7 +2,7 @@
 //! `just worktree-speed`, or `cargo bench -p trackside-worktree --bench creation -- rounds=7 --assert`. Prints JSON in
 //! milliseconds: the median and the fastest of each, and the processor time of all rounds, which other work on the machine
 //! changes least. With `--assert` it fails if a worktree takes more than 1.2 times as long as the bare command, or half a
-//! second from the pool.
+//! second from the pool. Run it on a quiet machine.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -133,9 +133,12 @@ fn main() {
     );
     std::fs::remove_dir_all(&root).unwrap();
     if words.iter().any(|it| it == "--assert") {
-        // The least of the three: other work on the machine can slow one of the two by chance.
-        let least = ratio(Times::median).min(ratio(Times::fastest)).min(ratio(|it| it.cpu));
-        assert!(least <= LARGEST_RATIO, "a worktree takes {least:.2} times as long as the bare command");
+        // The fastest rounds and the processor time: other work on the machine changes them least.
+        for (what, ratio) in
+            [("time of the fastest round", ratio(Times::fastest)), ("processor time", ratio(|it| it.cpu))]
+        {
+            assert!(ratio <= LARGEST_RATIO, "{what}: {ratio:.2} times that of the bare command");
+        }
         assert!(pooled.median() < LONGEST_POOLED, "a worktree from the pool takes {:.0} ms", pooled.median());
     }
 }

@@ -61,6 +61,10 @@ pub fn restore_saved_work(
 
 /// Clears a folder in which a killed restore stopped. A person can have worked in it since, so it is saved first.
 fn clear_interrupted(repository: &Repository, place: &Path) -> Result<(), WorktreeError> {
+    {
+        let _lock = repository.lock()?;
+        repository.repair_half_made()?;
+    }
     if !repository.is_being_made(place)?
         || repository.worktree_record(place)?.is_some_and(|it| it.is_living())
     {

@@ -8,7 +8,7 @@ use trackside_protocol::EffectBody;
 use super::effect_client::{open_effects, take_effect};
 use super::git_work::GitWork;
 use super::task_commands::commands_of;
-use super::upkeep::Upkeep;
+use super::upkeep::RepositoryUpkeep;
 use crate::agent_loop::{AgentLoop, LoopEnd};
 use crate::server_api::{ApiError, ServerApi};
 
@@ -56,7 +56,7 @@ impl BackgroundWorker<'_> {
             Ok(report) => report.iter().for_each(|line| (self.say)(line)),
             Err(error) => (self.say)(&error.to_string()),
         }
-        let mut upkeep = Upkeep::new();
+        let mut upkeep = RepositoryUpkeep::new();
         let mut said = String::new();
         loop {
             // One more look after the end, for the effects of the agent's last step.

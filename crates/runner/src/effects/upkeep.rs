@@ -17,7 +17,7 @@ const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 
 /// The upkeep of one repository by one runner.
 #[derive(Debug)]
-pub(super) struct Upkeep {
+pub(super) struct RepositoryUpkeep {
     pool: FailurePause,
     pruned: Option<Instant>,
 }
@@ -44,7 +44,7 @@ impl FailurePause {
     }
 }
 
-impl Upkeep {
+impl RepositoryUpkeep {
     pub fn new() -> Self {
         Self { pool: FailurePause::new(Instant::now()), pruned: None }
     }
