@@ -31,6 +31,7 @@ mod reads;
 mod real_agents;
 mod run_commands;
 mod runs;
+mod scripting;
 mod space;
 mod stopping;
 mod stuck;
