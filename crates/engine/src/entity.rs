@@ -118,6 +118,9 @@ pub struct Lease {
     pub holder: Option<Name>,
     pub fence: u64,
     pub expires_at: Timestamp,
+    /// When the holder got it. Entries leave it out: it is the time of the entry that granted the lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

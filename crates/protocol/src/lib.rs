@@ -48,15 +48,15 @@ pub use definitions::{
     QuerySummary, StateDecisionBody, field_bodies, state_meanings, states_by_alias,
     states_waiting_for_people,
 };
-pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
+pub use entity::{ApprovalBody, CounterBody, EntityBody, FieldMap, LeaseBody, TimerBody};
 pub use entry::{
     EntryBody, EntryMetadata, ExportedEntry, HistoryItem, ProjectMetadata, SentFields, entry_value,
 };
 pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, ImportReply};
 pub use explain::{
     ArrivalBody, ArrivalCause, AttemptBody, AttemptOutcome, BlockingEntityBody, CheckBody, ClaimOption,
-    EventOption, ExplainBody, OpenEffectBody, OpenRequestBody, PendingTimerBody, TakenField,
-    TransitionOptionBody, WaitingFor,
+    EventOption, ExplainBody, HeadlineBody, OpenEffectBody, OpenRequestBody, PendingTimerBody, TakenField,
+    TransitionOptionBody, WaitingFor, headline_in_words,
 };
 pub use identity::{IdentityBody, NewLink, NewToken, SignInLink, Token, TokenMade};
 pub use inbox::{InboxAction, InboxItemBody, InboxKind, InboxOtherwise};
@@ -82,7 +82,8 @@ pub use runs::{
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use strict_json::{JsonMistake, find_mistake};
 pub use tools::{
-    ClaimReply, ClaimableEntity, EntityBrief, TaskInstructions, WaitReply, WorkSummary, WorkerIdentity,
+    ClaimReply, ClaimableEntity, EntityBrief, ExplainBrief, MoveBrief, TaskInstructions, WaitReply,
+    WorkSummary, WorkerIdentity,
 };
 pub use upkeep::{
     ArchiveBody, ArchiveFile, ArchiveReply, Backup, BackupReply, MigrateBody, Migrated, MigratedOne,

@@ -115,7 +115,7 @@ pub(crate) struct FireArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside claim coding.task --where 'priority <= 2'\n\nPrints the entity with the fence to work under. Exits with 1 if there is nothing to claim."
+    after_help = "Example:\n  trackside claim coding.task --where 'priority <= 2' --wait 30s\n\nPrints the entity with the fence to work under. Exits with 1 if there is nothing to claim."
 )]
 pub(crate) struct ClaimArgs {
     /// Lifecycle, such as coding.task
@@ -133,6 +133,9 @@ pub(crate) struct ClaimArgs {
     /// Reason, recorded in the journal
     #[arg(long, value_name = "REASON")]
     pub(crate) reason: Option<String>,
+    /// If there is nothing to claim, wait up to this long for it
+    #[arg(long, value_name = "SPAN", value_parser = super::scripting::patience)]
+    pub(crate) wait: Option<Duration>,
     #[command(flatten)]
     pub(crate) count: CountArgs,
     #[command(flatten)]
@@ -281,20 +284,20 @@ pub(crate) struct ChangesArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside list mission.task --state BLOCKED,REVIEW --where 'priority == 1'\n\nExpressions take comparisons, &&, ||, ! and in, over fields."
+    after_help = "Examples:\n  trackside list\n  trackside list mission.task --state BLOCKED,REVIEW --where 'priority == 1 && spent > 0.5'\n\nExpressions take comparisons, &&, ||, ! and in, over fields and counters."
 )]
 pub(crate) struct ListArgs {
-    /// Lifecycle, such as mission.task
+    /// Lifecycle, such as mission.task [default: list the lifecycles that have entities]
     #[arg(value_name = "LIFECYCLE")]
-    pub(crate) lifecycle: String,
+    pub(crate) lifecycle: Option<String>,
     /// Only entities in this state; separate several with commas
-    #[arg(long, value_name = "STATE")]
+    #[arg(long, value_name = "STATE", requires = "lifecycle")]
     pub(crate) state: Option<String>,
     /// Only entities for which this expression is true
-    #[arg(long = "where", value_name = "CEL")]
+    #[arg(long = "where", value_name = "CEL", requires = "lifecycle")]
     pub(crate) only: Option<String>,
     /// Only overdue entities
-    #[arg(long)]
+    #[arg(long, requires = "lifecycle")]
     pub(crate) overdue: bool,
     #[command(flatten)]
     pub(crate) page: PageArgs,
@@ -423,6 +426,9 @@ pub(crate) struct ApprovalsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
+    /// List open requests, as without a subcommand
+    #[command(after_help = "Example:\n  trackside approvals list")]
+    List(NoticesArgs),
     /// Approve a request
     #[command(after_help = "Example:\n  trackside approvals approve T-1.A1 --note 'go ahead'")]
     Approve(DecideArgs),
@@ -552,6 +558,9 @@ pub(crate) struct AlertsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AlertsCommand {
+    /// List open alerts, as without a subcommand
+    #[command(after_help = "Example:\n  trackside alerts list --resolved")]
+    List(super::AlertsListArgs),
     /// Acknowledge an alert; it stays in the list
     #[command(after_help = "Example:\n  trackside alerts acknowledge 41 --note 'I am looking at it'")]
     Acknowledge(AlertUpdateArgs),

@@ -70,6 +70,18 @@ const ASKING: &[&[&str]] = &[
     &["migrate", "plan", "mission.task", "--to", "1"],
     &["migrate", "apply", "mission.task", "--to", "1"],
     &["migrate", "undo", "mission.task", "--version", "1"],
+    &["list"],
+    &["wait", "mission.task/T-1", "--timeout", "1s"],
+    &["claim", "mission.task", "--wait", "1s"],
+    &["effects", "list"],
+    &["effects", "take"],
+    &["effects", "answer", "1", "--fence", "1"],
+    &["artifact", "put", "file"],
+    &["artifact", "get", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+    &["batch", "file"],
+    &["policy", "shell", "command=ls"],
+    &["approvals", "list"],
+    &["alerts", "list"],
 ];
 
 /// Commands that ask no server, start one, or have tests of their own: `hook` and `mcp` never act as the owner.

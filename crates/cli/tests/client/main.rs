@@ -36,6 +36,7 @@ mod runs_again;
 mod runs_attached;
 mod runs_stopped;
 mod sandboxed_git;
+mod scripting;
 mod space;
 mod stopping;
 mod stuck;

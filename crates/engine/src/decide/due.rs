@@ -169,7 +169,7 @@ impl DecisionBuilder<'_> {
         if self.spare(life, key, slot, &lease, &request)? {
             return Ok(());
         }
-        let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at };
+        let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at, granted_at: None };
         let event = Event::LeaseLost {
             slot: slot.clone(),
             lease: lost,

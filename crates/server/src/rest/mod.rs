@@ -22,6 +22,7 @@ pub(crate) mod entities;
 pub(crate) mod evidence;
 pub(crate) mod explain;
 pub(crate) mod export;
+mod headline;
 pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod home;

@@ -15,6 +15,7 @@ mod artifacts;
 mod asking_for;
 mod bounds;
 mod control_files;
+mod counters;
 mod doors;
 mod edge;
 mod effects;

@@ -8,7 +8,7 @@ use trackside_protocol::Client;
 use crate::ground::{RestServer, each, packs, refused};
 
 /// The server has these; the others are installed.
-fn all_packs() -> RestServer {
+pub(crate) fn all_packs() -> RestServer {
     let ground = RestServer::new();
     for pack in ["research", "build", "turns"] {
         let folder = packs().join(pack);
