@@ -212,6 +212,58 @@ fn a_repeated_action_finds_its_request_and_the_decision() {
     it.hook(&["--wait", "2h"], &call).says(2, &["at most 1h"]);
 }
 
+/// The calls of agents every day, with the outcome that both default policies give.
+fn everyday_calls() -> String {
+    format!("{}/tests/everyday-commands.txt", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn everyday_calls_are_allowed_by_the_default_policies() {
+    for (pack, role) in [("mission", "mission:specialist"), ("coding", "coding:coder")] {
+        let ground = ClientServer::start(scratch(&format!("hook-everyday-{pack}")), pack);
+        let file = everyday_calls();
+        let told = ground.ask(&["hook", "test", &file, "--role", role]);
+        told.says(0, &["git push", "is not on the allow list", "29 of 43 allowed, 0 not as expected"]);
+        let told = ground.ask(&["hook", "test", &file, "--role", role, "--json"]).json();
+        let calls = told["calls"].as_array().unwrap();
+        assert_eq!(calls.iter().filter(|it| it["expected"] == "allow").count(), 29, "{told}");
+        assert!(calls.iter().all(|it| it["rule"].as_str().unwrap().starts_with("policy.rules[")), "{told}");
+
+        // The planner of `coding` only reads, and an intern of `mission` performs no guarded action.
+        let less = if pack == "coding" { "coding:planner" } else { "mission:intern" };
+        let told = ground.ask(&["hook", "test", &file, "--role", less]);
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.data.contains("approve, not allow"), "{told:?}");
+    }
+}
+
+#[test]
+fn the_pack_of_a_policy_follows_from_the_role_or_the_entity() {
+    let ground = ClientServer::start(scratch("hook-packs"), "mission");
+    ground.ask(&["pack", "add", "coding"]).says(0, &[]);
+    let sam = ground.token("sam", "agent", &["mission:specialist"]);
+    let cody = ground.token("coder-1", "agent", &["coding:coder"]);
+    let both = ground.token("both", "agent", &["mission:intern", "coding:coder"]);
+    let test = tool("Bash", json!({ "command": "cargo test" }));
+    assert_eq!(hook(&ground, &sam, &[], &test).data, "");
+    assert_eq!(hook(&ground, &cody, &[], &test).data, "");
+    hook(&ground, &both, &[], &test).says(2, &["name the `pack`"]);
+    assert_eq!(hook(&ground, &both, &["--role", "coding:coder"], &test).data, "");
+    assert_eq!(hook(&ground, &both, &["--pack", "coding"], &test).data, "");
+    hook(&ground, &both, &["--role", "mission:intern", "--unattended"], &test)
+        .says(2, &["intern may not do"]);
+
+    // The request is about the agent's own record, with or without a task.
+    ground.ask_as(&cody, &["new", "coding.agent", "--id", "coder-1", "role=coder"]).says(0, &[]);
+    let push = tool("Bash", json!({ "command": "git push" }));
+    let told = hook(&ground, &cody, &["--wait", "0s", "--unattended"], &push);
+    told.says(2, &["approval coder-1.A1 about coding.agent/coder-1", "trackside inbox"]);
+    ground.ask(&["inbox"]).says(0, &["coder-1.A1"]);
+    ground.ask(&["fire", "coding.approval/coder-1.A1", "approve"]).says(0, &[]);
+    assert_eq!(decision(&hook(&ground, &cody, &["--wait", "0s"], &push)), "allow");
+    hook(&ground, &cody, &["--wait", "0s"], &push).says(2, &["coder-1.A2"]);
+}
+
 #[test]
 fn the_state_of_a_task_limits_the_tools() {
     let ground = ClientServer::start(scratch("hook-states"), "mission");
