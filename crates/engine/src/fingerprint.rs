@@ -243,6 +243,7 @@ mod tests {
         ("Install", "f8f173c608bef20056e8abbbf4a4c0f8"),
         ("Clock", "fc800ebfd66d8e97f6c86264a3d0fc51"),
         ("Space", "e0aa8aeb6705e01abc7e9486be7d01fe"),
+        ("RaiseAlert", "e1fbb74b16dcb9d7d8009018f8ed879b"),
         ("Rebase", "32a6fb512f3a86137cbcbe0ada3e36bd"),
     ];
 
