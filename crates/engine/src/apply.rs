@@ -48,8 +48,9 @@ fn live(entity: &mut Entity, entry: &Entry) {
     evolve(entity, &entry.event, entry.at, entry.version);
     entity.seq = entry.seq;
     match &entry.event {
-        Event::AlertRaised { rule, .. } => {
-            entity.alerts.push(OpenAlert { seq: entry.seq, acknowledged: None, rule: rule.clone() });
+        Event::AlertRaised { rule, cause, .. } => {
+            let (rule, cause) = (rule.clone(), cause.clone());
+            entity.alerts.push(OpenAlert { seq: entry.seq, acknowledged: None, rule, cause });
         }
         Event::AlertAcknowledged { alert } => {
             if let Some(open) = entity.alerts.iter_mut().find(|it| it.seq == *alert) {

@@ -358,7 +358,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 arguments: self.agent.arguments_of(input.clone()),
                 role: self.agent.role_name(),
                 pack: Some(self.agent.pack().to_owned()),
-                entity: self.record.entity.as_ref().map(|(_, id)| id.clone()),
+                entity: self.record.entity.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")),
+                unattended: true,
             };
             match self.agent.api().request_action(&request) {
                 // Without a policy the sandbox is the limit.

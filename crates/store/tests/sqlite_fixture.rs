@@ -84,8 +84,8 @@ fn open_alerts(records: &[Record]) -> BTreeMap<EntityKey, Vec<OpenAlert>> {
     for entry in records.iter().map(|it| it.entry().unwrap()) {
         let of_it = open.entry(entry.entity.clone()).or_default();
         match entry.event {
-            Event::AlertRaised { rule, .. } => {
-                of_it.push(OpenAlert { seq: entry.seq, acknowledged: None, rule });
+            Event::AlertRaised { rule, cause, .. } => {
+                of_it.push(OpenAlert { seq: entry.seq, acknowledged: None, rule, cause });
             }
             Event::AlertResolved { alert } => of_it.retain(|it| it.seq != alert),
             _ => {}

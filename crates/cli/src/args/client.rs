@@ -175,11 +175,14 @@ pub(crate) enum Otherwise {
 #[command(
     after_help = "Example:\n  echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook --pack mission\n\nIn .claude/settings.json:\n  { \"hooks\": { \"PreToolUse\": [ { \"matcher\": \"*\", \"hooks\": [ { \"type\": \"command\", \"command\": \"trackside hook\" } ] } ] } }\n\nReads the agent's next action as JSON from standard input and asks the project's risk policy.\n- Denied actions are blocked: exit code 2, the reason on standard error.\n- Actions that need an approval are requested as the policy declares, and the hook waits up to --wait for the decision. Approved actions continue; denied ones are blocked. Without a decision the action is blocked: repeat it later, and it finds the same request.\n- If no request can be filed, the person at the agent is asked; with --unattended the action is blocked.\n- Allowed actions continue with the agent's own permission rules.\n- Asks only with TRACKSIDE_TOKEN, and only a server that proves to be the one that issued it; otherwise the action is blocked."
 )]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct HookArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<HookCommand>,
     /// Role that acts [default: the roles of your token]
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<String>,
-    /// Pack whose policy decides, if several packs have one
+    /// Pack whose policy decides [default: the pack of --entity, of --role or of your roles]
     #[arg(long, value_name = "PACK")]
     pub(crate) pack: Option<String>,
     /// Approve what the policy allows, bypassing the agent's own permission rules
@@ -191,14 +194,41 @@ pub(crate) struct HookArgs {
     /// How long to wait for the decision on a request. Keep it at least 10s below the agent's own limit for hooks
     #[arg(long, default_value = "45s", value_name = "SPAN", value_parser = wait_span)]
     pub(crate) wait: Duration,
-    /// Id of the entity that the request is about [default: the first one that the policy's query lists]
-    #[arg(long, value_name = "ID")]
+    /// Entity that the agent works on, or its id [default: the first one that the policy's query lists]
+    #[arg(long, value_name = "LIFECYCLE/ID")]
     pub(crate) entity: Option<String>,
     /// Answer when the server that --data or TRACKSIDE_URL names cannot be reached
     #[arg(long, value_enum, default_value = "deny", value_name = "ANSWER")]
     pub(crate) unreachable: Otherwise,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Show what the policy says to a list of tool calls
+    Test(HookTestArgs),
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+#[command(
+    after_help = "Example:\n  trackside hook test commands.txt --role mission:specialist\n\nReads one call per line: a shell command, or JSON with `tool_name` and `tool_input` as agents send it. A line `# expect: allow` (or approve, deny) states the outcome of the lines after it; other lines that begin with # are comments. Exit code 1 if an outcome differs. Files no request and changes nothing."
+)]
+pub(crate) struct HookTestArgs {
+    /// File with the calls; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Role that acts [default: the roles of your token]
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// Pack whose policy decides [default: the pack of --entity, of --role or of your roles]
+    #[arg(long, value_name = "PACK")]
+    pub(crate) pack: Option<String>,
+    /// Entity whose state limits the actions
+    #[arg(long, value_name = "LIFECYCLE/ID")]
+    pub(crate) entity: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
 }
 
 /// Reads a span of at most an hour.

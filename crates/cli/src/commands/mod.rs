@@ -30,6 +30,7 @@ mod fmt;
 mod heartbeat;
 mod history;
 mod hook;
+mod hook_test;
 mod import;
 mod inbox;
 mod init;

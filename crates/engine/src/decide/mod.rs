@@ -3,6 +3,7 @@
 //! One file per command; `assess` checks whether a rule may be taken, `carry` writes its entries, `follow` its
 //! consequences.
 
+mod alert_causes;
 mod alerts;
 mod allowed;
 mod assess;
@@ -329,6 +330,9 @@ impl<'a> DecisionBuilder<'a> {
             Ask::HandleAlert { entity, alert, action } => {
                 return self.handle_alert(entity, *alert, *action, &request(&Fields::default()));
             }
+            Ask::RaiseAlert { entity, alert } => {
+                return self.raise_alert(entity, alert, &request(&Fields::default()));
+            }
             Ask::Seed(seed) => {
                 self.seed(seed, request(&seed.fields))?;
                 return Ok(());
@@ -352,7 +356,8 @@ impl<'a> DecisionBuilder<'a> {
     fn conclude(&mut self) -> Result<(), Stop> {
         self.react()?;
         self.keeps()?;
-        self.invariants()
+        self.invariants()?;
+        self.close_alerts()
     }
 
     /// Refuses the command if a field under `keep` changed.
@@ -541,6 +546,7 @@ impl<'a> DecisionBuilder<'a> {
             severity: trackside_lifecycle::model::Severity::Error,
             message: Arc::from(message),
             rule: None,
+            cause: None,
         };
         if matches!(self.draft.entity(key), Found::Here(_)) {
             self.record(key, &request, condition, event);

@@ -24,7 +24,7 @@ pub use counter_reads::CounterReads;
 pub use fit::{FieldType, Fit, Misfit, MisfitCode};
 pub use lifecycle::{
     Closing, Face, Field, Gate, Inverse, Lifecycle, LogLineFormat, MEMBER, Observe, Ref, Relation, State,
-    StateSet, Watcher,
+    StateSet, StateTools, Watcher,
 };
 pub use pack::{
     AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRequest, PolicyRule, Query,
