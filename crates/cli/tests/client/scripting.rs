@@ -139,11 +139,10 @@ fn effects_are_taken_and_answered() {
     let shown = ground.ask(&["show", "small.job/J-1", "--json"]).json();
     assert_eq!((&shown["state"], &shown["fields"]["branch"]), (&json!("DONE"), &json!("main")));
     let taken = ground.ask(&["effects", "take"]);
-    taken.says(0, &["merge of small.job/J-2, fence 1", "job: J-2", "trackside effects answer "]);
-    let id = taken.data.split_whitespace().next().unwrap().to_owned();
-    ground
-        .ask(&["effects", "answer", &id, "--fence", "1", "--failed", "branch=x"])
-        .says(0, &["that it failed"]);
+    taken.says(0, &["merge of small.job/J-2, fence ", "job: J-2", "trackside effects answer "]);
+    let answer = taken.messages.split_once("answer with: trackside ").unwrap().1.trim().to_owned();
+    let words: Vec<&str> = answer.split(' ').chain(["--failed", "branch=x"]).collect();
+    ground.ask(&words).says(0, &["that it failed"]);
     ground.ask(&["show", "small.job/J-2"]).says(0, &["FAILED"]);
     // Agents carry out no effects.
     let ada = ground.token("ada", "agent", &[]);
