@@ -78,10 +78,7 @@ impl LaunchSettings {
     /// decides for itself what it enforces.
     pub(crate) fn protects(&self, checkout: &Path) -> bool {
         let is_near = |it: &PathBuf| checkout.starts_with(it) || it.starts_with(checkout);
-        self.sandbox
-            && !self.adapter.own_sandbox
-            && has_landlock()
-            && !self.write.iter().any(is_near)
+        self.sandbox && !self.adapter.own_sandbox && has_landlock() && !self.write.iter().any(is_near)
     }
 }
 

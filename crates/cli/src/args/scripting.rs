@@ -184,6 +184,9 @@ pub(crate) struct PolicyArgs {
     /// Pack whose policy decides, if several packs have one
     #[arg(long, value_name = "PACK")]
     pub(crate) pack: Option<String>,
+    /// Entity that the action is for: its state may limit the actions
+    #[arg(long, value_name = "LIFECYCLE/ID")]
+    pub(crate) entity: Option<String>,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
 }

@@ -20,6 +20,7 @@ fn evaluate(args: &PolicyArgs) -> Result<u8, RequestError> {
         arguments: Json::Object(values::to_send(&args.arguments)?),
         role: args.role.clone(),
         pack: args.pack.clone(),
+        entity: args.entity.clone(),
     };
     let answer =
         ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["policy", "evaluate"]), &body)?;
