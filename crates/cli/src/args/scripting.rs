@@ -140,9 +140,9 @@ pub(crate) struct ArtifactGetArgs {
     /// Hash of the content: 64 hexadecimal digits
     #[arg(value_name = "SHA256")]
     pub(crate) sha256: String,
-    /// File to write [default: standard output, if it is not a terminal]
+    /// File to write
     #[arg(long, value_name = "FILE")]
-    pub(crate) to: Option<PathBuf>,
+    pub(crate) to: PathBuf,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
 }

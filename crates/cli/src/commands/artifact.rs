@@ -1,7 +1,5 @@
 //! `trackside artifact`: stores and fetches content by its hash.
 
-use std::io::{IsTerminal as _, Write as _};
-
 use serde_json::json;
 use trackside_store::Artifacts;
 
@@ -32,21 +30,9 @@ fn put(args: &ArtifactPutArgs) -> Result<u8, RequestError> {
 
 fn get(args: &ArtifactGetArgs) -> Result<u8, RequestError> {
     let server = ServerConnection::find(&args.reach)?;
-    // The content is of others: a terminal would carry out its control characters.
-    if args.to.is_none() && std::io::stdout().is_terminal() {
-        return Err(CliError::usage("name the file to write with --to FILE, or redirect the output").into());
-    }
     let content = server.get_bytes(&ApiPath::new(&["artifacts", &args.sha256]))?;
-    match &args.to {
-        Some(file) => {
-            std::fs::write(file, &content)
-                .map_err(|error| CliError::usage(files::unwritten(file, &error)))?;
-            print::message(styled!("{} bytes written to {}", content.len(), file.display()));
-        }
-        None => std::io::stdout()
-            .lock()
-            .write_all(&content)
-            .map_err(|error| CliError::unreachable(format!("standard output cannot be written: {error}")))?,
-    }
+    std::fs::write(&args.to, &content)
+        .map_err(|error| CliError::usage(files::unwritten(&args.to, &error)))?;
+    print::message(styled!("{} bytes written to {}", content.len(), args.to.display()));
     Ok(exit::DONE)
 }
