@@ -169,6 +169,8 @@ fn is_ranked(world: &World, ranking: &str) -> bool {
 /// The parts that an undo must restore: all but those that every entry changes.
 fn essence(mut entity: Entity) -> Entity {
     (entity.version, entity.seq, entity.updated_at) = (0, 0, Timestamp(0));
+    // An undo grants the lease again.
+    entity.leases.iter_mut().for_each(|(_, it)| it.granted_at = None);
     entity
 }
 

@@ -22,12 +22,17 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, W
 /// Writes a JSON file. After a crash it has the old content or the new one.
 pub(crate) fn write_json(path: &Path, content: &impl Serialize) -> Result<(), WorktreeError> {
     let text = serde_json::to_vec_pretty(content).map_err(io::Error::from).at(path)?;
+    write_file(path, &text)
+}
+
+/// Writes a file. After a crash it has the old content or the new one.
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), WorktreeError> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder).at(folder)?;
     let draft = folder.join(format!(".{}.{}", path.file_name().unwrap_or_default().display(), random_id()));
     let write = || -> io::Result<()> {
         let mut file = File::create(&draft)?;
-        file.write_all(&text)?;
+        file.write_all(content)?;
         file.sync_data()?;
         fs::rename(&draft, path)
     };

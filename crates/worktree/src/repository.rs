@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::checkout_git::is_file;
 use crate::error::{AtPath as _, WorktreeError};
-use crate::files::{FileLock, exists};
+use crate::files::{FileLock, exists, write_file};
 use crate::git::{GitError, GitFolder};
 use crate::record::WorktreeState;
 use crate::settings::{RequestedSettings, WorktreeSettings};
@@ -277,14 +277,14 @@ impl Repository {
         };
         let line = format!("/{folder}/");
         let path = self.common.join("info/exclude");
+        // Two processes that read the same text would keep one line of two.
+        let _only = FileLock::wait(&self.common.join("trackside/exclude.lock"))?;
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         if text.lines().any(|it| it == line) {
             return Ok(());
         }
-        let parent = self.common.join("info");
-        std::fs::create_dir_all(&parent).at(&parent)?;
         let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        std::fs::write(&path, format!("{text}{separator}{line}\n")).at(&path)
+        write_file(&path, format!("{text}{separator}{line}\n").as_bytes())
     }
 }
 
@@ -301,4 +301,30 @@ fn is_recent(version: &str) -> bool {
         version.split_whitespace().nth(2).unwrap_or_default().split('.').map_while(|it| it.parse().ok());
     let found: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     found >= OLDEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_that_are_ignored_at_once_are_all_ignored() {
+        let root = std::env::temp_dir().join(format!("trackside-exclude-{}", crate::files::random_id()));
+        let made = std::process::Command::new("git").args(["init", "-q"]).arg(&root).status().unwrap();
+        assert!(made.success());
+        let repository = Repository::open(&root).unwrap();
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                let repository = &repository;
+                scope.spawn(move || {
+                    repository.ignore_folder(&repository.root().join(format!("folder-{number}/T-1"))).unwrap();
+                });
+            }
+        });
+        let text = std::fs::read_to_string(root.join(".git/info/exclude")).unwrap();
+        let missing: Vec<u32> =
+            (0..16).filter(|it| !text.lines().any(|line| line == format!("/folder-{it}/"))).collect();
+        assert!(missing.is_empty(), "{missing:?} are missing in:\n{text}");
+        std::fs::remove_dir_all(root).unwrap();
+    }
 }

@@ -77,7 +77,7 @@ const ASKING: &[&[&str]] = &[
     &["effects", "take"],
     &["effects", "answer", "1", "--fence", "1"],
     &["artifact", "put", "file"],
-    &["artifact", "get", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+    &["artifact", "get", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "--to", "copy.md"],
     &["batch", "file"],
     &["policy", "shell", "command=ls"],
     &["approvals", "list"],

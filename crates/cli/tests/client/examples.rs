@@ -88,6 +88,8 @@ const STEPS: &[Step] = &[
     Do("trackside fire mission.task/T-2 start workPlan:='{\"bullets\":[\"a\",\"b\",\"c\"]}' && ask T-2"),
     Help("mcp", &[]),
     Help("hook", &[]),
+    Do("echo 'cargo test' > commands.txt"),
+    Help("hook test", &[]),
     // Two requests and an alert for the inbox.
     Do(
         "for it in T-3 T-4; do TRACKSIDE_TOKEN= trackside new mission.task --id $it title=More assigneeIds:='[\"ada\"]' && \

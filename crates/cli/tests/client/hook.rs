@@ -239,8 +239,7 @@ fn everyday_calls_are_allowed_by_the_default_policies() {
 
 #[test]
 fn the_pack_of_a_policy_follows_from_the_role_or_the_entity() {
-    let ground = ClientServer::start(scratch("hook-packs"), "mission");
-    ground.ask(&["pack", "add", "coding"]).says(0, &[]);
+    let ground = ClientServer::start(scratch("hook-packs"), "mission,coding");
     let sam = ground.token("sam", "agent", &["mission:specialist"]);
     let cody = ground.token("coder-1", "agent", &["coding:coder"]);
     let both = ground.token("both", "agent", &["mission:intern", "coding:coder"]);

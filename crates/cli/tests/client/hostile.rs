@@ -178,6 +178,7 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
         alone("adapter check", &[&word]),
         case("mcp", &[], true, &format!("{hello}\n{call}\n")),
         case("hook", &["--pack", "small"], true, &act),
+        case("hook test", &["-", "--pack", "small"], true, &format!("{word}\n{}\n", act.trim())),
         served("inbox", &[]),
         served("inbox ack", &[&alerts[0], "--note", &word]),
         served("inbox approve", &[&requests[0], "--note", &word]),

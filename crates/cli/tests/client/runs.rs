@@ -563,7 +563,7 @@ impl RunGround {
     }
 
     fn stalls(&self) -> Vec<Json> {
-        let alerts = self.server.ask(&["alerts", "--json"]).json();
+        let alerts = self.server.ask(&["alerts", "--resolved", "--json"]).json();
         let all = alerts["items"].as_array().unwrap().iter();
         all.filter(|it| it["kind"] == "stalled_run").cloned().collect()
     }

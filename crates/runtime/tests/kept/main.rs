@@ -25,6 +25,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event, EventKind};
+use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
 use trackside_store::archive::Archive;
@@ -161,6 +162,17 @@ fn every_fixture_folder_starts_and_accepts_commands() {
     }
 }
 
+fn entity_of<'a>(found: &'a [Arc<Entity>], key: &EntityKey) -> &'a Arc<Entity> {
+    found.iter().find(|it| it.key == *key).unwrap()
+}
+
+/// Rows of earlier releases do not have the time at which a lease was granted.
+fn without_times_of_grants(entity: &Entity) -> Entity {
+    let mut entity = entity.clone();
+    entity.leases.iter_mut().for_each(|(_, it)| it.granted_at = None);
+    entity
+}
+
 #[test]
 fn a_server_folder_opens_with_the_recorded_state() {
     let fixture = fixtures().join("2/whole");
@@ -175,11 +187,12 @@ fn a_server_folder_opens_with_the_recorded_state() {
 
     let text = std::fs::read_to_string(fixture.join("entities.jsonl")).unwrap();
     let expected: Vec<Entity> = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
-    let mut lines: Vec<String> = expected.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
-    lines.sort();
-    assert_eq!(rows(&mut *reader), lines);
+    let found = reader.list(&Listing { most: ALL, ..Listing::default() }).unwrap().value;
+    assert_eq!(found.len(), expected.len());
     for entity in &expected {
-        assert_eq!(runtime.entity(&entity.key).unwrap().as_deref(), Some(entity));
+        for found in [&*runtime.entity(&entity.key).unwrap().unwrap(), &*entity_of(&found, &entity.key)] {
+            assert_eq!(&without_times_of_grants(found), entity);
+        }
     }
     // Schema 1 did not know which alerts are open.
     let mut open: Vec<u64> = expected.iter().flat_map(|it| &it.alerts).map(|it| it.seq).collect();
