@@ -317,7 +317,9 @@ mod tests {
             for number in 0..16 {
                 let repository = &repository;
                 scope.spawn(move || {
-                    repository.ignore_folder(&repository.root().join(format!("folder-{number}/T-1"))).unwrap();
+                    repository
+                        .ignore_folder(&repository.root().join(format!("folder-{number}/T-1")))
+                        .unwrap();
                 });
             }
         });

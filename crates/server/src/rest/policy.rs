@@ -171,8 +171,11 @@ pub(super) fn find_policy(
     }
     let all: Vec<(Arc<Pack>, Arc<Policy>)> =
         law.packs().filter_map(|it| Some((it.clone(), it.policy.clone()?))).collect();
-    let has_role = |pack: &Pack| match &asked.role {
-        Some(role) => pack.roles.contains_key(role.as_str()),
+    // A role that no pack has is refused by the pack of the caller.
+    let asked_role =
+        asked.role.as_deref().filter(|it| all.iter().any(|(pack, _)| pack.roles.contains_key(*it)));
+    let has_role = |pack: &Pack| match asked_role {
+        Some(role) => pack.roles.contains_key(role),
         None => own(pack, caller.actor()).iter().any(Option::is_some),
     };
     let of_caller: Vec<&(Arc<Pack>, Arc<Policy>)> = all.iter().filter(|(pack, _)| has_role(pack)).collect();
