@@ -62,16 +62,6 @@ pub(super) fn known(connection: &Connection, path: &Path, steps: &[&str]) -> Res
 
 /// Migrates the tables to this release, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
-    migrate_and(connection, path, steps, |_| Ok(()))
-}
-
-/// Migrates the tables to this release and then does something with them, in one transaction.
-pub(super) fn migrate_and(
-    connection: &mut Connection,
-    path: &Path,
-    steps: &[&str],
-    finish: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-) -> Result<(), StoreError> {
     let found = version(connection, path)?;
     let known = newest(steps);
     if found > known {
@@ -89,7 +79,6 @@ pub(super) fn migrate_and(
     transaction
         .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?1)", [known])
         .map_err(&failed)?;
-    finish(&transaction).map_err(&failed)?;
     transaction.commit().map_err(failed)
 }
 

@@ -293,9 +293,12 @@ pub(in crate::sqlite) fn prepare(
         may_begin_anew(path, log, archive, "has the schema of another release")?;
         drop_all(&state, path)?;
     }
-    schema::migrate_and(&mut state, path, schema::STATE, |tables| {
-        row_sum::sum_all(tables, LIST_OF_TABLES).and_then(|sum| meta_table::set(tables, TABLES_SUM, sum))
-    })?;
+    schema::migrate(&mut state, path, schema::STATE)?;
+    if found != known {
+        row_sum::sum_all(&state, LIST_OF_TABLES)
+            .and_then(|sum| meta_table::set(&state, TABLES_SUM, sum))
+            .map_err(failed(path, "record the list of tables"))?;
+    }
     check_tables(&state, path)?;
     if !belongs(&state, path, log)? {
         may_begin_anew(path, log, archive, "belongs to another journal")?;
