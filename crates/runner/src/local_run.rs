@@ -83,7 +83,7 @@ pub struct RunProgress {
 pub enum RunEnd {
     /// The shim reported how it ended.
     Reported { exit: Box<ExitRecord>, outcome: RunOutcome },
-    /// Nobody reports how it ended. `left` are its processes that no signal ended.
+    /// Its end is not reported. `left` are its processes that no signal ended.
     Lost { why: String, left: Vec<String> },
 }
 

@@ -114,7 +114,9 @@ fn journals_of_every_release_replay_to_the_recorded_state() {
             it.alerts = open.remove(&it.key).unwrap_or_default();
         }
         expected.sort_by(|a, b| a.key.cmp(&b.key));
-        let told: Vec<_> = view.entities().into_iter().cloned().collect();
+        let mut told: Vec<Entity> = view.entities().into_iter().cloned().collect();
+        // Earlier releases did not record when a lease was granted.
+        told.iter_mut().flat_map(|it| &mut it.leases).for_each(|(_, it)| it.granted_at = None);
         assert_eq!(told, expected, "{}", fixture.display());
         alerts += told.iter().map(|it| it.alerts.len()).sum::<usize>();
 

@@ -49,6 +49,7 @@ pub(super) fn fire_reasons<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<FireR
     for effect in &life.effects {
         all.extend(effect.ok.iter().chain(&effect.failed).map(|it| bare(it, None)));
     }
+    all.extend(life.create.again.iter().map(|it| bare(it, None)));
     all.extend(life.slots.iter().filter_map(|it| it.lost.as_ref()).map(|it| bare(it, None)));
     for it in &life.invariants {
         all.extend(it.repair.iter().map(|repair| bare(repair, it.within.as_ref())));

@@ -97,7 +97,7 @@ fn pass_on(server: &ServerConnection, run: &str, line: TypedLine) {
         TypedLine::Nothing => return,
         TypedLine::Help => {
             print::message(styled!(
-                "TEXT              send a message to the agent{BREAK}/interrupt TEXT   interrupt it, and send a message{BREAK}/stop [REASON]    stop the run{BREAK}Ctrl-C            leave; the run goes on"
+                "TEXT              send a message to the agent{BREAK}/interrupt TEXT   interrupt it, and send a message{BREAK}/stop [REASON]    stop the run{BREAK}Ctrl-C            leave; the run continues"
             ));
             return;
         }

@@ -306,7 +306,7 @@ impl<'a> Explanation<'a> {
         let Some(it) = self.all.get("arrival").filter(|it| it.is_object()) else { return Vec::new() };
         let who = |it: &Json| match text(it, "onBehalfOf") {
             "" => text(it, "actor").to_owned(),
-            whom => format!("{} for {whom}", text(it, "actor")),
+            subject => format!("{} for {subject}", text(it, "actor")),
         };
         let from = Some(text(it, "from")).filter(|it| !it.is_empty());
         let from = from.map(|it| format!(" from {it}")).unwrap_or_default();

@@ -37,7 +37,7 @@ enum Dialect {
 
 /// A tool call that an agent is about to make.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Act {
+pub(super) struct ToolCall {
     dialect: Dialect,
     /// Its own name for the event.
     event: String,
@@ -110,7 +110,7 @@ impl Verdict {
 }
 
 /// Decides, and blocks the action if the server takes too long: most agents run an action whose hook is too slow.
-fn decide_in_time(args: &HookArgs, act: &Act) -> Verdict {
+fn decide_in_time(args: &HookArgs, act: &ToolCall) -> Verdict {
     let (sender, receiver) = mpsc::channel();
     let limit = args.wait + SLACK;
     let (args, act) = (args.clone(), act.clone());
@@ -125,7 +125,7 @@ fn decide_in_time(args: &HookArgs, act: &Act) -> Verdict {
 }
 
 /// The decision of the policy, and of people where the policy requires an approval.
-fn decide(args: &HookArgs, act: &Act) -> Verdict {
+fn decide(args: &HookArgs, act: &ToolCall) -> Verdict {
     let begun = Instant::now();
     let (server, response) = match judged(args, act) {
         Ok(judged) => judged,
@@ -144,7 +144,13 @@ fn decide(args: &HookArgs, act: &Act) -> Verdict {
 }
 
 /// Requests the approval and waits for the decision. Every failure blocks the action.
-fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &Styled, begun: Instant) -> Verdict {
+fn approved(
+    args: &HookArgs,
+    act: &ToolCall,
+    server: &ServerConnection,
+    why: &Styled,
+    begun: Instant,
+) -> Verdict {
     let asked = RequestAction {
         pack: args.pack.clone(),
         action: act.tool.clone(),
@@ -192,7 +198,7 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &Styled,
 }
 
 /// The message about a request without a decision in time.
-fn undecided(act: &Act, approval: &ActionApproval, why: &str) -> String {
+fn undecided(act: &ToolCall, approval: &ActionApproval, why: &str) -> String {
     let ActionApproval { lifecycle, id, about, .. } = approval;
     format!(
         "{} waits for approval {id} about {about}: {why} A person finds it with: trackside inbox. Do not try another way. Once {lifecycle}/{id} is decided, repeat the same call: it finds this request and its decision",
@@ -217,7 +223,7 @@ struct Unanswered {
 }
 
 /// The server with its verdict by the policy, or the reason why there is none. Asks only with `TRACKSIDE_TOKEN`.
-fn judged(args: &HookArgs, act: &Act) -> Result<(ServerConnection, Json), Unanswered> {
+fn judged(args: &HookArgs, act: &ToolCall) -> Result<(ServerConnection, Json), Unanswered> {
     let asked = Evaluate {
         pack: args.pack.clone(),
         action: act.tool.clone(),
@@ -241,7 +247,7 @@ fn judged(args: &HookArgs, act: &Act) -> Result<(ServerConnection, Json), Unansw
 }
 
 /// Parses the input of an agent, in the known formats.
-pub(super) fn act(given: &str) -> Result<Act, String> {
+pub(super) fn act(given: &str) -> Result<ToolCall, String> {
     let sent: Json = serde_json::from_str(given).map_err(|it| it.to_string())?;
     let event = text(&sent, "hook_event_name").to_owned();
     let cursor = event.starts_with("before") || event == "preToolUse";
@@ -259,7 +265,7 @@ pub(super) fn act(given: &str) -> Result<Act, String> {
         _ => arguments,
     };
     let own = is_own(&event, tool, text(&sent, "command"));
-    Ok(Act {
+    Ok(ToolCall {
         own,
         dialect: if cursor { Dialect::Cursor } else { Dialect::Claude },
         event: if event.is_empty() { "PreToolUse".to_owned() } else { event },
@@ -285,7 +291,7 @@ fn is_own(event: &str, tool: &str, command: &str) -> bool {
 }
 
 /// The answer to the agent; none if its own rules decide.
-fn answer(act: &Act, decision: Decision, why: &str, allow: bool) -> Option<Json> {
+fn answer(act: &ToolCall, decision: Decision, why: &str, allow: bool) -> Option<Json> {
     let word = match decision {
         Decision::Allow if !allow => return (act.dialect == Dialect::Cursor).then(|| json!({})),
         Decision::Allow => "allow",

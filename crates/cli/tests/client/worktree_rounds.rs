@@ -8,7 +8,7 @@ fn state_of_worktree(ground: &RunGround) -> String {
     listed["items"][0]["state"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A reviewer reads the change with the token of its run. In the second round it is told how to read what is new.
+/// A reviewer reads the change with the token of its run. In the second round it gets the command that prints the changes since.
 #[test]
 fn a_reviewer_reads_the_change_and_what_is_new_since_the_last_review() {
     let ground = RunGround::new(

@@ -47,7 +47,7 @@ impl RepositoryUpkeep {
         Self { pool: FailurePause::new(Instant::now()), pruned: None }
     }
 
-    /// Does what is due. Returns a line for people about what went wrong.
+    /// Does the work that is due. Returns a line for people about what went wrong.
     pub fn run(&mut self, git: &GitWork, api: &ServerApi) -> Option<String> {
         let now = Instant::now();
         let mut said = None;

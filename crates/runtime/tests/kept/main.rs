@@ -162,7 +162,7 @@ fn every_fixture_folder_starts_and_accepts_commands() {
     }
 }
 
-fn entity_of<'a>(found: &'a [Arc<Entity>], key: &EntityKey) -> &'a Arc<Entity> {
+fn entity_of<'a>(found: &'a [Arc<Entity>], key: &EntityKey) -> &'a Entity {
     found.iter().find(|it| it.key == *key).unwrap()
 }
 
@@ -190,7 +190,7 @@ fn a_server_folder_opens_with_the_recorded_state() {
     let found = reader.list(&Listing { most: ALL, ..Listing::default() }).unwrap().value;
     assert_eq!(found.len(), expected.len());
     for entity in &expected {
-        for found in [&*runtime.entity(&entity.key).unwrap().unwrap(), &*entity_of(&found, &entity.key)] {
+        for found in [&*runtime.entity(&entity.key).unwrap().unwrap(), entity_of(&found, &entity.key)] {
             assert_eq!(&without_times_of_grants(found), entity);
         }
     }

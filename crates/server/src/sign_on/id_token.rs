@@ -158,6 +158,6 @@ fn check(claims: &Json, expected: &ExpectedClaims<'_>) -> Result<(), IdTokenErro
     }
     match text("sub").is_some_and(|it| !it.is_empty()) {
         true => Ok(()),
-        false => Err(invalid("it names nobody")),
+        false => Err(invalid("it names no person")),
     }
 }

@@ -315,5 +315,5 @@ fn machine(app: &App, page: &mut MetricsPage) {
         }
     }
     let about = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
-    page.gauge("trackside_build_info", "What is running.", [(about, 1.0)]);
+    page.gauge("trackside_build_info", "The running version.", [(about, 1.0)]);
 }

@@ -248,7 +248,7 @@ impl Checker<'_> {
             (&then.messages, &["kind", "text", "to", "visible", "from"]),
         ] {
             for it in told.iter().flatten() {
-                self.members(&it.it.0, "member of what is told", it.at, members);
+                self.members(&it.it.0, "member of the notification", it.at, members);
             }
         }
         if let Some(refused) = &then.refused {

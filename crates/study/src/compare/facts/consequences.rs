@@ -38,8 +38,8 @@ impl ExpressionContext<'_> {
         parts.extend(all.release.iter().map(|it| part("release", format!("releases lease `{it}`"))));
         parts.extend(all.then.iter().map(|it| self.follow(part("then", format!("fires `{}`", it.fire)), it)));
         for it in &all.also {
-            let whom = if it.each { "each of" } else { "the" };
-            let mut thing = part("also", format!("moves {whom} `{}` by `{}`", it.on, it.fire));
+            let targets = if it.each { "each of" } else { "the" };
+            let mut thing = part("also", format!("moves {targets} `{}` by `{}`", it.on, it.fire));
             thing.put("lifecycle", "lifecycle", Sense::Plain, Leaf::Text(it.to.to_string()));
             thing.put_some("states", Sense::Plain, it.within.as_ref().map(|it| Leaf::Names(it.0.clone())));
             self.with(&mut thing, &it.with);

@@ -104,7 +104,7 @@ impl Difference {
             }
             DifferenceKind::Timer { was, is } => {
                 let led = |to: &Option<Name>| to.as_ref().map(|it| format!(", to {it}")).unwrap_or_default();
-                let told = match (was, is) {
+                let change = match (was, is) {
                     (Some((old, _)), Some((new, to))) => {
                         let how = if new < old { "earlier" } else { "later" };
                         format!(
@@ -118,7 +118,7 @@ impl Difference {
                     (None, Some((_, to))) => format!("would fire (it did not{})", led(to)),
                     (None, None) => String::new(),
                 };
-                format!("{} timer {} of {}: {told}", moment(self.at), self.did, self.entity)
+                format!("{} timer {} of {}: {change}", moment(self.at), self.did, self.entity)
             }
         }
     }
