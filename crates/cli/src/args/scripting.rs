@@ -149,7 +149,7 @@ pub(crate) struct ArtifactGetArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  echo '[{\"lifecycle\":\"mission.task\",\"fields\":{\"title\":\"One\"}}]' | trackside batch -\n\nThe file is a JSON list of commands: {lifecycle, id?, fields} creates; with `to` or `event` it moves. Exits with 1 if a command is refused."
+    after_help = "Example:\n  trackside batch commands.json\n\nThe file is a JSON list of commands: {lifecycle, id?, fields} creates; with `to` or `event` it moves. Exits with 1 if a command is refused."
 )]
 pub(crate) struct BatchArgs {
     /// File with the commands; `-` reads standard input

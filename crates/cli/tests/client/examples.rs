@@ -164,6 +164,7 @@ const STEPS: &[Step] = &[
     Do(": >report.md"),
     Help("artifact put", &[]),
     Help("artifact get", &[]),
+    Do("echo '[{\"lifecycle\":\"mission.task\",\"fields\":{\"title\":\"One\"}}]' > commands.json"),
     Help("batch", &[]),
     Help("policy", &[]),
     Help("clock advance", &[]),
