@@ -171,6 +171,8 @@ fn essence(mut entity: Entity) -> Entity {
     (entity.version, entity.seq, entity.updated_at) = (0, 0, Timestamp(0));
     // An undo grants the lease again.
     entity.leases.iter_mut().for_each(|(_, it)| it.granted_at = None);
+    // An alert that ended with its timer does not come back.
+    entity.alerts.clear();
     entity
 }
 
