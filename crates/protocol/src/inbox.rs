@@ -4,6 +4,17 @@ use serde::Serialize;
 use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
+/// What waits for the caller.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxBody {
+    pub items: Vec<InboxItemBody>,
+    /// The cursor of the next page: send it as `cursor`. Null on the last page.
+    pub next_cursor: Option<String>,
+    /// True if so much waits that not all of it was examined. The rest follows when some is decided.
+    pub more: bool,
+}
+
 /// Something that waits for the caller.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -7,6 +7,7 @@ mod changes;
 mod client;
 mod cloud_event;
 mod definitions;
+mod delivery;
 pub mod diagram;
 mod entity;
 mod entry;
@@ -48,6 +49,10 @@ pub use definitions::{
     QuerySummary, StateDecisionBody, field_bodies, state_meanings, states_by_alias,
     states_waiting_for_people,
 };
+pub use delivery::{
+    AddressPut, AddressTested, AudienceAddressBody, AudienceBody, AudiencePut, AudienceQuiet, DeliveryBody,
+    DeliveryTest, DeliveryTested,
+};
 pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
 pub use entry::{
     EntryBody, EntryMetadata, ExportedEntry, HistoryItem, ProjectMetadata, SentFields, entry_value,
@@ -59,7 +64,7 @@ pub use explain::{
     TransitionOptionBody, WaitingFor,
 };
 pub use identity::{IdentityBody, NewLink, NewToken, SignInLink, Token, TokenMade};
-pub use inbox::{InboxAction, InboxItemBody, InboxKind, InboxOtherwise};
+pub use inbox::{InboxAction, InboxBody, InboxItemBody, InboxKind, InboxOtherwise};
 pub use moved::{Moved, MovedReply};
 pub use notice::{AlertBody, AlertNote, AlertReply};
 pub use problem::{Problem, UnmetBody};

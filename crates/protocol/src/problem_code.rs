@@ -47,6 +47,7 @@ problem_codes! {
     InThePast = "in-the-past", 422, [];
     Internal = "internal", 500, [];
     InvalidArguments = "invalid-arguments", 400, [];
+    InvalidAudience = "invalid-audience", 422, [];
     InvalidBody = "invalid-body", 400, [];
     InvalidCursor = "invalid-cursor", 400, [];
     InvalidPack = "invalid-pack", 422, [];
@@ -88,6 +89,7 @@ problem_codes! {
     UnknownAlert = "unknown-alert", 404, [];
     UnknownApproval = "unknown-approval", 404, [];
     UnknownArtifact = "unknown-artifact", 404, [];
+    UnknownAudience = "unknown-audience", 404, [];
     UnknownChange = "unknown-change", 404, [];
     UnknownEffect = "unknown-effect", 404, [];
     UnknownEntry = "unknown-entry", 404, [];

@@ -16,12 +16,13 @@ use trackside_runtime::{Gateway, Reads, Runtime};
 use crate::artifact_use::ArtifactUse;
 use crate::auth::{Access, FailedSignIns, PACK, UnknownTokenLimiter};
 use crate::backup_schedule::BackupSchedule;
+use crate::delivery::DeliveryService;
 use crate::large_answers::LargeAnswers;
 use crate::limits::ServerLimits;
 use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
 use crate::quotas::Quotas;
-use crate::serve::ServeError;
+use crate::serve::{ServeError, reachable_address};
 use crate::server_key::ServerKey;
 use crate::sign_on::{Oidc, OidcOptions, ProxyOptions, ProxySessions};
 use crate::telemetry::{LogOptions, RunFigures, Telemetry, TraceOptions, current, on_thread};
@@ -111,6 +112,7 @@ pub(crate) struct Inner {
     pub large_answers: LargeAnswers,
     pub artifact_use: ArtifactUse,
     pub webhooks: Webhooks,
+    pub delivery: DeliveryService,
     pub transcripts: Transcripts,
     pub run_figures: Arc<RunFigures>,
     pub options: ServerOptions,
@@ -136,6 +138,8 @@ impl App {
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
         let (reads, gateway) = (runtime.reads()?, runtime.gateway()?.clone());
         let webhooks = Webhooks::open(&options).map_err(ServeError::Webhooks)?;
+        let delivery =
+            DeliveryService::open(&options.data, &options.webhooks).map_err(ServeError::Delivery)?;
         let key = ServerKey::open(&options.data).map_err(|error| ServeError::Key {
             file: options.data.join("server.key").display().to_string(),
             error,
@@ -162,6 +166,7 @@ impl App {
             large_answers: LargeAnswers::default(),
             artifact_use,
             webhooks,
+            delivery,
             transcripts,
             run_figures,
             options,
@@ -191,6 +196,22 @@ impl App {
         let law = self.runtime.law();
         let setting = law.pack(pack).and_then(|it| it.settings.iter().find(|it| *it.name == *name));
         setting.map_or(Value::Null, |it| effective(it, &Name::new(pack), &self.reads.project(), None))
+    }
+
+    /// The URL at which people reach this server, without a slash at the end: the setting `publicUrl`, else the address it
+    /// listens on.
+    pub fn public_url(&self) -> String {
+        let set = self.setting(PACK, "publicUrl");
+        let set = set.as_str().map(|it| it.trim_end_matches('/')).unwrap_or_default();
+        if set.starts_with("https://") || set.starts_with("http://") {
+            return set.to_owned();
+        }
+        let host = match (self.options.hosts.first(), self.listens.get().copied().map(reachable_address)) {
+            (Some(host), Some(address)) => format!("{host}:{}", address.port()),
+            (None, Some(address)) => address.to_string(),
+            (_, None) => "localhost".to_owned(),
+        };
+        format!("{}://{host}", self.options.scheme())
     }
 
     /// Reads the store on a blocking thread.

@@ -9,6 +9,7 @@ mod backup_schedule;
 mod connection_slots;
 mod connections;
 mod control_files;
+mod delivery;
 mod document;
 mod events;
 mod large_answers;

@@ -15,6 +15,8 @@ const PACKS: &[OwnPack] = &[
         ACCESS,
         &[
             ("pack.yaml", include_str!("../access/pack.yaml")),
+            ("lifecycles/audience.yaml", include_str!("../access/lifecycles/audience.yaml")),
+            ("lifecycles/delivery.yaml", include_str!("../access/lifecycles/delivery.yaml")),
             ("lifecycles/failure.yaml", include_str!("../access/lifecycles/failure.yaml")),
             ("lifecycles/link.yaml", include_str!("../access/lifecycles/link.yaml")),
             ("lifecycles/token.yaml", include_str!("../access/lifecycles/token.yaml")),

@@ -1,7 +1,7 @@
-//! HTML pages for people in a browser: refusals that say what to do next.
+//! HTML pages for people in a browser: forms, and refusals that say what to do next. They work without scripts.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +12,52 @@ use crate::problem::Refused;
 /// The media type of a page.
 pub(crate) const PAGE: &str = "text/html; charset=utf-8";
 
-const STYLE: &str =
-    "body{max-width:36rem;margin:4rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif}";
+const STYLE: &str = "body{max-width:36rem;margin:4rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif}\
+    fieldset{margin:1rem 0}label{display:block}textarea,input[type=text]{width:100%}dd{overflow-wrap:anywhere}";
+
+/// A page with a body of trusted HTML, whose forms are sent to this server.
+pub(crate) fn form_page(status: StatusCode, title: &str, body: &str) -> Response {
+    let mut answer = (status, document(&escaped(title), "", body)).into_response();
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PAGE));
+    set_policy(headers, "'self'");
+    // Browsers send the origin of a form only then, and without it the form is refused.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    answer
+}
+
+/// A page that loads another address of this server at once. A browser that followed a link from elsewhere sends its
+/// session only then.
+pub(crate) fn forward_page(to: &str) -> Response {
+    let to = escaped(to);
+    let head = format!("<meta http-equiv=\"refresh\" content=\"0; url={to}\">\n");
+    let body = format!("<p><a href=\"{to}\">Continue</a></p>");
+    let mut answer = document("Trackside", &head, &body).into_response();
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PAGE));
+    set_policy(headers, "'none'");
+    answer
+}
+
+fn set_policy(headers: &mut HeaderMap, forms: &str) {
+    let style = STANDARD.encode(Sha256::digest(STYLE));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action {forms}; frame-ancestors 'none'"
+    );
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
+/// All parts are HTML.
+fn document(title: &str, head: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         {head}<title>{title} · Trackside</title>\n<style>{STYLE}</style>\n</head>\n\
+         <body>\n<h1>{title}</h1>\n{body}\n</body>\n</html>\n"
+    )
+}
 
 /// A refusal as a page for browsers, as a problem for programs.
 pub(crate) fn refused(refused: Refused, headers: &HeaderMap, title: &str, next: &str) -> Response {
@@ -24,28 +68,16 @@ pub(crate) fn refused(refused: Refused, headers: &HeaderMap, title: &str, next: 
         return answer;
     }
     *answer.body_mut() = Body::from(text);
-    let style = STANDARD.encode(Sha256::digest(STYLE));
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    );
     let headers = answer.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PAGE));
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
+    set_policy(headers, "'none'");
     answer
 }
 
 /// `next` is trusted HTML; the rest is escaped.
 fn page(title: &str, said: &str, next: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} · Trackside</title>\n<style>{STYLE}</style>\n</head>\n\
-         <body>\n<h1>{title}</h1>\n<p>{}</p>\n{next}\n</body>\n</html>\n",
-        in_words(said)
-    )
+    document(title, "", &format!("<p>{}</p>\n{next}", in_words(said)))
 }
 
 /// Escapes text, and marks text in backticks as code.

@@ -20,11 +20,11 @@ use crate::auth::Caller;
 use crate::middleware::{RequestRules, guard, replay_or_run};
 use crate::problem::Refused;
 use crate::rest::{
-    action_requests, alerts, approvals, archives, artifacts, audit, backups, batch, changes, claims, clock,
-    corrections, effects, entities, evidence, explain, export, health, history, home, identity, imports,
-    inbox, journal, lifecycles, messages, metrics, migrations, notices, oidc_sign_in, packs, policy, queries,
-    redactions, run_actions, runs, settings, sign_in, stats, token_rotation, transcripts, transitions,
-    webhooks, work, worktrees,
+    action_requests, alerts, approvals, archives, artifacts, audiences, audit, backups, batch, changes,
+    claims, clock, corrections, decision_form, deliveries, effects, entities, evidence, explain, export,
+    health, history, home, identity, imports, inbox, journal, lifecycles, messages, metrics, migrations,
+    notices, oidc_sign_in, packs, policy, queries, redactions, run_actions, runs, settings, sign_in, stats,
+    token_rotation, transcripts, transitions, webhooks, work, worktrees,
 };
 use crate::{document, events, mcp};
 
@@ -160,6 +160,11 @@ fn route_table() -> RouteTable {
         .routes(routes!(webhooks::show, webhooks::remove))
         .routes(routes!(webhooks::deliveries))
         .unjournalled(routes!(webhooks::replay))
+        // messages to people
+        .routes(routes!(audiences::list))
+        .routes(routes!(audiences::show, audiences::put))
+        .unjournalled(routes!(audiences::test))
+        .routes(routes!(deliveries::list))
         // identity
         .routes(routes!(identity::server_identity))
         .routes(routes!(identity::whoami))
@@ -190,7 +195,11 @@ pub(crate) fn router(app: App) -> Router {
     let document = openapi();
     let RouteTable { router, mut traits } = route_table();
     traits.long.insert(mcp::PATH.to_owned());
-    traits.requests = RequestRules::of(&document).with_page("/").with_page("/openapi.json");
+    traits.requests = RequestRules::of(&document)
+        .with_page("/", &[])
+        .with_page("/openapi.json", &[])
+        .with_page(decision_form::DECIDE, decision_form::PARAMETERS)
+        .with_page(decision_form::DECIDE_ONE, decision_form::PARAMETERS);
     let document = document.to_json().unwrap_or_default();
     let (router, _) = router.split_for_parts();
     let state = (app.clone(), Arc::new(traits));
@@ -202,6 +211,8 @@ pub(crate) fn router(app: App) -> Router {
         .layer(from_fn_with_state(state.clone(), replay_or_run))
         .route("/", get(home::home))
         .route("/openapi.json", get(serve_document))
+        .route(decision_form::DECIDE, get(decision_form::list))
+        .route(decision_form::DECIDE_ONE, get(decision_form::show).post(decision_form::decide))
         .route(mcp::PATH, mcp::door(&app))
         // HEAD is refused: GET uses the link up, and a link preview must not.
         .route("/sign-in", get(sign_in::sign_in).head(only_get))

@@ -21,6 +21,7 @@ use crate::backup_schedule;
 use crate::connection_slots::{ConnectionLimits, ConnectionSlots, LimitedListener, LimitsNow};
 use crate::connections::answer;
 use crate::control_files;
+use crate::delivery;
 use crate::pack_log;
 use crate::routes::router;
 use crate::scrub;
@@ -48,6 +49,8 @@ pub enum ServeError {
     Oidc(String),
     #[error("cannot deliver webhooks: {0}")]
     Webhooks(String),
+    #[error("cannot deliver messages: {0}")]
+    Delivery(std::io::Error),
     #[error("cannot read the transcripts in the data folder: {0}")]
     Transcripts(std::io::Error),
     #[error("cannot read artifact-use.log in the data folder: {0}")]
@@ -300,6 +303,7 @@ impl BoundServer {
             self.app.stopping.subscribe(),
         ));
         tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
+        tokio::spawn(delivery::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_people(self.app.clone()));
         tokio::spawn(scrub::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_derived(self.app.clone()));
@@ -368,7 +372,7 @@ impl BoundServer {
 }
 
 /// The address to connect to from this machine: loopback instead of the unspecified address.
-fn reachable_address(mut address: SocketAddr) -> SocketAddr {
+pub(crate) fn reachable_address(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),

@@ -257,7 +257,7 @@ impl Access {
     }
 
     /// The identity of an open token; none if a token that it was made with has ended.
-    fn identify(&self, entity: &Entity) -> Result<Option<Identity>, Failure> {
+    pub(super) fn identify(&self, entity: &Entity) -> Result<Option<Identity>, Failure> {
         let Some(makers) = self.makers(entity)? else { return Ok(None) };
         Ok(Identity::of(entity, roles::stored(&self.runtime, entity)?, makers))
     }

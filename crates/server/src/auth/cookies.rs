@@ -47,6 +47,11 @@ impl SecureTransport {
         self.name(app, "oidc")
     }
 
+    /// The name of the cookie with the page to return to after signing in.
+    pub fn return_name(self, app: &App) -> String {
+        self.name(app, "return")
+    }
+
     fn name(self, app: &App, purpose: &str) -> String {
         let prefix = if self.0 { "__Host-" } else { "" };
         format!("{prefix}trackside_{purpose}_{}", app.key.issuer().get(..DIGITS).unwrap_or_default())

@@ -1,6 +1,6 @@
 //! The list of people that rules count: the holders of valid tokens of kind human.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{CommandAnswer, Failure, ReadError, Runtime};
 
@@ -55,6 +56,30 @@ impl Access {
     pub fn had_people(&self) -> Result<bool, Failure> {
         let found = self.look_up_token(&format!("kind == \"{}\"", ActorKind::Human.as_str()));
         found.map_err(|it| Failure::Unavailable(it.to_string()))
+    }
+
+    /// A person with the roles of all of its valid tokens; none without a valid one.
+    pub fn person(&self, id: &Name, now: Timestamp) -> Result<Option<Actor>, ReadError> {
+        let (reads, law) = (self.runtime.reads()?, self.runtime.law());
+        let mut query = ListQuery::of(TOKEN, Actor::engine());
+        let states = law.newest(&query.lifecycle).into_iter().flat_map(|it| &it.states).filter(|it| !it.last);
+        query.states = states.map(|it| it.name.clone()).collect();
+        let condition = format!("holder == \"{id}\" && kind == \"{}\"", ActorKind::Human.as_str());
+        query.filter = Some(reads.condition(&query.lifecycle, &condition)?);
+        query.limit = MOST;
+        let mut roles: Option<BTreeSet<Name>> = None;
+        loop {
+            let listed = reads.list(&query)?;
+            for token in listed.items.iter().filter(|it| expiry(it).is_none_or(|at| now < at)) {
+                if let Some(identity) = self.identify(token)? {
+                    roles.get_or_insert_default().extend(identity.actor.roles.iter().cloned());
+                }
+            }
+            query.cursor = listed.next_cursor;
+            if query.cursor.is_none() {
+                return Ok(roles.map(|it| Actor::new(id.clone(), ActorKind::Human).with_roles(it)));
+            }
+        }
     }
 
     fn look_up_person(&self, id: &Name) -> Result<bool, ReadError> {

@@ -41,7 +41,8 @@ pub(super) async fn explained(app: &App, caller: &Caller, one: EntityInput) -> R
 }
 
 pub(super) async fn inbox(app: &App, caller: &Caller, asked: InboxInput) -> Result<ToolAnswer, Refused> {
-    let which = inbox_route::InboxQuery { kind: asked.kind, limit: asked.limit, cursor: asked.cursor };
+    let which =
+        inbox_route::InboxQuery { kind: asked.kind, number: None, limit: asked.limit, cursor: asked.cursor };
     let page = inbox_route::list(State(app.clone()), caller.clone(), Parameters(which)).await?.0;
     let mut text = match page.items.len() {
         0 => "Nothing waits for you.".to_owned(),
@@ -70,6 +71,8 @@ pub(super) async fn inbox(app: &App, caller: &Caller, asked: InboxInput) -> Resu
     }
     if page.next_cursor.is_some() {
         text.push_str("\nThere is more: send nextCursor as cursor.");
+    } else if page.more {
+        text.push_str("\nThere is more, which follows when some of it is decided.");
     }
     Ok(ToolAnswer::new(text, &page))
 }

@@ -53,9 +53,11 @@ impl RequestRules {
         Self(rules)
     }
 
-    /// Adds a page, which is not in the document: it takes no parameters and needs no token.
-    pub fn with_page(mut self, path: &str) -> Self {
-        self.0.insert((path.to_owned(), Method::GET), OperationRules::default());
+    /// Adds a page, which is not in the document: it takes these parameters and needs no token.
+    pub fn with_page(mut self, path: &str, parameters: &[&str]) -> Self {
+        let parameters = parameters.iter().map(|it| (*it).to_owned()).collect();
+        let rules = OperationRules { parameters, ..OperationRules::default() };
+        self.0.insert((path.to_owned(), Method::GET), rules);
         self
     }
 

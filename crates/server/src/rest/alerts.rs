@@ -97,7 +97,7 @@ pub(crate) async fn resolve(
     handle_alert(&app, &caller, &id, &headers, &body, AlertAction::Resolve).await
 }
 
-async fn handle_alert(
+pub(super) async fn handle_alert(
     app: &App,
     caller: &Caller,
     id: &str,

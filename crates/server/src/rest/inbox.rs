@@ -17,7 +17,9 @@ use trackside_engine::project::project_key;
 use trackside_lifecycle::model::{Lifecycle, State as DeclaredState, StateDecision, StateMeaning};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
-use trackside_protocol::{EntityBody, InboxAction, InboxItemBody, InboxKind, InboxOtherwise, Page, Problem};
+use trackside_protocol::{
+    EntityBody, InboxAction, InboxBody, InboxItemBody, InboxKind, InboxOtherwise, Problem,
+};
 use trackside_runtime::read::{Alert, Explanation, ListQuery, MOST};
 use trackside_runtime::{ReadError, Reads};
 use utoipa::IntoParams;
@@ -41,6 +43,9 @@ const LONGEST: usize = 200;
 pub(crate) struct InboxQuery {
     /// Only this kind: `approval`, `decision`, `escalation` or `alert`.
     pub kind: Option<String>,
+    /// Only the item with this number.
+    #[param(minimum = 0)]
+    pub number: Option<i64>,
     /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
@@ -48,16 +53,17 @@ pub(crate) struct InboxQuery {
     pub cursor: Option<String>,
 }
 
-/// Lists everything that waits for the caller: the most severe first, then the oldest.
+/// Lists everything that waits for the caller: the most severe first, then the oldest. If very much waits, the list is
+/// cut, and `more` is true.
 #[utoipa::path(
     get, path = "/v1/inbox", tag = "approvals", operation_id = "inbox", params(InboxQuery),
-    responses((status = 200, body = Page<InboxItemBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = InboxBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
     Parameters(which): Parameters<InboxQuery>,
-) -> Result<Json<Page<InboxItemBody>>, Refused> {
+) -> Result<Json<InboxBody>, Refused> {
     let most = super::page_size(which.limit)?;
     let kinds = [InboxKind::Approval, InboxKind::Decision, InboxKind::Escalation, InboxKind::Alert];
     let only = match which.kind.as_deref() {
@@ -69,15 +75,20 @@ pub(crate) async fn list(
     };
     let cursors = Cursors::of(&["inbox", which.kind.as_deref().unwrap_or_default()]);
     let after = cursors.place(which.cursor.as_deref())?;
+    let number = super::number("number", which.number)?;
     let law = app.runtime.law();
     let (visibility, actor) = (Visibility::of(&app, &caller), caller.actor().clone());
     let page = app.read(move |reads| {
-        let mut all = Vec::new();
-        if only != Some(InboxKind::Alert) {
-            waiting_entities(reads, &law, &actor, &mut all)?;
-        }
-        if only.is_none_or(|it| it == InboxKind::Alert) && actor.kind == ActorKind::Human {
-            open_alerts(reads, &visibility, &mut all)?;
+        let (mut all, mut more) = (Vec::new(), false);
+        if let Some(number) = number {
+            all.extend(numbered(reads, &law, &visibility, number)?);
+        } else {
+            if only != Some(InboxKind::Alert) {
+                more |= waiting_entities(reads, &law, &actor, &mut all)?;
+            }
+            if only.is_none_or(|it| it == InboxKind::Alert) && actor.kind == ActorKind::Human {
+                more |= open_alerts(reads, &visibility, &mut all)?;
+            }
         }
         all.retain(|it| only.is_none_or(|kind| it.kind == kind));
         let mut placed: Vec<(String, InboxItemBody)> = all.into_iter().map(|it| (place(&it), it)).collect();
@@ -88,7 +99,7 @@ pub(crate) async fn list(
         let last = placed.get(most.saturating_sub(1)).filter(|_| placed.len() > most);
         let next_cursor = last.map(|(place, _)| cursors.give(place));
         placed.truncate(most);
-        Ok(Page { items: placed.into_iter().map(|(_, it)| it).collect(), next_cursor })
+        Ok(InboxBody { items: placed.into_iter().map(|(_, it)| it).collect(), next_cursor, more })
     });
     Ok(Json(page.await?))
 }
@@ -105,7 +116,7 @@ fn place(it: &InboxItemBody) -> String {
 }
 
 /// The states of a lifecycle whose entities wait for people: all open ones of requests to people.
-pub(super) fn waiting_states(life: &Lifecycle) -> Vec<Name> {
+pub(crate) fn waiting_states(life: &Lifecycle) -> Vec<Name> {
     let waits = |it: &&DeclaredState| match life.asks_people() {
         true => !it.last,
         false => life.waits_for_people(it),
@@ -113,13 +124,49 @@ pub(super) fn waiting_states(life: &Lifecycle) -> Vec<Name> {
     life.states.iter().filter(waits).map(|it| it.name.clone()).collect()
 }
 
-/// Entities that wait for the actor.
+/// The item with this number, if it waits for the caller.
+pub(crate) fn numbered(
+    reads: &Reads,
+    law: &Law,
+    visibility: &Visibility,
+    number: u64,
+) -> Result<Option<InboxItemBody>, ReadError> {
+    let Some(entry) = reads.entry(number)? else { return Ok(None) };
+    if let Event::AlertRaised { .. } = entry.event {
+        let alert = reads.alert(number)?;
+        let shown = alert.is_open && visibility.reader().kind == ActorKind::Human;
+        return Ok((shown && visibility.sees(reads, &alert.raised)?).then(|| alert_item(&alert)));
+    }
+    let item = item_of(reads, law, &entry.entity, visibility.reader())?;
+    Ok(item.filter(|it| it.number == number))
+}
+
+/// An entity as an item, if it waits for the actor.
+pub(crate) fn item_of(
+    reads: &Reads,
+    law: &Law,
+    key: &EntityKey,
+    actor: &Actor,
+) -> Result<Option<InboxItemBody>, ReadError> {
+    let Some(entity) = reads.entity(key)? else { return Ok(None) };
+    let Some(life) = law.definition(&key.lifecycle, entity.definition) else { return Ok(None) };
+    if !waiting_states(life).contains(&entity.state) {
+        return Ok(None);
+    }
+    match item(reads, life, key, actor) {
+        // It is hidden from the actor.
+        Err(ReadError::UnknownEntity(_)) => Ok(None),
+        item => item,
+    }
+}
+
+/// Adds entities that wait for the actor. True if there are more than are examined.
 fn waiting_entities(
     reads: &Reads,
     law: &Law,
     actor: &Actor,
     all: &mut Vec<InboxItemBody>,
-) -> Result<(), ReadError> {
+) -> Result<bool, ReadError> {
     let mut looked = 0;
     for newest in law.lifecycle_names().iter().filter_map(|it| law.newest(it)) {
         let mut query = ListQuery::of(newest.name.clone(), actor.clone());
@@ -144,17 +191,12 @@ fn waiting_entities(
                 break;
             }
             if looked >= BUDGET {
-                return Err(too_many(looked));
+                return Ok(true);
             }
             query.cursor = listed.next_cursor;
         }
     }
-    Ok(())
-}
-
-fn too_many(looked: usize) -> ReadError {
-    let hint = "Decide some, or list one lifecycle at a time at /v1/entities".to_owned();
-    ReadError::TooExpensive { looked, hint, reached: None }
+    Ok(false)
 }
 
 /// An entity as an item, if the actor can do something about it.
@@ -219,7 +261,7 @@ fn headline(life: &Lifecycle, state: &DeclaredState, entity: &EntityBody) -> Str
     cut(&format!("{}: {says}", title.unwrap_or_else(|| entity.id.to_string())))
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -297,12 +339,12 @@ fn action(
     }
 }
 
-/// Open alerts that the caller may see.
+/// Adds open alerts that the caller may see. True if there are more than are examined.
 fn open_alerts(
     reads: &Reads,
     visibility: &Visibility,
     all: &mut Vec<InboxItemBody>,
-) -> Result<(), ReadError> {
+) -> Result<bool, ReadError> {
     let (mut after, mut looked) = (0, 0);
     loop {
         let (found, next) = reads.alerts(after, MOST, false)?;
@@ -313,14 +355,14 @@ fn open_alerts(
             }
         }
         match next {
-            Some(_) if looked >= BUDGET => return Err(too_many(looked)),
+            Some(_) if looked >= BUDGET => return Ok(true),
             Some(next) => after = next,
-            None => return Ok(()),
+            None => return Ok(false),
         }
     }
 }
 
-fn alert_item(alert: &Alert) -> InboxItemBody {
+pub(crate) fn alert_item(alert: &Alert) -> InboxItemBody {
     let raised = &alert.raised;
     let (message, severity) = match &raised.event {
         Event::AlertRaised { severity, message, .. } => (one_line(message), severity.as_str()),

@@ -9,6 +9,7 @@ use trackside_lifecycle::time::Span;
 use trackside_protocol::ProblemCode;
 
 use super::identity::refused;
+use super::sign_in::return_path;
 use crate::app::App;
 use crate::auth::{
     FailedCredential, OIDC, SecureTransport, TokenSpec, cookie, limit_unknown_tokens, resolve_roles,
@@ -130,12 +131,16 @@ async fn complete(
     };
     let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
     // Not a redirect: browsers do not send a strict cookie on one that began at another site.
-    let text = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url=/\"><title>Trackside</title></head>\n<body><p>You are signed in. <a href=\"/\">Continue</a></p></body></html>\n";
+    let to = return_path(app, secure, headers);
+    let text = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={to}\"><title>Trackside</title></head>\n<body><p>You are signed in. <a href=\"{to}\">Continue</a></p></body></html>\n"
+    );
     let mut response = text.into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(PAGE));
     let seconds = OIDC_SESSION_LASTS.0 / 1_000;
     set_cookie(&mut response, &secure.set(&secure.session_name(app), &secret.text, "Strict", seconds));
     set_cookie(&mut response, &secure.set(&name, "", "Lax", 0));
+    set_cookie(&mut response, &secure.set(&secure.return_name(app), "", "Lax", 0));
     Ok(response)
 }
 

@@ -14,12 +14,13 @@ use trackside_protocol::{NewLink, Problem, SignInLink, Success};
 use utoipa::IntoParams;
 
 use super::commands::submit;
+use super::decision_form::DECIDE;
 use super::identity::{ended, refused};
 use super::oidc_sign_in::set_cookie;
 use super::{Body, CommandHeaders};
 use crate::app::App;
 use crate::auth::{
-    AccessError, Caller, FailedCredential, LinkGrant, LinkSpec, SESSION, SecureTransport, TokenSpec,
+    AccessError, Caller, FailedCredential, LinkGrant, LinkSpec, SESSION, SecureTransport, TokenSpec, cookie,
     end_derived, limit_unknown_tokens, resolve_roles,
 };
 use crate::connections::Peer;
@@ -107,7 +108,7 @@ pub(crate) async fn sign_in(
     headers: HeaderMap,
     Query(following): Query<SignInQuery>,
 ) -> Response {
-    let let_in = follow_link(&app, peer, secure, &following).await;
+    let let_in = follow_link(&app, peer, secure, &headers, &following).await;
     let_in.unwrap_or_else(|it| page::refused(it, &headers, "You are not signed in", NEXT))
 }
 
@@ -119,6 +120,7 @@ async fn follow_link(
     app: &App,
     peer: Peer,
     secure: SecureTransport,
+    headers: &HeaderMap,
     following: &SignInQuery,
 ) -> Result<Response, Refused> {
     let now = app.reads.now();
@@ -149,9 +151,20 @@ async fn follow_link(
     };
     let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
     let lasts = expires.since(now).0 / 1_000;
-    let mut response = Redirect::to("/").into_response();
+    let mut response = Redirect::to(&return_path(app, secure, headers)).into_response();
     set_cookie(&mut response, &secure.set(&secure.session_name(app), &secret.text, "Strict", lasts));
+    set_cookie(&mut response, &secure.set(&secure.return_name(app), "", "Lax", 0));
     Ok(response)
+}
+
+/// The page that a browser asked for before it was signed in: only one of those that ask people to decide.
+pub(super) fn return_path(app: &App, secure: SecureTransport, headers: &HeaderMap) -> String {
+    let wanted = cookie(headers, &secure.return_name(app)).unwrap_or_default();
+    let is_number = |it: &str| it.len() < 20 && it.bytes().all(|it| it.is_ascii_digit());
+    match wanted.strip_prefix(DECIDE).map(|it| it.strip_prefix('/').unwrap_or(it)) {
+        Some(number) if is_number(number) => wanted.to_owned(),
+        _ => "/".to_owned(),
+    }
 }
 
 /// Signs the caller out.

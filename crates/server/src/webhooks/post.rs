@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
@@ -56,6 +57,16 @@ impl WebhookTarget {
         }
         let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         Ok(Self { uri, host, port, is_tls })
+    }
+
+    /// The path with the query.
+    pub fn path(&self) -> &str {
+        self.uri.path_and_query().map_or("/", |it| it.as_str())
+    }
+
+    /// The host as a request names it, with the port if it is not the usual one.
+    pub fn authority(&self) -> &str {
+        self.uri.authority().map(|it| it.as_str()).unwrap_or_default()
     }
 }
 
@@ -135,32 +146,43 @@ impl WebhookSender {
         most: usize,
     ) -> Result<(StatusCode, Bytes), String> {
         let exchange = async {
-            let stream = self.connect(target).await?;
+            let stream = self.connect(&target.host, target.port).await?;
             if !target.is_tls {
                 return exchanged(stream, request, most).await;
             }
-            let name = ServerName::try_from(target.host.clone()).map_err(|it| it.to_string())?;
-            let stream = self.tls.connect(name, stream).await.map_err(|it| format!("TLS: {it}"))?;
-            exchanged(stream, request, most).await
+            exchanged(self.secure(&target.host, stream).await?, request, most).await
         };
         let late = |_| format!("{} did not answer within {} s", target.host, self.patience.as_secs_f64());
         tokio::time::timeout(self.patience, exchange).await.map_err(late)?
     }
 
     async fn try_post(&self, target: &WebhookTarget, message: WebhookMessage) -> Result<PostOutcome, String> {
-        let stream = self.connect(target).await?;
+        let stream = self.connect(&target.host, target.port).await?;
         if !target.is_tls {
             return send(stream, target, message).await;
         }
-        let name = ServerName::try_from(target.host.clone()).map_err(|it| it.to_string())?;
-        let stream = self.tls.connect(name, stream).await.map_err(|it| format!("TLS: {it}"))?;
-        send(stream, target, message).await
+        send(self.secure(&target.host, stream).await?, target, message).await
+    }
+
+    /// The time limit of a request.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Whether receivers on this machine and in private networks are allowed.
+    pub fn allows_private(&self) -> bool {
+        self.allow_private
+    }
+
+    /// Secures a connection with TLS, and checks the certificate of the host.
+    pub async fn secure(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|it| it.to_string())?;
+        self.tls.connect(name, stream).await.map_err(|it| format!("TLS: {it}"))
     }
 
     /// Connects to an address that was checked, so that a DNS change between check and connection has no effect.
-    async fn connect(&self, target: &WebhookTarget) -> Result<TcpStream, String> {
-        let host = target.host.as_str();
-        let found = tokio::net::lookup_host((host, target.port)).await;
+    pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, String> {
+        let found = tokio::net::lookup_host((host, port)).await;
         let found: Vec<SocketAddr> = found.map_err(|it| format!("{host}: {it}"))?.collect();
         let allowed = found.iter().filter(|it| self.allow_private || is_public(it.ip()));
         let mut why = match found.is_empty() {
@@ -223,10 +245,8 @@ fn request(
     target: &WebhookTarget,
     message: WebhookMessage,
 ) -> Result<Request<Full<Bytes>>, axum::http::Error> {
-    let path = target.uri.path_and_query().map_or("/", |it| it.as_str());
-    let host = target.uri.authority().map(|it| it.as_str()).unwrap_or_default();
-    Request::post(path)
-        .header(header::HOST, host)
+    Request::post(target.path())
+        .header(header::HOST, target.authority())
         .header(header::CONTENT_TYPE, cloud_event::KIND)
         .header(header::USER_AGENT, concat!("trackside/", env!("CARGO_PKG_VERSION")))
         .header(header::CONNECTION, "close")
@@ -278,10 +298,10 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let options = WebhookOptions { patience: Duration::from_secs(5), ..WebhookOptions::default() };
         let target = WebhookTarget::parse(&format!("https://localhost:{port}/"), false).unwrap();
-        let refused = WebhookSender::new(&options).connect(&target).await.unwrap_err();
+        let refused = WebhookSender::new(&options).connect(&target.host, target.port).await.unwrap_err();
         assert!(refused.contains("--allow-private-webhooks"), "{refused}");
         assert!(listener.accept().is_err(), "a connection was made");
         let options = WebhookOptions { allow_private: true, ..options };
-        WebhookSender::new(&options).connect(&target).await.unwrap();
+        WebhookSender::new(&options).connect(&target.host, target.port).await.unwrap();
     }
 }

@@ -2,11 +2,12 @@
 
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
+use trackside_server::ServerLimits;
 
 use crate::ground::{RestServer, each, refused, why};
 
 /// A user's own lifecycle: it has no face, and people decide in one of its states.
-const TASK: &str = "\
+pub(crate) const TASK: &str = "\
 lifecycle: crew.task
 about: A piece of work.
 title: title
@@ -32,18 +33,22 @@ transitions:
 ";
 
 fn crew() -> RestServer {
-    let ground = RestServer::new();
+    crew_on(RestServer::new())
+}
+
+/// Installs the pack on a server.
+pub(crate) fn crew_on(ground: RestServer) -> RestServer {
     let pack = json!({ "files": { "pack.yaml": "pack: crew\nversion: 1\n", "lifecycles/task.yaml": TASK } });
     ground.owner.put("/v1/packs/crew", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
     ground
 }
 
-fn create(ground: &RestServer, id: &str, fields: Json) {
+pub(crate) fn create(ground: &RestServer, id: &str, fields: Json) {
     let body = json!({ "id": id, "fields": fields });
     ground.owner.post("/v1/entities/crew.task", &body).unwrap_or_else(|it| panic!("{it:#?}"));
 }
 
-fn fire(client: &Client, id: &str, event: &str) {
+pub(crate) fn fire(client: &Client, id: &str, event: &str) {
     let path = format!("/v1/entities/crew.task/{id}/transitions");
     client.post(&path, &json!({ "event": event })).unwrap_or_else(|it| panic!("{it:#?}"));
 }
@@ -191,6 +196,55 @@ fn a_request_waits_for_those_who_may_decide_it() {
     mia.post("/v1/approvals/A-1/decision", &approve).unwrap_or_else(|it| panic!("{it:#?}"));
     assert!(requests(&mia).is_empty(), "she has decided");
     assert_eq!(requests(&ground.owner), ["A-1"], "it still needs one");
+}
+
+#[test]
+fn a_blocked_task_of_a_built_in_pack_waits_for_people() {
+    let ground = RestServer::new();
+    let pia = ground.person("pia");
+    ground
+        .owner
+        .post("/v1/entities/mission.task", &json!({ "id": "T-1", "fields": { "title": "Write" } }))
+        .unwrap();
+    let fire = |body: Json| ground.owner.post("/v1/entities/mission.task/T-1/transitions", &body).unwrap();
+    assert!(ids(&inbox(&pia)).is_empty());
+    fire(json!({ "event": "block", "fields": { "blockReason": "The customer does not answer" } }));
+    let found = inbox(&pia);
+    let item = &found["items"][0];
+    assert_eq!(
+        (&item["lifecycle"], &item["id"], &item["kind"]),
+        (&json!("mission.task"), &json!("T-1"), &json!("escalation"))
+    );
+    assert!(item["headline"].as_str().unwrap().starts_with("Write: "), "{item}");
+    let number = item["number"].to_string();
+    let only = |number: &str| pia.get(&format!("/v1/inbox?number={number}")).unwrap().body;
+    assert_eq!(ids(&only(&number)), ["T-1"]);
+    assert!(ids(&only("1")).is_empty() && ids(&only("999999")).is_empty());
+}
+
+#[test]
+fn an_inbox_with_very_much_in_it_is_cut_and_says_so() {
+    const LIFE: &str = "lifecycle: heap.part\nabout: A part.\ncreate: { by: human }\nstates:\n  OPEN: { initial: true, waits_for: people }\n  DONE: { final: true }\ntransitions:\n  finish: { from: OPEN, to: DONE, by: human }\n";
+    let ground = RestServer::with(ServerLimits { seconds: 600, ..ServerLimits::default() });
+    let pack = json!({ "files": { "pack.yaml": "pack: heap\nversion: 1\n", "lifecycles/part.yaml": LIFE } });
+    ground.owner.put("/v1/packs/heap", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    for batch in 0..3 {
+        let commands: Vec<Json> = (0..700)
+            .map(
+                |n| json!({ "lifecycle": "heap.part", "id": format!("P-{}", batch * 700 + n), "fields": {} }),
+            )
+            .collect();
+        ground
+            .owner
+            .post("/v1/batch", &json!({ "commands": commands }))
+            .unwrap_or_else(|it| panic!("{it:#?}"));
+    }
+    let found = ground.owner.get("/v1/inbox?limit=3").unwrap().body;
+    assert_eq!((ids(&found).len(), &found["more"]), (3, &json!(true)), "{found}");
+    // Each of them is still found by its number.
+    let number = found["items"][0]["number"].to_string();
+    let only = ground.owner.get(&format!("/v1/inbox?number={number}")).unwrap().body;
+    assert_eq!((ids(&only), &only["more"]), (vec![ids(&found)[0]], &json!(false)));
 }
 
 #[test]

@@ -15,6 +15,8 @@ mod artifacts;
 mod asking_for;
 mod bounds;
 mod control_files;
+mod decision_form;
+mod delivery;
 mod doors;
 mod edge;
 mod effects;

@@ -290,6 +290,12 @@ pub(crate) const ROWS: &[AccessRow] = &[
     row("DELETE", "/v1/webhooks/{id}", Hidden, SECRET, ""),
     row("GET", "/v1/webhooks/{id}/deliveries", Hidden, SECRET, ""),
     row("POST", "/v1/webhooks/{id}/replay", Hidden, SECRET, "{}"),
+    // Messages to people.
+    row("GET", "/v1/audiences", None, "1111 33 33 222", ""),
+    row("GET", "/v1/audiences/{name}", None, "1111 33 33 444", ""),
+    row("PUT", "/v1/audiences/{name}", None, "1111 33 33 33r", r#"{"alerts":"loud"}"#),
+    row("POST", "/v1/audiences/{name}/test", None, "1111 33 33 334", "{}"),
+    row("GET", "/v1/deliveries", None, ANYONE, ""),
     // Identity.
     with("?nonce=00112233445566778899aabbccddeeff", row("GET", "/v1/identity", None, EVERYBODY, "")),
     row("GET", "/v1/whoami", None, ANYONE, ""),

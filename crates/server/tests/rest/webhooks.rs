@@ -72,6 +72,7 @@ fn a_message_is_a_cloud_event_that_the_reference_library_accepts_and_nothing_els
     assert_eq!(event["datacontenttype"], "application/json");
     assert_eq!(event["data"], *entry, "as the journal has it");
     assert!(event["source"].as_str().unwrap().starts_with("urn:uuid:"));
+    assert_eq!(message.line, "POST /hooks?of=ours");
     assert_eq!(message.header("content-type"), "application/cloudevents+json");
     assert_eq!(message.header("webhook-id"), format!("msg_{webhook}_{}", entry["seq"]));
 
