@@ -16,6 +16,7 @@ from project import KilledProject
 PROGRAM = os.path.abspath(sys.argv[1])
 KILLS = int(sys.argv[2])
 SEED = int(sys.argv[3])
+TIER = ["--containment", sys.argv[4]] if len(sys.argv) > 4 else []
 AGENTS = ["coder-1", "coder-2", "coder-3"]
 
 # One line per event. A second process for the same task finds the task locked.
@@ -49,7 +50,7 @@ class Chaos(KilledProject):
             commit = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "start"]
             subprocess.run(["git", "init", "-q"], cwd=repo, check=True)
             subprocess.run(commit, cwd=repo, check=True)
-        self.spawn_runner(agent, repo, "coding.task", [], ["sh", "-c", self.script])
+        self.spawn_runner(agent, repo, "coding.task", TIER, ["sh", "-c", self.script])
 
     def task(self):
         self.tasks += 1

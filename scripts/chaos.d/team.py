@@ -22,6 +22,10 @@ KILLS = int(sys.argv[2])
 SEED = int(sys.argv[3])
 STORY = pathlib.Path(__file__).resolve().parents[2] / "crates/cli/demo/team"
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+# Seconds after which a run that goes round in circles is ended.
+LONGEST = 1800
+# Ready worktrees that the runners of a repository keep: the default of its settings.
+POOL = 1
 # Seconds that an agent works at each step: longer with kills, so that they hit it.
 STEP = "0.5" if KILLS else "0.1"
 
@@ -106,12 +110,13 @@ class Team(KilledProject):
         for agent in self.team:
             self.start_runner(agent)
         self.work()
+        self.wait_for_pool()
         self.stop_runners()
         self.check()
 
     def work(self):
         """Until every task is closed."""
-        merged = 0
+        seen = None
         next_kill = time.time() + self.random.uniform(1, 3)
         while True:
             self.revive()
@@ -119,8 +124,12 @@ class Team(KilledProject):
             if len(tasks) == len(self.tasks) and all(it["final"] for it in tasks):
                 return
             done = sum(it["final"] for it in tasks)
-            if done > merged:
-                merged, self.progress = done, time.time()
+            # On a busy machine a single step can take long.
+            states = [(it["id"], it["state"]) for it in tasks + self.every("/v1/entities/fleet.run")]
+            if states != seen:
+                seen, self.progress = states, time.time()
+            if time.time() > self.began + LONGEST:
+                sys.exit(f"the tasks are not closed after {LONGEST} s; seed {SEED}, the logs are in {self.root}")
             self.checkpoint(tasks)
             # Spread over the whole story.
             due = sum(self.killed.values()) < min(KILLS, KILLS * (done + 2) / len(self.tasks))
@@ -129,6 +138,22 @@ class Team(KilledProject):
                     next_kill = time.time() + self.random.uniform(0.5, 3)
             self.require_progress()
             time.sleep(0.2)
+
+    def pooled(self):
+        """The folders of ready worktrees, among the folders and as git knows them."""
+        listed = self.git("worktree", "list", "--porcelain").decode().splitlines()
+        root = os.path.realpath(self.repo / ".worktrees/.pool")
+        known = [it.split(" ", 1)[1] for it in listed if it.startswith("worktree ")]
+        found = {str(it) for it in pathlib.Path(root).glob("*")}
+        return found, {it for it in known if it.startswith(root + "/")}
+
+    def wait_for_pool(self):
+        """What a killed runner left of a ready worktree is removed by the next one."""
+        for _ in range(300):
+            folders, known = self.pooled()
+            if folders == known and len(folders) <= POOL:
+                return
+            time.sleep(0.1)
 
     def histories(self):
         """The entries of every task, by task."""
@@ -217,6 +242,9 @@ class Team(KilledProject):
             name = os.path.relpath(path, os.path.realpath(self.repo)) if key == "worktree" else "."
             if key == "prunable" or (name not in kept and not name.startswith(".worktrees/.pool/")):
                 wrong.append(f"git knows a stray worktree: {line}")
+        folders, known = self.pooled()
+        if folders != known or len(folders) > POOL:
+            wrong.append(f"ready worktrees are left: {sorted(folders)}, and git knows {sorted(known)}")
         for path in (self.repo / ".git").rglob("*.lock"):
             # The files in Trackside's own folder stay. A process that has one locked would be left.
             with open(path) as file:

@@ -127,6 +127,8 @@ class Approval(TypedDict):
     allowedTransitions: list[str]
     # The file in the data folder with its journal entries, if it is in long-term storage.
     archiveFile: NotRequired[str | None]
+    # The counters that you may see, by name. Absent if there are none.
+    counters: NotRequired[dict[str, Counter]]
     createdAt: str
     # The version of the lifecycle that the entity follows.
     definition: int
@@ -144,10 +146,10 @@ class Approval(TypedDict):
     stateEnteredAt: str
     # Seconds since it entered its state.
     timeInState: float
-    # The running timers.
+    # The running timers, and those that are paused in the current state.
     timers: list[Timer]
-    # Facts about a past moment that cannot be found out and are left out: names of computed fields, or
-    # `allowedTransitions`. Absent if there are none.
+    # Facts about a past moment that cannot be found out and are left out: names of computed fields or
+    # counters, or `allowedTransitions`. Absent if there are none.
     unknown: NotRequired[list[str]]
     updatedAt: str
     # True if the request is marked as urgent.
@@ -361,6 +363,8 @@ class BatchResult(TypedDict):
     expiresAt: NotRequired[str | None]
     # The fence of the lease.
     fence: NotRequired[int | None]
+    # The command with which an admin gives you a role that would admit you. Absent if no role would.
+    grant: NotRequired[str | None]
     # Fields that were sent but ignored, because only the engine writes them. Absent if there are none.
     ignored: NotRequired[list[str]]
     # True if the refused request was recorded in the journal as evidence.
@@ -525,6 +529,17 @@ class CorrectClock(TypedDict):
 
 class CorrectionDirection(TypedDict):
     """The direction in which project time moves."""
+
+
+class Counter(TypedDict):
+    """The values of a counter."""
+
+    # The tallies that are not zero, by key or by state. Absent if there are none.
+    byKey: NotRequired[dict[str, float]]
+    # Its limit; absent if it has none, or if the limit depends on a request.
+    limit: NotRequired[float | None]
+    # Its value; absent if it separates its tallies by keys. Of a counter per state, that of the present state.
+    value: NotRequired[float | None]
 
 
 class Create(TypedDict):
@@ -739,6 +754,8 @@ class Entity(TypedDict):
     allowedTransitions: list[str]
     # The file in the data folder with its journal entries, if it is in long-term storage.
     archiveFile: NotRequired[str | None]
+    # The counters that you may see, by name. Absent if there are none.
+    counters: NotRequired[dict[str, Counter]]
     createdAt: str
     # The version of the lifecycle that the entity follows.
     definition: int
@@ -756,10 +773,10 @@ class Entity(TypedDict):
     stateEnteredAt: str
     # Seconds since it entered its state.
     timeInState: float
-    # The running timers.
+    # The running timers, and those that are paused in the current state.
     timers: list[Timer]
-    # Facts about a past moment that cannot be found out and are left out: names of computed fields, or
-    # `allowedTransitions`. Absent if there are none.
+    # Facts about a past moment that cannot be found out and are left out: names of computed fields or
+    # counters, or `allowedTransitions`. Absent if there are none.
     unknown: NotRequired[list[str]]
     updatedAt: str
     # Increases when the entity changes.
@@ -771,7 +788,10 @@ class Evaluate(TypedDict):
 
     action: str
     arguments: NotRequired[Any]
-    # The pack with the policy. Needed if several packs have one.
+    # The entity that the caller works on, as LIFECYCLE/ID: its state may limit the actions.
+    entity: NotRequired[str | None]
+    # The pack with the policy. By default the pack of the run's entity, of `entity`, of `role`, or of the
+    # caller's roles.
     pack: NotRequired[str | None]
     # The role that would perform the action; the caller's own roles by default.
     role: NotRequired[str | None]
@@ -802,6 +822,10 @@ class Explanation(TypedDict):
     entity: NotRequired[Entity | None]
     # The assignees of the entity.
     givenTo: list[str]
+    # Who has to act next, how and why.
+    headline: Headline
+    # The headline as text.
+    headlineText: str
     # Accounts of its runs that start no more runs for now.
     holds: list[AccountHold]
     # Other entities that close a gate for you, with the transitions that would open it and who may take them.
@@ -895,6 +919,22 @@ class Graph(TypedDict):
     # The declared order of states, if there is one.
     path: list[str]
     version: int
+
+
+class Headline(TypedDict):
+    """Who has to act next on an entity, how and why."""
+
+    # The transitions or the work that would help, such as `approve or deny`. Null if no actor can act.
+    action: NotRequired[str | None]
+    # `you`, the id of another actor, or who may act; `engine` for a timer. Null if no actor can act.
+    actor: NotRequired[str | None]
+    # The entity of the action, as `LIFECYCLE/ID`, if it is another one. Otherwise null.
+    on: NotRequired[str | None]
+    reason: str
+    # When the reason began.
+    since: str
+    # When a timer or the end of a lease changes it; null if none does.
+    until: NotRequired[str | None]
 
 
 class Health(TypedDict):
@@ -1138,7 +1178,13 @@ class Lease(TypedDict):
     expiresAt: str
     # Increases with every grant of the lease. Send it with requests under this lease.
     fence: int
+    # How long after its end the lease is lost, such as `30s`.
+    grace: str
+    # When the holder got it; null if that is not stored.
+    grantedAt: NotRequired[str | None]
     holder: str
+    # The time between its last renewal and its end, such as `15m`.
+    length: str
     slot: str
 
 
@@ -1403,6 +1449,16 @@ class OpenRequest(TypedDict):
     timers: list[PendingTimer]
 
 
+class OpenRuns(TypedDict):
+    """Open runs of agents and their resources."""
+
+    # The sum of their largest resident memories, in bytes.
+    memory: int
+    open: int
+    # Processor time in milliseconds.
+    processor: int
+
+
 class OpenTarget(TypedDict):
     """Why a target is only one of several."""
 
@@ -1465,6 +1521,8 @@ class PolicyJudgement(TypedDict):
     outcome: str
     pack: str
     role: NotRequired[str | None]
+    # The rule that decided, such as `policy.rules[3]`; null if no rule names the action.
+    rule: NotRequired[str | None]
     why: str
 
 
@@ -1479,6 +1537,8 @@ class Problem(TypedDict):
     detail: str
     # All unmet conditions.
     errors: list[Unmet]
+    # The command with which an admin gives you a role that would admit you. Absent if no role would.
+    grant: NotRequired[str | None]
     # True if the refused request was recorded in the journal as evidence.
     kept: NotRequired[bool]
     # The HTTP status.
@@ -1614,12 +1674,20 @@ class ReportWorktree(TypedDict):
     dirty: NotRequired[bool | None]
     # Its present commit.
     head: NotRequired[str | None]
+    # The branch that its work is merged into.
+    integration: NotRequired[str | None]
     # How it is isolated: `worktree` or `clone`.
     kind: NotRequired[str | None]
     # Its folder on the runner's machine.
     path: NotRequired[str | None]
-    # `making`, `ready`, `vanished` or `removed`.
+    # The slot of the lease under which it was made.
+    slot: NotRequired[str | None]
+    # `making`, `ready`, `vanished` or `removed`. `elsewhere` and `strayed` leave the state as it is: a runner
+    # has claimed the entity and has no copy of its work, or the main checkout changed while an agent worked in
+    # the worktree.
     state: str
+    # Paths of the main checkout that changed during a run.
+    touched: NotRequired[list[str] | None]
     # Commits of its branch that the integration branch does not have.
     unmerged: NotRequired[int | None]
 
@@ -1643,13 +1711,16 @@ class RequestAction(TypedDict):
 
     action: str
     arguments: NotRequired[Any]
-    # The id of the entity that the request is about. By default the first one of the query that the policy
-    # names.
+    # The entity that the caller works on, as LIFECYCLE/ID, or the id of the entity that the request is about.
+    # By default the first one of the query that the policy names.
     entity: NotRequired[str | None]
-    # The pack with the policy. Needed if several packs have one.
+    # The pack with the policy. By default the pack of the run's entity, of `entity`, of `role`, or of the
+    # caller's roles.
     pack: NotRequired[str | None]
     # The role that would perform the action; the caller's own roles by default.
     role: NotRequired[str | None]
+    # No person is at the agent. An action for which no request can be filed raises an alert.
+    unattended: NotRequired[bool]
 
 
 class RoleWork(TypedDict):
@@ -1932,6 +2003,8 @@ class Stats(TypedDict):
     lifecycle: str
     # Refused requests since the server started, by code.
     refusals: dict[str, int]
+    # The resources of its open runs of agents, as their runners sampled them last.
+    runs: OpenRuns
     # When the server started.
     startedAt: NotRequired[str | None]
     # The number of entities per state now.
@@ -1949,6 +2022,8 @@ class StatsReply(TypedDict):
     nextCursor: NotRequired[str | None]
     # Refused requests since the server started, by code.
     refusals: NotRequired[dict[str, int]]
+    # The resources of its open runs of agents, as their runners sampled them last.
+    runs: NotRequired[OpenRuns]
     # When the server started.
     startedAt: NotRequired[str | None]
     # The number of entities per state now.
@@ -2052,11 +2127,16 @@ class Throughput(TypedDict):
 
 
 class Timer(TypedDict):
-    """A running timer."""
+    """A timer: running, or paused in the current state."""
 
-    # When the timer is due.
-    dueAt: str
+    # When the timer is due; null while it is paused.
+    dueAt: NotRequired[str | None]
     name: str
+    # True if it does not run in the current state and will continue in another one.
+    paused: bool
+    startedAt: str
+    # The percentages of its time at which it warns, such as 80.
+    warn: list[int]
 
 
 # A token, without its secret.
@@ -2126,6 +2206,9 @@ class TransitionOption(TypedDict):
     event: str
     # False if a gate is closed to you.
     heard: bool
+    # What a request of yours must still send: fields, `reason` or `to`. Null if you may not take it, or if a
+    # condition fails that no field changes.
+    missing: NotRequired[list[str] | None]
     needsReason: bool
     needsTarget: bool
     # True if you can take it once you send the required fields.
@@ -2364,6 +2447,8 @@ class Worktree(TypedDict):
     dirty: NotRequired[bool | None]
     # Its present commit.
     head: NotRequired[str | None]
+    # The branch that its work is merged into.
+    integration: NotRequired[str | None]
     # How it is isolated: `worktree` or `clone`.
     kind: NotRequired[str | None]
     # Its folder on the runner's machine.
@@ -2372,8 +2457,12 @@ class Worktree(TypedDict):
     # Who reported it last.
     runner: NotRequired[str | None]
     since: str
+    # The slot of the lease under which it was made.
+    slot: NotRequired[str | None]
     # `making`, `ready`, `vanished` or `removed`.
     state: str
+    # Paths of the main checkout that changed during the last run that changed any.
+    touched: list[str]
     # Commits of its branch that the integration branch does not have.
     unmerged: NotRequired[int | None]
 
@@ -2429,6 +2518,7 @@ class Routes(Transport):
         *,
         action: str,
         arguments: Any | None = None,
+        entity: str | None = None,
         pack: str | None = None,
         role: str | None = None,
         idempotency_key: str | None = None,
@@ -2437,7 +2527,7 @@ class Routes(Transport):
         response: PolicyJudgement = self._json(
             "POST",
             "/v1/policy/evaluate",
-            json=given({"action": action, "arguments": arguments, "pack": pack, "role": role}),
+            json=given({"action": action, "arguments": arguments, "entity": entity, "pack": pack, "role": role}),
             key=self._key(idempotency_key),
         )
         return response
@@ -2450,6 +2540,7 @@ class Routes(Transport):
         entity: str | None = None,
         pack: str | None = None,
         role: str | None = None,
+        unattended: bool | None = None,
         idempotency_key: str | None = None,
     ) -> ActionAnswer:
         """Asks whether an action may be done now, and requests its approval if it needs one. The same action with
@@ -2459,7 +2550,7 @@ class Routes(Transport):
         response: ActionAnswer = self._json(
             "POST",
             "/v1/policy/request",
-            json=given({"action": action, "arguments": arguments, "entity": entity, "pack": pack, "role": role}),
+            json=given({"action": action, "arguments": arguments, "entity": entity, "pack": pack, "role": role, "unattended": unattended}),
             key=self._key(idempotency_key),
         )
         return response
@@ -3395,8 +3486,11 @@ class Routes(Transport):
         deletions: int | None = None,
         dirty: bool | None = None,
         head: str | None = None,
+        integration: str | None = None,
         kind: str | None = None,
         path: str | None = None,
+        slot: str | None = None,
+        touched: Sequence[str] | None = None,
         unmerged: int | None = None,
         idempotency_key: str | None = None,
     ) -> Reported:
@@ -3404,7 +3498,7 @@ class Routes(Transport):
         response: Reported = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/worktree",
-            json=given({"additions": additions, "base": base, "branch": branch, "deletions": deletions, "dirty": dirty, "head": head, "kind": kind, "path": path, "state": state, "unmerged": unmerged}),
+            json=given({"additions": additions, "base": base, "branch": branch, "deletions": deletions, "dirty": dirty, "head": head, "integration": integration, "kind": kind, "path": path, "slot": slot, "state": state, "touched": touched, "unmerged": unmerged}),
             key=self._key(idempotency_key),
         )
         return response

@@ -108,6 +108,8 @@ export interface Approval {
   allowedTransitions: string[];
   /** The file in the data folder with its journal entries, if it is in long-term storage. */
   archiveFile?: string | null;
+  /** The counters that you may see, by name. Absent if there are none. */
+  counters?: { [name: string]: Counter };
   createdAt: string;
   /** The version of the lifecycle that the entity follows. */
   definition: number;
@@ -125,10 +127,10 @@ export interface Approval {
   stateEnteredAt: string;
   /** Seconds since it entered its state. */
   timeInState: number;
-  /** The running timers. */
+  /** The running timers, and those that are paused in the current state. */
   timers: Timer[];
   /**
-   * Facts about a past moment that cannot be found out and are left out: names of computed fields, or
+   * Facts about a past moment that cannot be found out and are left out: names of computed fields or counters, or
    * `allowedTransitions`. Absent if there are none.
    */
   unknown?: string[];
@@ -327,6 +329,8 @@ export interface BatchResult {
   expiresAt?: string | null;
   /** The fence of the lease. */
   fence?: number | null;
+  /** The command with which an admin gives you a role that would admit you. Absent if no role would. */
+  grant?: string | null;
   /** Fields that were sent but ignored, because only the engine writes them. Absent if there are none. */
   ignored?: string[];
   /** True if the refused request was recorded in the journal as evidence. */
@@ -473,6 +477,16 @@ export interface CorrectClock {
 
 /** The direction in which project time moves. */
 export interface CorrectionDirection {
+}
+
+/** The values of a counter. */
+export interface Counter {
+  /** The tallies that are not zero, by key or by state. Absent if there are none. */
+  byKey?: { [name: string]: number };
+  /** Its limit; absent if it has none, or if the limit depends on a request. */
+  limit?: number | null;
+  /** Its value; absent if it separates its tallies by keys. Of a counter per state, that of the present state. */
+  value?: number | null;
 }
 
 /** An entity to create. */
@@ -662,6 +676,8 @@ export interface Entity {
   allowedTransitions: string[];
   /** The file in the data folder with its journal entries, if it is in long-term storage. */
   archiveFile?: string | null;
+  /** The counters that you may see, by name. Absent if there are none. */
+  counters?: { [name: string]: Counter };
   createdAt: string;
   /** The version of the lifecycle that the entity follows. */
   definition: number;
@@ -679,10 +695,10 @@ export interface Entity {
   stateEnteredAt: string;
   /** Seconds since it entered its state. */
   timeInState: number;
-  /** The running timers. */
+  /** The running timers, and those that are paused in the current state. */
   timers: Timer[];
   /**
-   * Facts about a past moment that cannot be found out and are left out: names of computed fields, or
+   * Facts about a past moment that cannot be found out and are left out: names of computed fields or counters, or
    * `allowedTransitions`. Absent if there are none.
    */
   unknown?: string[];
@@ -695,7 +711,12 @@ export interface Entity {
 export interface Evaluate {
   action: string;
   arguments?: Json;
-  /** The pack with the policy. Needed if several packs have one. */
+  /** The entity that the caller works on, as LIFECYCLE/ID: its state may limit the actions. */
+  entity?: string | null;
+  /**
+   * The pack with the policy. By default the pack of the run's entity, of `entity`, of `role`, or of the caller's
+   * roles.
+   */
   pack?: string | null;
   /** The role that would perform the action; the caller's own roles by default. */
   role?: string | null;
@@ -724,6 +745,10 @@ export interface Explanation {
   entity?: Entity | null;
   /** The assignees of the entity. */
   givenTo: string[];
+  /** Who has to act next, how and why. */
+  headline: Headline;
+  /** The headline as text. */
+  headlineText: string;
   /** Accounts of its runs that start no more runs for now. */
   holds: AccountHold[];
   /** Other entities that close a gate for you, with the transitions that would open it and who may take them. */
@@ -815,6 +840,21 @@ export interface Graph {
   /** The declared order of states, if there is one. */
   path: string[];
   version: number;
+}
+
+/** Who has to act next on an entity, how and why. */
+export interface Headline {
+  /** The transitions or the work that would help, such as `approve or deny`. Null if no actor can act. */
+  action?: string | null;
+  /** `you`, the id of another actor, or who may act; `engine` for a timer. Null if no actor can act. */
+  actor?: string | null;
+  /** The entity of the action, as `LIFECYCLE/ID`, if it is another one. Otherwise null. */
+  on?: string | null;
+  reason: string;
+  /** When the reason began. */
+  since: string;
+  /** When a timer or the end of a lease changes it; null if none does. */
+  until?: string | null;
 }
 
 /** The process is running. */
@@ -1040,7 +1080,13 @@ export interface Lease {
   expiresAt: string;
   /** Increases with every grant of the lease. Send it with requests under this lease. */
   fence: number;
+  /** How long after its end the lease is lost, such as `30s`. */
+  grace: string;
+  /** When the holder got it; null if that is not stored. */
+  grantedAt?: string | null;
   holder: string;
+  /** The time between its last renewal and its end, such as `15m`. */
+  length: string;
   slot: string;
 }
 
@@ -1294,6 +1340,15 @@ export interface OpenRequest {
   timers: PendingTimer[];
 }
 
+/** Open runs of agents and their resources. */
+export interface OpenRuns {
+  /** The sum of their largest resident memories, in bytes. */
+  memory: number;
+  open: number;
+  /** Processor time in milliseconds. */
+  processor: number;
+}
+
 /** Why a target is only one of several. */
 export interface OpenTarget {
   /** The state in this field, or computed from it. */
@@ -1350,6 +1405,8 @@ export interface PolicyJudgement {
   outcome: string;
   pack: string;
   role?: string | null;
+  /** The rule that decided, such as `policy.rules[3]`; null if no rule names the action. */
+  rule?: string | null;
   why: string;
 }
 
@@ -1363,6 +1420,8 @@ export interface Problem {
   detail: string;
   /** All unmet conditions. */
   errors: Unmet[];
+  /** The command with which an admin gives you a role that would admit you. Absent if no role would. */
+  grant?: string | null;
   /** True if the refused request was recorded in the journal as evidence. */
   kept?: boolean;
   /** The HTTP status. */
@@ -1486,12 +1545,22 @@ export interface ReportWorktree {
   dirty?: boolean | null;
   /** Its present commit. */
   head?: string | null;
+  /** The branch that its work is merged into. */
+  integration?: string | null;
   /** How it is isolated: `worktree` or `clone`. */
   kind?: string | null;
   /** Its folder on the runner's machine. */
   path?: string | null;
-  /** `making`, `ready`, `vanished` or `removed`. */
+  /** The slot of the lease under which it was made. */
+  slot?: string | null;
+  /**
+   * `making`, `ready`, `vanished` or `removed`. `elsewhere` and `strayed` leave the state as it is: a runner has
+   * claimed the entity and has no copy of its work, or the main checkout changed while an agent worked in the
+   * worktree.
+   */
   state: string;
+  /** Paths of the main checkout that changed during a run. */
+  touched?: string[] | null;
   /** Commits of its branch that the integration branch does not have. */
   unmerged?: number | null;
 }
@@ -1513,12 +1582,20 @@ export interface Reported {
 export interface RequestAction {
   action: string;
   arguments?: Json;
-  /** The id of the entity that the request is about. By default the first one of the query that the policy names. */
+  /**
+   * The entity that the caller works on, as LIFECYCLE/ID, or the id of the entity that the request is about. By
+   * default the first one of the query that the policy names.
+   */
   entity?: string | null;
-  /** The pack with the policy. Needed if several packs have one. */
+  /**
+   * The pack with the policy. By default the pack of the run's entity, of `entity`, of `role`, or of the caller's
+   * roles.
+   */
   pack?: string | null;
   /** The role that would perform the action; the caller's own roles by default. */
   role?: string | null;
+  /** No person is at the agent. An action for which no request can be filed raises an alert. */
+  unattended?: boolean;
 }
 
 /** The work of one role on the entities of a lifecycle, by the names of its events. */
@@ -1787,6 +1864,8 @@ export interface Stats {
   lifecycle: string;
   /** Refused requests since the server started, by code. */
   refusals: { [name: string]: number };
+  /** The resources of its open runs of agents, as their runners sampled them last. */
+  runs: OpenRuns;
   /** When the server started. */
   startedAt?: string | null;
   /** The number of entities per state now. */
@@ -1803,6 +1882,8 @@ export interface StatsReply {
   nextCursor?: string | null;
   /** Refused requests since the server started, by code. */
   refusals?: { [name: string]: number };
+  /** The resources of its open runs of agents, as their runners sampled them last. */
+  runs?: OpenRuns;
   /** When the server started. */
   startedAt?: string | null;
   /** The number of entities per state now. */
@@ -1898,11 +1979,16 @@ export interface Throughput {
   sinceStart: number;
 }
 
-/** A running timer. */
+/** A timer: running, or paused in the current state. */
 export interface Timer {
-  /** When the timer is due. */
-  dueAt: string;
+  /** When the timer is due; null while it is paused. */
+  dueAt?: string | null;
   name: string;
+  /** True if it does not run in the current state and will continue in another one. */
+  paused: boolean;
+  startedAt: string;
+  /** The percentages of its time at which it warns, such as 80. */
+  warn: number[];
 }
 
 /** A token, without its secret. */
@@ -1965,6 +2051,11 @@ export interface TransitionOption {
   event: string;
   /** False if a gate is closed to you. */
   heard: boolean;
+  /**
+   * What a request of yours must still send: fields, `reason` or `to`. Null if you may not take it, or if a
+   * condition fails that no field changes.
+   */
+  missing?: string[] | null;
   needsReason: boolean;
   needsTarget: boolean;
   /** True if you can take it once you send the required fields. */
@@ -2186,6 +2277,8 @@ export interface Worktree {
   dirty?: boolean | null;
   /** Its present commit. */
   head?: string | null;
+  /** The branch that its work is merged into. */
+  integration?: string | null;
   /** How it is isolated: `worktree` or `clone`. */
   kind?: string | null;
   /** Its folder on the runner's machine. */
@@ -2194,8 +2287,12 @@ export interface Worktree {
   /** Who reported it last. */
   runner?: string | null;
   since: string;
+  /** The slot of the lease under which it was made. */
+  slot?: string | null;
   /** `making`, `ready`, `vanished` or `removed`. */
   state: string;
+  /** Paths of the main checkout that changed during the last run that changed any. */
+  touched: string[];
   /** Commits of its branch that the integration branch does not have. */
   unmerged?: number | null;
 }

@@ -6,6 +6,7 @@ mod folder;
 mod mcp;
 mod project;
 mod runs;
+mod scripting;
 mod server;
 mod work;
 mod worktree;
@@ -19,6 +20,7 @@ pub(crate) use folder::*;
 pub(crate) use mcp::*;
 pub(crate) use project::*;
 pub(crate) use runs::*;
+pub(crate) use scripting::*;
 pub(crate) use server::*;
 pub(crate) use work::*;
 pub(crate) use worktree::*;
@@ -167,6 +169,16 @@ pub(crate) enum CliCommand {
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command
     Man(ManArgs),
+    /// Wait until an entity changes its state
+    Wait(WaitArgs),
+    /// List, take and answer effects: work for outside workers
+    Effects(EffectsArgs),
+    /// Store and fetch files that fields refer to by their hash
+    Artifact(ArtifactArgs),
+    /// Send many commands in one request
+    Batch(BatchArgs),
+    /// Show whether the risk policy allows an action
+    Policy(PolicyArgs),
     /// Print the reference page of every command, for docs/reference
     #[command(hide = true)]
     Reference,

@@ -22,9 +22,11 @@ const PACKS: &[Builtin] = &[
         &[
             ("pack.yaml", include_str!("../../../packs/coding/pack.yaml")),
             ("lifecycles/agent.yaml", include_str!("../../../packs/coding/lifecycles/agent.yaml")),
+            ("lifecycles/approval.yaml", include_str!("../../../packs/coding/lifecycles/approval.yaml")),
             ("lifecycles/goal.yaml", include_str!("../../../packs/coding/lifecycles/goal.yaml")),
             ("lifecycles/sprint.yaml", include_str!("../../../packs/coding/lifecycles/sprint.yaml")),
             ("lifecycles/task.yaml", include_str!("../../../packs/coding/lifecycles/task.yaml")),
+            ("stages/actions.yaml", include_str!("../../../packs/coding/stages/actions.yaml")),
             ("stages/breaker.yaml", include_str!("../../../packs/coding/stages/breaker.yaml")),
             ("stages/merge.yaml", include_str!("../../../packs/coding/stages/merge.yaml")),
             ("stages/registration.yaml", include_str!("../../../packs/coding/stages/registration.yaml")),

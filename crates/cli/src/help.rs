@@ -15,14 +15,28 @@ const TERMS: &str = "Terms:
 /// The groups of the main help, each with its commands.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["up", "demo", "init", "sign-in"]),
-    ("Change entities", &["new", "fire", "claim", "heartbeat", "correct"]),
+    ("Change entities", &["new", "fire", "claim", "heartbeat", "wait", "batch", "correct"]),
     (
         "Inspect entities",
         &["show", "list", "explain", "changes", "history", "messages", "watch", "query", "stats", "journal"],
     ),
     (
         "Run and connect agents",
-        &["work", "supervise", "runs", "logs", "attach", "stop", "worktree", "adapter", "mcp", "hook"],
+        &[
+            "work",
+            "supervise",
+            "runs",
+            "logs",
+            "attach",
+            "stop",
+            "worktree",
+            "adapter",
+            "mcp",
+            "hook",
+            "policy",
+            "effects",
+            "artifact",
+        ],
     ),
     (
         "Requests, alerts and violations",
@@ -133,6 +147,21 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("kill", "stop"),
     ("steer", "attach"),
     ("agents", "adapter list"),
+    ("approve", "inbox approve"),
+    ("deny", "inbox deny"),
+    ("reject", "inbox deny"),
+    ("todo", "inbox"),
+    ("tasks", "inbox"),
+    ("ui", "watch"),
+    ("dashboard", "watch"),
+    ("describe", "lifecycles"),
+    ("types", "lifecycles"),
+    ("poll", "wait"),
+    ("sleep", "wait"),
+    ("bulk", "batch"),
+    ("upload", "artifact put"),
+    ("download", "artifact get"),
+    ("allowed", "policy"),
 ];
 
 /// Adds a suggestion for an unknown command: by meaning, then by spelling. Clap does neither for `help NAME`.

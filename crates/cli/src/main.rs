@@ -11,6 +11,7 @@ mod args;
 mod bench;
 mod bridge;
 mod builtin;
+mod change_waiter;
 mod commands;
 mod demo;
 mod difference;

@@ -154,6 +154,9 @@ const FORMS: &str = " (name=text, name:=json or name=@file)";
 /// The next step, unless the refusal names it.
 fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
     let code = ProblemCode::parse(&problem.code);
+    if let Some(grant) = &problem.grant {
+        return Some(format!("an admin can give the role: {grant}"));
+    }
     if let Some(code) = code.filter(|it| !it.next_steps().is_empty()) {
         return next_by_code(code, about);
     }

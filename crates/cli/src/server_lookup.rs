@@ -295,6 +295,11 @@ impl ServerConnection {
         self.answered(self.client.put_bytes(route.as_str(), content)).map(|_| ())
     }
 
+    /// Content as it is.
+    pub(crate) fn get_bytes(&self, route: &ApiPath) -> Result<Vec<u8>, RequestError> {
+        self.answered(self.client.get_bytes(route.as_str()))
+    }
+
     pub(crate) fn delete(&self, route: &ApiPath) -> Result<Json, RequestError> {
         self.answered(self.client.delete(route.as_str())).map(|it| it.body)
     }

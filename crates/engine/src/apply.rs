@@ -48,8 +48,9 @@ fn live(entity: &mut Entity, entry: &Entry) {
     evolve(entity, &entry.event, entry.at, entry.version);
     entity.seq = entry.seq;
     match &entry.event {
-        Event::AlertRaised { rule, .. } => {
-            entity.alerts.push(OpenAlert { seq: entry.seq, acknowledged: None, rule: rule.clone() });
+        Event::AlertRaised { rule, cause, .. } => {
+            let (rule, cause) = (rule.clone(), cause.clone());
+            entity.alerts.push(OpenAlert { seq: entry.seq, acknowledged: None, rule, cause });
         }
         Event::AlertAcknowledged { alert } => {
             if let Some(open) = entity.alerts.iter_mut().find(|it| it.seq == *alert) {
@@ -132,22 +133,23 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
             );
         }
         Event::LeaseGranted { slot, lease, timer } => {
-            set_lease(entity, slot, lease);
+            set_lease(entity, slot, lease, Some(at));
             set_timer(entity, &lease_timer(slot), Some(*timer));
         }
         Event::LeaseRenewed { slot, lease, timer, changes } => {
-            set_lease(entity, slot, lease);
+            let granted_at = entity.lease(slot).and_then(|it| it.granted_at);
+            set_lease(entity, slot, lease, granted_at);
             set_timer(entity, &lease_timer(slot), Some(*timer));
             for (name, value) in &changes.fields {
                 entity.fields.set(name, value.clone());
             }
         }
         Event::LeaseReleased { slot, lease } => {
-            set_lease(entity, slot, lease);
+            set_lease(entity, slot, lease, None);
             set_timer(entity, &lease_timer(slot), None);
         }
         Event::LeaseLost { slot, lease, changes, .. } => {
-            set_lease(entity, slot, lease);
+            set_lease(entity, slot, lease, None);
             set_timer(entity, &lease_timer(slot), None);
             change(entity, changes, at);
         }
@@ -255,10 +257,11 @@ fn set_timer(entity: &mut Entity, name: &Name, timer: Option<TimerState>) {
     }
 }
 
-fn set_lease(entity: &mut Entity, slot: &Name, lease: &Lease) {
+fn set_lease(entity: &mut Entity, slot: &Name, lease: &Lease, granted_at: Option<Timestamp>) {
+    let lease = Lease { granted_at, ..lease.clone() };
     match entity.leases.iter_mut().find(|(it, _)| it == slot) {
-        Some((_, held)) => *held = lease.clone(),
-        None => entity.leases.push((slot.clone(), lease.clone())),
+        Some((_, held)) => *held = lease,
+        None => entity.leases.push((slot.clone(), lease)),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_lifecycle::compile::Filter;
+use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 
@@ -107,6 +108,11 @@ pub enum Ask {
         alert: u64,
         action: AlertAction,
     },
+    /// The server raises an alert about an entity, unless one of its kind is open.
+    RaiseAlert {
+        entity: EntityKey,
+        alert: ServerAlert,
+    },
     /// Puts an entity into a state without checks: for singletons of a new project, and for tests.
     Seed(Seed),
     /// Imports entities from other systems: all of them or none.
@@ -153,6 +159,14 @@ pub enum SpaceNews {
     Low { is_out: bool, message: Arc<str> },
     /// There is enough again. `alert` is the entry that raised the alert.
     Enough { alert: u64 },
+}
+
+/// An alert of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAlert {
+    pub kind: Name,
+    pub severity: Severity,
+    pub message: Arc<str>,
 }
 
 /// The action of a person on an alert.
@@ -320,6 +334,7 @@ impl Command {
             | Ask::Inspect { entity }
             | Ask::Repair { entity, .. }
             | Ask::HandleAlert { entity, .. }
+            | Ask::RaiseAlert { entity, .. }
             | Ask::UndoMigration { entity, .. }
             | Ask::Rebase { entity, .. } => entity,
             Ask::Migrate(migrate) => &migrate.entity,
@@ -352,6 +367,7 @@ impl Command {
             | Ask::Inspect { .. }
             | Ask::Repair { .. }
             | Ask::HandleAlert { .. }
+            | Ask::RaiseAlert { .. }
             | Ask::Migrate(_)
             | Ask::UndoMigration { .. }
             | Ask::Redact(_)

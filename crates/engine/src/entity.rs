@@ -118,6 +118,9 @@ pub struct Lease {
     pub holder: Option<Name>,
     pub fence: u64,
     pub expires_at: Timestamp,
+    /// When the holder got it. Entries leave it out: it is the time of the entry that granted the lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,6 +149,18 @@ pub struct OpenAlert {
     /// The invariant that resolves it when it holds again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Name>,
+    /// What it warns of. It is resolved when this is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<AlertCause>,
+}
+
+/// What an alert warns of. The alert is resolved when this is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AlertCause {
+    /// The condition that the lifecycle declares for this kind of alert is true.
+    Condition(Name),
+    /// This run of a timer is not over.
+    Timer { name: Name, started_at: Timestamp },
 }
 
 impl Entity {

@@ -9,7 +9,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::actor::{ActorKind, CredentialKind};
-use crate::entity::{Lease, Tally, TimerState, first_life, is_first_life};
+use crate::entity::{AlertCause, Lease, Tally, TimerState, first_life, is_first_life};
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
 use crate::key::{EntityKey, GroupKey};
@@ -176,6 +176,9 @@ pub enum Event {
         /// The invariant whose violation it reports, if the alert is resolved when the invariant holds again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Name>,
+        /// What it warns of. The alert is resolved when this is gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<AlertCause>,
     },
     /// An alert was acknowledged. The person and the time are those of the entry.
     AlertAcknowledged {

@@ -9,7 +9,7 @@ use trackside_lifecycle::hex;
 use crate::actor::Actor;
 use crate::command::{
     Ask, Claim, ClockNews, Command, Fire, ImportedEntity, Install, Migrate, PLACE, Redact, RequestDigest,
-    Seed, SpaceNews, TransitionRef,
+    Seed, ServerAlert, SpaceNews, TransitionRef,
 };
 use crate::fields::Fields;
 use crate::import_origin::ImportOrigin;
@@ -113,6 +113,9 @@ impl Digest {
                 ClockNews::Agrees { alert } => self.text(&format!("clock agrees {alert}")),
                 ClockNews::Moved { from, alert } => self.text(&format!("clock moved {} {alert:?}", from.0)),
             },
+            Ask::RaiseAlert { entity: _, alert: ServerAlert { kind, severity, message } } => {
+                self.text(&format!("raise alert {kind} {}", severity.as_str())).text(message)
+            }
             Ask::Space(news) => match news {
                 SpaceNews::Low { is_out, message } => self.text(&format!("space low {is_out}")).text(message),
                 SpaceNews::Enough { alert } => self.text(&format!("space enough {alert}")),
@@ -158,7 +161,7 @@ mod tests {
     use std::sync::Arc;
 
     use trackside_lifecycle::compile::{Filter, PackFiles, compile};
-    use trackside_lifecycle::model::Pack;
+    use trackside_lifecycle::model::{Pack, Severity};
     use trackside_lifecycle::name::Name;
     use trackside_lifecycle::source::Sources;
     use trackside_lifecycle::time::{Span, Timestamp};
@@ -240,6 +243,7 @@ mod tests {
         ("Install", "f8f173c608bef20056e8abbbf4a4c0f8"),
         ("Clock", "fc800ebfd66d8e97f6c86264a3d0fc51"),
         ("Space", "e0aa8aeb6705e01abc7e9486be7d01fe"),
+        ("RaiseAlert", "e1fbb74b16dcb9d7d8009018f8ed879b"),
         ("Rebase", "32a6fb512f3a86137cbcbe0ada3e36bd"),
     ];
 
@@ -326,7 +330,15 @@ mod tests {
             }
             Ask::Install(_) => Ask::Clock(ClockNews::Moved { from: Timestamp(5), alert: Some(3) }),
             Ask::Clock(_) => Ask::Space(SpaceNews::Low { is_out: false, message: Arc::from("low") }),
-            Ask::Space(_) => Ask::Rebase { entity: key(), by: Span(7) },
+            Ask::Space(_) => Ask::RaiseAlert {
+                entity: key(),
+                alert: ServerAlert {
+                    kind: name("late"),
+                    severity: Severity::Warning,
+                    message: Arc::from("It is late"),
+                },
+            },
+            Ask::RaiseAlert { .. } => Ask::Rebase { entity: key(), by: Span(7) },
             Ask::Rebase { .. } => return None,
         })
     }
@@ -353,6 +365,7 @@ mod tests {
             Ask::Install(_) => "Install",
             Ask::Clock(_) => "Clock",
             Ask::Space(_) => "Space",
+            Ask::RaiseAlert { .. } => "RaiseAlert",
             Ask::Rebase { .. } => "Rebase",
         }
     }
@@ -434,6 +447,12 @@ mod tests {
             ],
             Ask::Clock(news) => vec![set("news", news, ClockNews::Agrees { alert: 3 })],
             Ask::Space(news) => vec![set("news", news, SpaceNews::Enough { alert: 3 })],
+            Ask::RaiseAlert { entity, alert: ServerAlert { kind, severity, message } } => vec![
+                other_entity(entity),
+                set("kind", kind, Name::new("other")),
+                set("severity", severity, Severity::Error),
+                set("message", message, Arc::from("other")),
+            ],
             Ask::Rebase { entity, by } => vec![other_entity(entity), set("by", by, Span(8))],
         }
     }

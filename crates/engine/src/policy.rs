@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot};
 use trackside_lifecycle::hex;
-use trackside_lifecycle::model::{Policy, Read, Tool};
+use trackside_lifecycle::model::{Policy, Read, StateTools, Tool};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
+use crate::entity::Entity;
 use crate::settings::effective;
 use crate::view::Project;
 
@@ -18,6 +19,10 @@ pub struct Judgement {
     pub level: Name,
     pub outcome: PolicyOutcome,
     pub why: String,
+    /// The action that the call counts as for the tools of a state.
+    pub action: Name,
+    /// The place of the rule that decided, among the rules of the policy.
+    pub rule: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,20 +70,31 @@ pub fn judge(
     };
     let scope = PolicyScope { policy, project, action, arguments, level: "", why: "" };
     let mut why: Vec<String> = Vec::new();
-    let mut level = None;
-    for rule in
-        policy.rules.iter().filter(|it| it.actions.is_empty() || it.actions.iter().any(|name| name == action))
-    {
+    let (mut level, mut decided, mut counts_as) = (None, None, None);
+    for (place, rule) in policy.rules.iter().enumerate() {
+        if !rule.actions.is_empty() && !rule.actions.iter().any(|name| name == action) {
+            continue;
+        }
         let applies = rule.when.as_ref().map_or(Ok(true), |it| it.test(&scope))?;
         if !applies {
             continue;
         }
+        let counted = rule.counts_as.clone().unwrap_or_else(|| Name::new(action));
         if let Some(deny) = &rule.deny {
-            let top = policy.levels.last().unwrap_or(&policy.unknown).clone();
-            return Ok(Judgement { level: top, outcome: PolicyOutcome::Deny, why: deny.clone() });
+            return Ok(Judgement {
+                level: policy.levels.last().unwrap_or(&policy.unknown).clone(),
+                outcome: PolicyOutcome::Deny,
+                why: deny.render(&scope)?,
+                action: counted,
+                rule: Some(place),
+            });
         }
-        why.push(if rule.why.is_empty() { format!("{action} is named by a rule") } else { rule.why.clone() });
+        why.push(match &rule.why {
+            Some(why) => why.render(&scope)?,
+            None => format!("{action} is named by a rule"),
+        });
         level = rule.level.clone();
+        (decided, counts_as) = (Some(place), Some(counted));
         break;
     }
     let mut level = level.unwrap_or_else(|| {
@@ -89,7 +105,9 @@ pub fn judge(
     for raise in &policy.raise {
         if rank(&raise.level) > rank(&level) && raise.when.test(&scope)? {
             level = raise.level.clone();
-            why.push(raise.why.clone());
+            if let Some(reason) = &raise.why {
+                why.push(reason.render(&scope)?);
+            }
         }
     }
     let highest = role.and_then(|it| policy.roles.get(it)).or(policy.levels.first());
@@ -101,7 +119,23 @@ pub fn judge(
     if outcome == PolicyOutcome::Approve {
         why.push(format!("{} may not do {level} without asking", role.unwrap_or("an actor without a role")));
     }
-    Ok(Judgement { level, outcome, why: why.join("; ") })
+    let action = counts_as.unwrap_or_else(|| Name::new(action));
+    Ok(Judgement { level, outcome, why: why.join("; "), action, rule: decided })
+}
+
+impl Judgement {
+    /// This judgement, denied if the state of an entity does not admit the action.
+    pub fn limited_to(mut self, entity: &Entity, tools: Option<&StateTools>) -> Self {
+        if let Some(tools) = tools
+            && !tools.admits(&self.action)
+        {
+            self.outcome = PolicyOutcome::Deny;
+            let (Entity { key, state, .. }, action) = (entity, &self.action);
+            self.why =
+                format!("{key} is {state}, in which agents may use {}, not {action}", tools.in_words());
+        }
+        self
+    }
 }
 
 /// The longest text in the arguments of a request, in characters. A longer one is stored as its beginning and its hash.

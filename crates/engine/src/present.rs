@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::actor::Actor;
-use crate::decide::{allowed, computed_field, computed_fields};
-use crate::entity::{Entity, Lease};
+use crate::decide::{CounterValue, allowed, computed_field, computed_fields, counter_values};
+use crate::entity::{Entity, Lease, TimerState};
 use crate::law::Law;
 use crate::observe::EntryAccess;
 use crate::view::{Needs, View};
@@ -20,11 +21,15 @@ const ALLOWED: &str = "allowedTransitions";
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityFacts {
     pub computed: Vec<(Name, Value)>,
+    /// The counters that the reader may see.
+    pub counters: Vec<CounterValue>,
+    /// The percentages at which its timers warn, by timer.
+    pub warnings: Vec<(Name, Vec<u32>)>,
     /// Whether no transition leaves its state.
     pub is_final: bool,
     /// The target states that the rules permit the reader. Required fields are not considered.
     pub allowed: Vec<Name>,
-    /// Computed fields that are left out because the data they need cannot be found out; `allowedTransitions` stands
+    /// Computed fields and counters that are left out because the data they need cannot be found out; `allowedTransitions` stands
     /// for the allowed targets. Only the past has such gaps.
     pub unknown: Vec<Name>,
     /// Fields that the reader may not see.
@@ -39,17 +44,20 @@ impl EntityFacts {
         reader: &Actor,
         now: Timestamp,
     ) -> Result<Self, Needs> {
-        let life = law.definition(&entity.key.lifecycle, entity.definition);
+        let life = law.definition(&entity.key.lifecycle, entity.definition).map(|it| &**it);
         let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
         let computed = computed_fields(law, view, entity, reader, now)?;
         let allowed = allowed(law, view, entity, reader, now)?;
         let hidden = EntryAccess::of(law, view, entity, reader, now)?.hidden;
-        Ok(Self { computed, is_final, allowed, unknown: Vec::new(), hidden })
+        let counters = counter_values(law, view, entity, reader, now, &hidden)?;
+        let warnings = warnings(life, entity);
+        Ok(Self { computed, counters, warnings, is_final, allowed, unknown: Vec::new(), hidden })
     }
 
     /// Names every fact that depends on the view as unknown.
     pub fn forget(&mut self) {
         self.unknown.extend(self.computed.drain(..).map(|(name, _)| name));
+        self.unknown.extend(self.counters.drain(..).map(|it| it.name));
         if self.unknown.iter().all(|it| it.as_str() != ALLOWED) {
             self.unknown.push(Name::new(ALLOWED));
         }
@@ -69,13 +77,27 @@ impl EntityFacts {
                 .map(|(it, _)| it.name.clone())
                 .collect(),
         };
-        let mut facts =
-            Self { computed: Vec::new(), is_final, allowed: Vec::new(), unknown: Vec::new(), hidden };
+        let mut facts = Self {
+            computed: Vec::new(),
+            counters: Vec::new(),
+            warnings: warnings(life.map(|it| &**it), entity),
+            is_final,
+            allowed: Vec::new(),
+            unknown: Vec::new(),
+            hidden,
+        };
         let names = life.into_iter().flat_map(|it| it.fields.values()).filter(|it| it.is.is_some());
         for name in names.map(|it| &it.name) {
             match computed_field(law, view, entity, reader, now, name) {
                 Ok(value) => facts.computed.push((name.clone(), value)),
                 Err(_) => facts.unknown.push(name.clone()),
+            }
+        }
+        match counter_values(law, view, entity, reader, now, &facts.hidden) {
+            Ok(counters) => facts.counters = counters,
+            Err(_) => {
+                let declared = life.into_iter().flat_map(|it| &it.counters);
+                facts.unknown.extend(declared.map(|it| it.name.clone()));
             }
         }
         match allowed(law, view, entity, reader, now) {
@@ -84,6 +106,13 @@ impl EntityFacts {
         }
         facts
     }
+}
+
+/// The percentages at which the timers of an entity warn.
+fn warnings(life: Option<&Lifecycle>, entity: &Entity) -> Vec<(Name, Vec<u32>)> {
+    let declared = entity.timers.iter().filter_map(|(name, _)| life?.timer(name));
+    let warning = declared.filter(|it| !it.warn.is_empty());
+    warning.map(|it| (it.name.clone(), it.warn.iter().map(|it| it.percent).collect())).collect()
 }
 
 /// An entity as one reader sees it at one time.
@@ -117,11 +146,14 @@ impl PresentedEntity {
         pairs
     }
 
-    /// Running timers with their end. In a final state, only timers that will still fire.
-    pub fn timers(&self) -> impl Iterator<Item = (&Name, Timestamp)> {
-        let running = self.entity.timers.iter();
-        let running = running.filter(|(_, timer)| !self.facts.is_final || timer.due.is_some());
-        running.filter_map(|(name, timer)| Some((name, timer.ends_at()?)))
+    /// Running and paused timers. In a final state, only timers that will still fire.
+    pub fn timers(&self) -> impl Iterator<Item = &(Name, TimerState)> {
+        self.entity.timers.iter().filter(|(_, timer)| !self.facts.is_final || timer.due.is_some())
+    }
+
+    /// The percentages at which a timer warns.
+    pub fn warnings(&self, timer: &Name) -> &[u32] {
+        self.facts.warnings.iter().find(|(name, _)| name == timer).map_or(&[], |(_, it)| it)
     }
 
     /// Leases with their slot and holder.

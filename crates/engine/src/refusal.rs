@@ -21,6 +21,8 @@ pub struct Refusal {
     pub allowed: Vec<Name>,
     /// Who may make this request, as text.
     pub who: Option<String>,
+    /// The command with which an admin gives the actor a role that would admit it.
+    pub grant: Option<String>,
     /// The entry that records the refused request in the journal as evidence.
     pub kept: Option<Box<Entry>>,
 }
@@ -118,7 +120,16 @@ impl Refusal {
 
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let (stage, detail) = (code.stage(), detail.into());
-        Self { stage, code, detail, errors: Vec::new(), allowed: Vec::new(), who: None, kept: None }
+        Self {
+            stage,
+            code,
+            detail,
+            errors: Vec::new(),
+            allowed: Vec::new(),
+            who: None,
+            grant: None,
+            kept: None,
+        }
     }
 
     /// A refusal with one unmet condition, which has the code of the refusal.

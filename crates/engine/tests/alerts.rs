@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{AlertAction, Ask, Command};
+use trackside_engine::command::{AlertAction, Ask, Command, ServerAlert};
 use trackside_engine::entity::OpenAlert;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
@@ -19,6 +19,7 @@ use trackside_engine::view::{Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Law, apply};
 use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::{Span, Timestamp};
@@ -37,6 +38,23 @@ transitions:
   leak: { from: ON, by: human || agent, alert: { kind: leak, severity: error, message: 'It leaks' } }
 ";
 
+const TANK: &str = "\
+lifecycle: t.tank
+create: { by: human }
+states:
+  FULL: { initial: true }
+  LOW:  { deadline: { after: 10m, warn: [50%] } }
+transitions:
+  drain: { from: FULL, to: LOW, by: human, alert: { kind: low, severity: warning, message: 'It is low' } }
+  touch: { from: LOW, by: human }
+  fill:  { from: LOW, to: FULL, by: human }
+alerts: { low: state == \"LOW\" }
+";
+
+fn tank() -> EntityKey {
+    EntityKey::new("t.tank", "T")
+}
+
 fn key() -> EntityKey {
     EntityKey::new("t.pump", "P")
 }
@@ -48,8 +66,8 @@ fn person(id: &str) -> Actor {
 fn world() -> World {
     let mut sources = Sources::default();
     let pack = sources.add("pack.yaml", "pack: t\nversion: 1\n");
-    let pump = sources.add("pump.yaml", PUMP);
-    let law = match compile(&sources, &PackFiles { pack, lifecycles: vec![pump] }) {
+    let lifecycles = vec![sources.add("pump.yaml", PUMP), sources.add("tank.yaml", TANK)];
+    let law = match compile(&sources, &PackFiles { pack, lifecycles }) {
         Ok((pack, _)) => Arc::new(Law::new([pack])),
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     };
@@ -97,6 +115,7 @@ fn replays(world: &World) {
         apply(&mut again, &serde_json::from_str::<Entry>(&stored).unwrap());
     }
     assert_eq!(again.get(&key()), world.view.get(&key()));
+    assert_eq!(again.get(&tank()), world.view.get(&tank()));
 }
 
 #[test]
@@ -190,5 +209,76 @@ fn beyond_the_limit_the_oldest_alert_is_dropped() {
     let entry = world.journal.last().unwrap();
     assert_eq!(entry.event, Event::AlertResolved { alert: first });
     assert_eq!(entry.actor.as_str(), "trackside");
+    replays(&world);
+}
+
+/// A world with a tank that is low.
+fn drained() -> World {
+    let mut world = world();
+    done(
+        world.submit(&Command::new(person("ann"), Ask::Create { entity: tank(), fields: Fields::default() })),
+    );
+    fire(&mut world, "drain");
+    world
+}
+
+fn fire(world: &mut World, event: &str) {
+    done(world.submit(&Command::fire(person("ann"), tank(), event, Fields::default())));
+}
+
+/// The kinds of the open alerts of the tank, in order.
+fn open_kinds(world: &World) -> Vec<String> {
+    let kind = |alert: &OpenAlert| match &world.journal.iter().find(|it| it.seq == alert.seq).unwrap().event {
+        Event::AlertRaised { kind, .. } => kind.to_string(),
+        other => panic!("{other:?}"),
+    };
+    world.view.get(&tank()).unwrap().alerts.iter().map(kind).collect()
+}
+
+/// The reasons for which alerts of the tank were resolved.
+fn reasons(world: &World) -> Vec<String> {
+    let resolved = |it: &&Entry| it.entity == tank() && matches!(it.event, Event::AlertResolved { .. });
+    world.journal.iter().filter(resolved).map(|it| it.reason.as_deref().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn an_alert_ends_when_its_condition_is_false_and_a_warning_when_its_timer_stops() {
+    let mut world = drained();
+    assert_eq!(open_kinds(&world), ["low"]);
+    world.advance(Span::seconds(300));
+    assert_eq!(open_kinds(&world), ["low", "timeout"]);
+    fire(&mut world, "touch");
+    assert_eq!(open_kinds(&world), ["low", "timeout"], "nothing has ended");
+    fire(&mut world, "fill");
+    assert_eq!(open_kinds(&world), Vec::<String>::new());
+    assert_eq!(reasons(&world), ["`state == \"LOW\"` is not true any more", "The timer LOW has stopped"]);
+    // The next run of the timer warns again.
+    fire(&mut world, "drain");
+    world.advance(Span::seconds(300));
+    assert_eq!(open_kinds(&world), ["low", "timeout"]);
+    replays(&world);
+}
+
+#[test]
+fn the_server_raises_one_alert_of_a_kind_and_a_person_resolves_it() {
+    let mut world = drained();
+    let alert = ServerAlert {
+        kind: Name::new("late"),
+        severity: Severity::Warning,
+        message: Arc::from("It is late"),
+    };
+    let raise = |actor: Actor| Command::new(actor, Ask::RaiseAlert { entity: tank(), alert: alert.clone() });
+    let refusal = refused(world.submit(&raise(person("ann"))));
+    assert!(refusal.detail.contains("raise an alert"), "{refusal:?}");
+    for _ in 0..2 {
+        done(world.submit(&raise(Actor::engine())));
+        assert_eq!(open_kinds(&world), ["low", "late"]);
+    }
+    fire(&mut world, "fill");
+    assert_eq!(open_kinds(&world), ["late"], "no condition is declared for it");
+    let number = world.view.get(&tank()).unwrap().alerts.first().unwrap().seq;
+    let resolve = Ask::HandleAlert { entity: tank(), alert: number, action: Resolve };
+    done(world.submit(&Command::new(person("ann"), resolve)));
+    assert_eq!(open_kinds(&world), Vec::<String>::new());
     replays(&world);
 }

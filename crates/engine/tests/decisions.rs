@@ -45,7 +45,7 @@ const VOTE: &str = "\
 lifecycle: t.vote
 fields: { approvers: { type: array, items: { type: string }, default: [], by: engine } }
 create: { by: human }
-states: { ASKED: { initial: true }, DONE: { final: true }, DENIED: { final: true } }
+states: { ASKED: { initial: true }, TALLIED: { final: true }, DONE: { final: true }, DENIED: { final: true } }
 transitions:
   approve:
     from: ASKED
@@ -53,6 +53,8 @@ transitions:
     set: { approvers: 'append(approvers, actor.id)' }
     to: [ { when: size(approvers) + 1 >= settings.most, state: DONE }, { stay: true } ]
   deny: { from: ASKED, to: DENIED, by: human }
+  tally: { from: ASKED, by: lead, to: [ { when: size(approvers) == 0, state: DENIED }, { state: TALLIED } ] }
+  count: { from: ASKED, by: system, to: [ { when: size(approvers) > 0, state: DONE }, { when: size(approvers) < 0, state: ASKED }, { state: TALLIED } ] }
 ";
 
 fn law() -> Arc<Law> {
@@ -225,6 +227,61 @@ fn every_target_of_an_arm_counts() {
     assert_eq!(targets(&world, "bob"), ["DONE", "DENIED"]);
     assert!(matches!(world.submit(&to_done("bob")), Outcome::Accepted { .. }));
     assert_eq!(world.view.get(&vote).unwrap().state, Name::new("DONE"));
+}
+
+#[test]
+fn a_target_reaches_every_choice_of_an_arm_and_a_false_condition_is_named() {
+    let mut world = world();
+    let vote = EntityKey::new("t.vote", "v");
+    let create = Ask::Create { entity: vote.clone(), fields: Fields::default() };
+    assert!(matches!(world.submit(&Command::new(hank(), create)), Outcome::Accepted { .. }));
+    let to = |actor: Actor, state: &str| {
+        let (entity, what) = (vote.clone(), TransitionRef::To(Name::new(state)));
+        Command::new(
+            actor,
+            Ask::Fire(Fire { entity, what, fields: Fields::default(), fence: None, if_version: None }),
+        )
+    };
+    let system = || Actor::new("clock", ActorKind::System);
+    let lead = || Actor::new("ann", ActorKind::Agent).with_roles(["t:lead"]);
+    let targets = |world: &World, actor: &Actor| {
+        let names =
+            allowed(&world.law, &world.view, world.view.get(&vote).unwrap(), actor, world.now).unwrap();
+        names.iter().map(Name::to_string).collect::<Vec<_>>()
+    };
+    // The first choice of two, neither of which stays: the condition is false now.
+    let Outcome::Refused(refusal) = world.submit(&to(system(), "DONE")) else { panic!("accepted") };
+    assert_eq!(
+        refusal.errors[0].message,
+        "count leads to DONE only if `size(approvers) > 0`; now it leads to TALLIED"
+    );
+    assert_eq!(targets(&world, &system()), ["TALLIED"]);
+    // Here it is true: the target that the rules would choose is allowed, too.
+    assert_eq!(targets(&world, &lead()), ["TALLIED", "DENIED"]);
+    assert!(matches!(world.submit(&to(lead(), "DENIED")), Outcome::Accepted { .. }));
+    assert_eq!(world.view.get(&vote).unwrap().state, Name::new("DENIED"));
+}
+
+#[test]
+fn a_refusal_names_the_role_that_alone_would_admit_the_caller() {
+    let mut world = world();
+    make_task(&mut world, "a", None);
+    let mut grant = |actor: Actor, event: &str| match world.submit(&Command::fire(
+        actor,
+        key("a"),
+        event,
+        Fields::default(),
+    )) {
+        Outcome::Refused(refusal) => refusal.grant,
+        _ => panic!("accepted"),
+    };
+    let ada = || Actor::new("ada", ActorKind::Agent);
+    let command = "trackside token create ada --kind agent --role t:lead";
+    assert_eq!(grant(ada(), "shut").as_deref(), Some(command));
+    // No role admits to it; the caller acts for another; the role is there already.
+    assert_eq!(grant(ada(), "fail"), None);
+    assert_eq!(grant(ada().asking_for(Some(Name::new("eve"))), "shut"), None);
+    assert_eq!(grant(ada().with_roles(["t:lead"]), "shut"), None);
 }
 
 #[test]

@@ -116,3 +116,8 @@ fn open_moves_of_coding_can_be_taken() {
 fn open_moves_of_turns_can_be_taken() {
     agrees("../../packs/turns");
 }
+
+#[test]
+fn open_moves_of_research_can_be_taken() {
+    agrees("../../packs/research");
+}

@@ -1367,6 +1367,49 @@ slots: { work: { for: 10m } }
     }
 }
 
+/// `tools` of a state, `alerts` of a lifecycle and texts of a policy: what is wrong is said with its place.
+#[test]
+fn tools_of_a_state_and_conditions_of_alerts_are_checked() {
+    let policy = "\
+policy:
+  levels: [LOW, HIGH]
+  unknown: HIGH
+  rules:
+    - { action: read, level: LOW, why: 'Reading {action}' }
+    - { action: [shell], level: HIGH, counts_as: test }
+  tools: { Read: { action: read }, Write: { action: write } }
+";
+    let pack = format!("{PACK}{policy}");
+    let pump = "\
+lifecycle: demo.order
+create: { by: human }
+states: { OPEN: { initial: true, tools: { allow: [read, test] } }, SHUT: { tools: { deny: write } } }
+transitions:
+  close: { from: OPEN, to: SHUT, by: human, alert: { kind: shut, severity: warning, message: It is shut } }
+alerts: { shut: state == \"SHUT\" }
+";
+    let found = compiled(&pack, pump).unwrap_or_else(|it| panic!("{it}"));
+    let life = found.lifecycles.first().unwrap();
+    let words: Vec<String> = life.states.iter().map(|it| it.tools.as_ref().unwrap().in_words()).collect();
+    assert_eq!(words, ["only read and test", "all but write"]);
+    for (from, to, expected) in [
+        ("allow: [read, test]", "allow: [raed]", "did you mean `read`?"),
+        ("allow: [read, test]", "{}", "needs either `allow` or `deny`"),
+        ("allow: [read, test]", "allow: [read], deny: [write]", "needs either `allow` or `deny`"),
+        ("shut: state", "shot: state", "did you mean `shut`?"),
+        ("state == \"SHUT\"", "'stateEnteredAt < now'", "cannot depend on the time"),
+        ("state == \"SHUT\"", "state", "expected"),
+    ] {
+        let text = pump.replacen(from, to, 1).replace("{ {} }", "{}");
+        let said = compiled(&pack, &text).err().unwrap_or_else(|| panic!("{to} was accepted"));
+        assert!(said.to_lowercase().contains(expected), "{to}: expected {expected:?} in\n{said}");
+    }
+    let said = compiled(PACK, pump).err().unwrap();
+    assert!(said.contains("limits a policy, and the pack has none"), "{said}");
+    let said = compiled(&pack.replace("{action}", "{acton}"), pump).err().unwrap();
+    assert!(said.contains("action"), "{said}");
+}
+
 /// The states of the packs that people find in their inbox. A new one needs a thought: does it wait for people?
 #[test]
 fn the_packs_wait_for_people_in_these_states() {
@@ -1395,6 +1438,7 @@ fn the_packs_wait_for_people_in_these_states() {
     }
     insta::assert_snapshot!(found.join("\n"), @r"
     build.task human_escalation complete|abandon
+    coding.approval PENDING approve|deny
     coding.sprint CHECKPOINT continue|
     coding.task BLOCKED |abandon
     mission.agent QUARANTINED |

@@ -121,6 +121,8 @@ pub struct PolicyJudgement {
     /// `allow`, `approve` (a person must approve first) or `deny`.
     pub outcome: String,
     pub why: String,
+    /// The rule that decided, such as `policy.rules[3]`; null if no rule names the action.
+    pub rule: Option<String>,
 }
 
 /// The answer to a call of an action that may need an approval.

@@ -139,8 +139,9 @@ pub struct ReportChange {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportWorktree {
-    /// `making`, `ready`, `vanished` or `removed`.
-    #[schema(pattern = "^(making|ready|vanished|removed)$")]
+    /// `making`, `ready`, `vanished` or `removed`. `elsewhere` and `strayed` leave the state as it is: a runner has
+    /// claimed the entity and has no copy of its work, or the main checkout changed while an agent worked in the worktree.
+    #[schema(pattern = "^(making|ready|vanished|removed|elsewhere|strayed)$")]
     pub state: String,
     /// Its folder on the runner's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,6 +169,15 @@ pub struct ReportWorktree {
     /// How it is isolated: `worktree` or `clone`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The branch that its work is merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integration: Option<String>,
+    /// The slot of the lease under which it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
+    /// Paths of the main checkout that changed during a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Vec<String>>,
 }
 
 fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
@@ -209,6 +219,12 @@ pub struct WorktreeBody {
     pub deletions: Option<i64>,
     /// How it is isolated: `worktree` or `clone`.
     pub kind: Option<String>,
+    /// The branch that its work is merged into.
+    pub integration: Option<String>,
+    /// The slot of the lease under which it was made.
+    pub slot: Option<String>,
+    /// Paths of the main checkout that changed during the last run that changed any.
+    pub touched: Vec<String>,
 }
 
 /// The report of a worktree or of a change was recorded.

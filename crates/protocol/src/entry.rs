@@ -290,7 +290,7 @@ impl EntryMetadata {
             Event::LeaseGranted { slot, lease, .. }
             | Event::LeaseRenewed { slot, lease, .. }
             | Event::LeaseReleased { slot, lease } => {
-                let Lease { holder, fence, expires_at } = lease.clone();
+                let Lease { holder, fence, expires_at, granted_at: _ } = lease.clone();
                 Self::Lease { slot: slot.clone(), holder, fence, expires_at }
             }
             Event::LeaseLost { slot, lease, holder, .. } => {

@@ -25,6 +25,10 @@ pub struct ExplainBody {
     pub since: String,
     /// The description of the state in the definition.
     pub about: Option<String>,
+    /// Who has to act next, how and why.
+    pub headline: HeadlineBody,
+    /// The headline as text.
+    pub headline_text: String,
     /// A summary: the state and since when, the transitions that you can request, and the next timer.
     pub summary: String,
     /// The transition that led to the state; null if it is no longer stored.
@@ -67,6 +71,49 @@ pub struct ExplainBody {
     pub runs: Vec<RunSummary>,
     /// Accounts of its runs that start no more runs for now.
     pub holds: Vec<AccountHold>,
+}
+
+/// Who has to act next on an entity, how and why.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Headline)]
+pub struct HeadlineBody {
+    /// `you`, the id of another actor, or who may act; `engine` for a timer. Null if no actor can act.
+    pub actor: Option<String>,
+    /// The transitions or the work that would help, such as `approve or deny`. Null if no actor can act.
+    pub action: Option<String>,
+    /// The entity of the action, as `LIFECYCLE/ID`, if it is another one. Otherwise null.
+    pub on: Option<String>,
+    pub reason: String,
+    /// When the reason began.
+    #[schema(format = DateTime)]
+    pub since: String,
+    /// When a timer or the end of a lease changes it; null if none does.
+    #[schema(format = DateTime)]
+    pub until: Option<String>,
+}
+
+impl HeadlineBody {
+    pub fn in_words(&self) -> String {
+        let on = self.on.as_deref();
+        let what = headline_in_words(self.actor.as_deref(), self.action.as_deref(), on, &self.reason);
+        let until = self.until.as_ref().map(|it| format!(", until {it}")).unwrap_or_default();
+        format!("{what} Since {}{until}.", self.since)
+    }
+}
+
+/// A headline in words, without its times.
+pub fn headline_in_words(
+    actor: Option<&str>,
+    action: Option<&str>,
+    on: Option<&str>,
+    reason: &str,
+) -> String {
+    let on = on.map(|it| format!(" of {it}")).unwrap_or_default();
+    match (actor, action) {
+        (Some(actor), Some(action)) => format!("Waiting for {actor}: {action}{on}. {reason}."),
+        (Some(actor), None) => format!("Waiting for {actor}. {reason}."),
+        (None, _) => format!("{reason}."),
+    }
 }
 
 /// The transition that led to the current state.
@@ -177,6 +224,10 @@ pub struct TransitionOptionBody {
     pub takes: Vec<TakenField>,
     pub needs_reason: bool,
     pub needs_target: bool,
+    /// What a request of yours must still send: fields, `reason` or `to`. Null if you may not take it, or if a condition
+    /// fails that no field changes.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub missing: Option<Vec<Name>>,
     /// Every condition, in the order of evaluation.
     pub checks: Vec<CheckBody>,
     /// True if you can take it once you send the required fields.
@@ -314,6 +365,7 @@ impl From<&TransitionOption> for TransitionOptionBody {
                 .collect(),
             needs_reason: option.needs_reason,
             needs_target: option.needs_target,
+            missing: option.missing(),
             checks: option.checks.iter().map(CheckBody::from).collect(),
             open: option.is_open(),
             open_to_others: option.is_open_to_others(),

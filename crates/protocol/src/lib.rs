@@ -53,15 +53,15 @@ pub use delivery::{
     AddressPut, AddressTested, AudienceAddressBody, AudienceBody, AudiencePut, AudienceQuiet, DeliveryBody,
     DeliveryTest, DeliveryTested,
 };
-pub use entity::{ApprovalBody, EntityBody, FieldMap, LeaseBody, TimerBody};
+pub use entity::{ApprovalBody, CounterBody, EntityBody, FieldMap, LeaseBody, TimerBody};
 pub use entry::{
     EntryBody, EntryMetadata, ExportedEntry, HistoryItem, ProjectMetadata, SentFields, entry_value,
 };
 pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, ImportReply};
 pub use explain::{
     ArrivalBody, ArrivalCause, AttemptBody, AttemptOutcome, BlockingEntityBody, CheckBody, ClaimOption,
-    EventOption, ExplainBody, OpenEffectBody, OpenRequestBody, PendingTimerBody, TakenField,
-    TransitionOptionBody, WaitingFor,
+    EventOption, ExplainBody, HeadlineBody, OpenEffectBody, OpenRequestBody, PendingTimerBody, TakenField,
+    TransitionOptionBody, WaitingFor, headline_in_words,
 };
 pub use identity::{IdentityBody, NewLink, NewToken, SignInLink, Token, TokenMade};
 pub use inbox::{InboxAction, InboxBody, InboxItemBody, InboxKind, InboxOtherwise};
@@ -73,7 +73,8 @@ pub use problem_code::ProblemCode;
 pub use prove::{ProofError, ProvenServer};
 pub use reports::{
     AuditBody, AuditProblemBody, ChainEnd, DroppedBody, DwellBody, HealthBody, HistoryBody, JournalRange,
-    NotificationBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody, ViolationBody,
+    NotificationBody, OpenRunsBody, ReadyBody, StatsBody, StatsReply, SweepBody, ThroughputBody,
+    ViolationBody,
 };
 pub use requests::{
     Advance, BatchBody, BatchCommand, ClaimBody, Correct, CorrectClock, CorrectionDirection, CreateBody,
@@ -86,7 +87,8 @@ pub use runs::{
 pub use server_identity::{ISSUER_DIGITS, ServerIdentity, issuer_of};
 pub use strict_json::{JsonMistake, find_mistake};
 pub use tools::{
-    ClaimReply, ClaimableEntity, EntityBrief, TaskInstructions, WaitReply, WorkSummary, WorkerIdentity,
+    ClaimReply, ClaimableEntity, EntityBrief, ExplainBrief, MoveBrief, TaskInstructions, WaitReply,
+    WorkSummary, WorkerIdentity,
 };
 pub use upkeep::{
     ArchiveBody, ArchiveFile, ArchiveReply, Backup, BackupReply, MigrateBody, Migrated, MigratedOne,

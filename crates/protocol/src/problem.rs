@@ -34,6 +34,9 @@ pub struct Problem {
     /// Who may make this request, as text. Absent if the refusal does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
+    /// The command with which an admin gives you a role that would admit you. Absent if no role would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
     /// True if the refused request was recorded in the journal as evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
@@ -74,6 +77,7 @@ impl From<&Refusal> for Problem {
             errors: refusal.errors.iter().map(UnmetBody::from).collect(),
             allowed_transitions: refusal.allowed.iter().map(Name::to_string).collect(),
             who: refusal.who.clone(),
+            grant: refusal.grant.clone(),
             kept: refusal.kept.is_some(),
             ..Self::new(refusal.code, refusal.detail.clone())
         }
@@ -107,6 +111,7 @@ impl Problem {
             }],
             allowed_transitions: Vec::new(),
             who: None,
+            grant: None,
             kept: false,
         }
     }

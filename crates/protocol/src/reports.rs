@@ -48,6 +48,20 @@ pub struct StatsBody {
     /// When the server started.
     #[schema(format = DateTime)]
     pub started_at: Option<String>,
+    /// The resources of its open runs of agents, as their runners sampled them last.
+    pub runs: OpenRunsBody,
+}
+
+/// Open runs of agents and their resources.
+#[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OpenRuns)]
+pub struct OpenRunsBody {
+    pub open: u64,
+    /// Processor time in milliseconds.
+    pub processor: i64,
+    /// The sum of their largest resident memories, in bytes.
+    pub memory: i64,
 }
 
 /// Statistics of one lifecycle if the request names it, else of all.

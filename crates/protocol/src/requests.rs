@@ -222,9 +222,12 @@ pub struct Evaluate {
     /// The role that would perform the action; the caller's own roles by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The pack with the policy. Needed if several packs have one.
+    /// The pack with the policy. By default the pack of the run's entity, of `entity`, of `role`, or of the caller's roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
+    /// The entity that the caller works on, as LIFECYCLE/ID: its state may limit the actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
 }
 
 /// A call of an action that may need an approval.
@@ -237,12 +240,16 @@ pub struct RequestAction {
     /// The role that would perform the action; the caller's own roles by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The pack with the policy. Needed if several packs have one.
+    /// The pack with the policy. By default the pack of the run's entity, of `entity`, of `role`, or of the caller's roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
-    /// The id of the entity that the request is about. By default the first one of the query that the policy names.
+    /// The entity that the caller works on, as LIFECYCLE/ID, or the id of the entity that the request is about. By
+    /// default the first one of the query that the policy names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
+    /// No person is at the agent. An action for which no request can be filed raises an alert.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
 }
 
 /// The result of an effect.

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::entity::{EntityBody, LeaseBody};
 use crate::entry::EntryBody;
+use crate::explain::HeadlineBody;
 use crate::work::{WorkBody, WorkEventBody};
 
 /// The work of the caller: the result of the tool `my_work`.
@@ -100,6 +101,48 @@ pub struct ClaimableEntity {
     pub event: String,
     /// The id of the entity.
     pub id: String,
+}
+
+/// The short result of the tool `explain`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainBrief {
+    /// The entity, as `LIFECYCLE/ID`.
+    pub entity: String,
+    pub state: String,
+    pub headline: HeadlineBody,
+    /// Transitions from the state: yours first.
+    pub moves: Vec<MoveBrief>,
+    /// The number of transitions that are left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
+    /// The next timer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A transition in a short explanation.
+#[derive(Clone, Debug, Serialize)]
+pub struct MoveBrief {
+    pub event: String,
+    /// The possible target states; empty if the entity stays in its state.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<String>,
+    /// True if it would be accepted now, without fields.
+    pub ready: bool,
+    /// What a request must send.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// The first condition that fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unmet: Option<String>,
+    /// Who may take it, if you may not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// The result of the tool `claim`.

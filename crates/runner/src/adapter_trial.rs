@@ -51,6 +51,7 @@ pub fn try_sandbox(shim: &ShimProgram, tier: ContainmentTier, space: &Path) -> i
             read: read.iter().map(Into::into).collect(),
             write: vec![work],
             hide: vec![hidden],
+            keep: Vec::new(),
             own_sandbox: false,
         }),
         earlier: RunUsage::default(),
@@ -136,7 +137,7 @@ fn watch(run: &mut LocalRun, limit: Duration, heard: &mut dyn FnMut(&str)) -> io
         }
         match progress.end {
             Some(RunEnd::Reported { outcome, .. }) => return Ok(Some(outcome)),
-            Some(RunEnd::Lost) => return Ok(None),
+            Some(RunEnd::Lost { .. }) => return Ok(None),
             None => {}
         }
         if LocalRun::has_ended_its_turn(&progress.lines) && !is_closed {

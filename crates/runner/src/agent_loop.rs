@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use trackside_protocol::TransitionBody;
+use trackside_shim::{RunFolder, end_leftovers};
 use trackside_worktree::Repository;
 
 use crate::changes::ChangeSignal;
@@ -21,6 +22,7 @@ use crate::held_leases::{BeatReport, HeldLease, HeldLeases};
 use crate::launch::{self, LaunchError, LaunchSettings};
 use crate::local_run::LocalRun;
 use crate::private_home::PrivateHome;
+use crate::run_limits::{FLEET, RunLimits};
 use crate::run_monitor::RunMonitor;
 use crate::run_start::Started;
 use crate::runner_folder::{AssignmentRecord, RunnerFolder};
@@ -28,6 +30,7 @@ use crate::server_api::{ApiError, EntityView, RequestActor, ServerApi};
 use crate::shim_program::ShimProgram;
 use crate::spool::{ReportDelivery, ReportSpool, SpooledReport};
 use crate::tool_arguments::relative_to;
+use crate::work_reach::WorkReach;
 use crate::work_rule::WorkRule;
 
 /// The pause between two looks for work, unless the server signals a change.
@@ -69,8 +72,6 @@ pub struct LoopSettings {
     pub space: PathBuf,
     /// The account at the model provider, for usage limits.
     pub account: String,
-    /// Milliseconds without progress after which a run is reported as stalled.
-    pub stall: Option<u64>,
 }
 
 /// Why the loop ended.
@@ -108,6 +109,9 @@ pub struct AgentLoop<'a> {
     pub(crate) query_takes: Vec<(String, String)>,
     /// The last reason for which a run could not start.
     pub(crate) said: String,
+    pub(crate) limits: RunLimits,
+    /// The registration of the runner that was lost in a pause, and why.
+    pub(crate) lost: Option<(HeldLease, String)>,
     /// Entities without a claim that were worked on, with their version then.
     pub(crate) seen: BTreeMap<String, u64>,
 }
@@ -205,6 +209,8 @@ impl<'a> AgentLoop<'a> {
             waited: Duration::ZERO,
             query_takes: Vec::new(),
             said: String::new(),
+            limits: RunLimits::default(),
+            lost: None,
             seen: BTreeMap::new(),
         };
         agent.query_takes = agent.parameters_of_queries()?;
@@ -248,10 +254,6 @@ impl<'a> AgentLoop<'a> {
 
     pub(crate) fn is_steerable(&self) -> bool {
         self.settings.launch.is_steerable()
-    }
-
-    pub(crate) fn stall_limit(&self) -> Option<u64> {
-        self.settings.stall
     }
 
     pub(crate) fn beat(&mut self) -> Option<Result<BeatReport, ApiError>> {
@@ -342,8 +344,8 @@ impl<'a> AgentLoop<'a> {
 
     pub(crate) fn step(&mut self) -> Result<Step, LoopError> {
         self.deliver()?;
-        if let Some(Ok(report)) = self.beat()
-            && let Some((lease, why)) = report.lost
+        let lost = self.lost.take().or_else(|| self.beat()?.ok()?.lost);
+        if let Some((lease, why)) = lost
             && (lease.lifecycle == "fleet.runner" || self.is_agent_record(&lease))
         {
             // The server may have been away for longer than the lease: registering again shows who has the name now.
@@ -451,11 +453,7 @@ impl<'a> AgentLoop<'a> {
 
     /// Whether the agent could fire an event of its role on an entity now.
     fn can_act(&self, lifecycle: &str, id: &str) -> Result<bool, LoopError> {
-        match self.api.work(lifecycle, id, &self.settings.role) {
-            Ok(work) => Ok(work.get("events").and_then(Value::as_array).is_some_and(|it| !it.is_empty())),
-            Err(error) if error.is_refusal() => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.reach(lifecycle, id)? > WorkReach::Nothing)
     }
 
     fn accept(&mut self, record: &mut AssignmentRecord, entity: &EntityView) -> Result<(), LoopError> {
@@ -521,7 +519,9 @@ impl<'a> AgentLoop<'a> {
             },
         };
         let Some(run) = run else { return Ok(Step::Continue) };
-        self.settings.stall = self.api.setting("fleet", "stallTime").or(self.settings.stall);
+        if let Ok(settings) = self.api.settings(FLEET) {
+            self.limits = RunLimits::read(&settings);
+        }
         let result = RunMonitor::new(self, &mut record, run).watch()?;
         self.conclude(record, result)
     }
@@ -583,7 +583,12 @@ impl<'a> AgentLoop<'a> {
             if self.is_stopping() {
                 return false;
             }
-            let _ = self.beat();
+            // The next step registers again.
+            if let Some(Ok(BeatReport { lost: Some((lease, why)), .. })) = self.beat()
+                && lease.lifecycle == "fleet.runner"
+            {
+                self.lost = Some((lease, why));
+            }
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -598,6 +603,7 @@ impl<'a> AgentLoop<'a> {
         let current = self.folder.assignment()?.and_then(|it| it.run).map(|it| it.id);
         for run in self.folder.runs()? {
             if Some(&run) != current.as_ref() {
+                end_leftovers(&RunFolder::new(self.folder.run_folder(&run)))?;
                 self.clean(&run);
             }
         }

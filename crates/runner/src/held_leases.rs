@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use trackside_protocol::HeartbeatBody;
 
 use crate::server_api::{ApiError, EntityView, RequestActor, ServerApi};
 
@@ -122,10 +121,13 @@ impl HeldLeases {
 
     fn send(&mut self, api: &ServerApi) -> Result<BeatReport, ApiError> {
         let mut report = BeatReport::default();
-        for (lease, renewed) in &mut self.leases {
-            let body = HeartbeatBody { slot: Some(lease.slot.clone()), fence: Some(lease.fence) };
-            let sent = Instant::now();
-            match api.heartbeat(lease.actor, &lease.lifecycle, &lease.id, &body) {
+        if self.leases.is_empty() {
+            return Ok(report);
+        }
+        let sent = Instant::now();
+        let all: Vec<HeldLease> = self.leases.iter().map(|(it, _)| it.clone()).collect();
+        for ((lease, renewed), answer) in self.leases.iter_mut().zip(api.heartbeats(&all)?) {
+            match answer {
                 Ok(answer) => {
                     *renewed = sent;
                     if let Some(stop) = answer.stop {
@@ -140,5 +142,102 @@ impl HeldLeases {
             }
         }
         Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+
+    use serde_json::{Value, json};
+    use trackside_protocol::Client;
+
+    use super::*;
+
+    /// A server that answers each request in turn, and passes its path and body on.
+    fn server(answers: Vec<Value>) -> (String, mpsc::Receiver<(String, Value)>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, requests) = mpsc::channel();
+        std::thread::spawn(move || {
+            for answer in answers {
+                let (stream, _) = listener.accept().unwrap();
+                let mut reader = BufReader::new(stream);
+                let (mut path, mut line, mut length) = (String::new(), String::new(), 0);
+                reader.read_line(&mut path).unwrap();
+                while reader.read_line(&mut line).unwrap() > 2 {
+                    if let Some(it) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                        length = it.trim().parse().unwrap();
+                    }
+                    line.clear();
+                }
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).unwrap();
+                sender.send((path, serde_json::from_slice(&body).unwrap())).unwrap();
+                let text = answer.to_string();
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
+                write!(reader.get_mut(), "{head}Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+            }
+        });
+        (url, requests)
+    }
+
+    fn lease(actor: RequestActor, lifecycle: &str) -> HeldLease {
+        HeldLease {
+            actor,
+            lifecycle: lifecycle.to_owned(),
+            id: "X".to_owned(),
+            slot: "work".to_owned(),
+            fence: 7,
+            length: 60_000,
+        }
+    }
+
+    #[test]
+    fn one_request_renews_all_leases_and_each_has_its_own_answer() {
+        let renewed = |more: Value| {
+            let mut answer = json!({ "status": 200, "expiresAt": "2026-01-01T00:01:00Z" });
+            answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            answer
+        };
+        let stale = json!({
+            "type": "x", "title": "Stale fence", "status": 409, "detail": "bob has it", "code": "stale-fence",
+            "success": false, "errors": [], "allowedTransitions": [],
+        });
+        let results = json!([
+            renewed(json!({ "notices": [{ "message": "a word" }] })),
+            renewed(json!({ "stop": { "why": "paused" } })),
+            stale,
+        ]);
+        // An answer that is neither counts as no answer.
+        let (url, requests) =
+            server(vec![json!({ "results": results }), json!({ "results": [{ "status": 200 }] })]);
+        let api = ServerApi::new(&Client::new(&url, "token"), "ada");
+        let mut leases = HeldLeases::default();
+        leases.add(lease(RequestActor::Runner, "fleet.runner"));
+        leases.add(lease(RequestActor::Agent, "coding.agent"));
+        leases.add(lease(RequestActor::Agent, "coding.task"));
+        let report = leases.beat(&api).unwrap().unwrap();
+        assert_eq!(
+            (report.stop.as_deref(), &report.notices[..]),
+            (Some("paused"), &["a word".to_owned()][..])
+        );
+        let (lost, why) = report.lost.unwrap();
+        assert_eq!((lost.lifecycle.as_str(), why.as_str()), ("coding.task", "bob has it"));
+        let (path, body) = requests.recv().unwrap();
+        assert!(path.starts_with("POST /v1/batch "), "{path}");
+        let sent = body["commands"].as_array().unwrap();
+        let of = |it: &Value| (it["lifecycle"].clone(), it["for"].clone(), it["heartbeat"]["fence"].clone());
+        assert_eq!(sent.len(), 3);
+        assert_eq!(of(&sent[0]), (json!("fleet.runner"), Value::Null, json!(7)));
+        assert_eq!(of(&sent[2]), (json!("coding.task"), json!("ada"), json!(7)));
+
+        leases.remove("coding.agent", "X");
+        leases.remove("coding.task", "X");
+        leases.hurry();
+        assert!(leases.beat(&api).unwrap().is_err());
+        assert!(leases.is_server_away());
     }
 }

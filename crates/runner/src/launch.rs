@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use trackside_shim::{ContainmentTier, SandboxSpec};
+use trackside_shim::{ContainmentTier, SandboxSpec, has_landlock};
 
 use crate::adapter::{AdapterDefinition, PromptPlace, RunUsage, SessionChooser, Transport};
 use crate::environment::{EnvironmentError, EnvironmentRequest, RunEnvironment};
@@ -71,6 +71,15 @@ pub struct LaunchSettings {
     pub trackside: PathBuf,
     /// Seconds that a run may take.
     pub limit: Option<u64>,
+}
+
+impl LaunchSettings {
+    /// Whether the sandbox keeps runs in folders of their own from writing this checkout. An adapter with a sandbox of its own
+    /// decides for itself what it enforces.
+    pub(crate) fn protects(&self, checkout: &Path) -> bool {
+        let is_near = |it: &PathBuf| checkout.starts_with(it) || it.starts_with(checkout);
+        self.sandbox && !self.adapter.own_sandbox && has_landlock() && !self.write.iter().any(is_near)
+    }
 }
 
 /// The identity of a run and its entity.
@@ -314,7 +323,40 @@ fn sandbox_of(
     read.retain(|it| it.exists() && is_safe(it));
     read.sort();
     read.dedup();
-    Ok(SandboxSpec { read, write: writable, hide: hidden, own_sandbox: settings.adapter.own_sandbox })
+    if settings.adapter.own_sandbox {
+        return Ok(mask_of(settings, read, writable, hidden));
+    }
+    Ok(SandboxSpec { read, write: writable, hide: hidden, keep: Vec::new(), own_sandbox: false })
+}
+
+/// For a program that does not work inside Landlock: the same files as with it, by hiding every other folder.
+fn mask_of(
+    settings: &LaunchSettings,
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+) -> SandboxSpec {
+    let is_root = rustix::process::getuid().is_root();
+    let folders = fs::read_dir("/").into_iter().flatten().flatten();
+    let folders = folders.filter(|it| it.file_type().is_ok_and(|it| it.is_dir())).map(|it| it.path());
+    let mut hide: Vec<PathBuf> =
+        folders.filter(|it| !(read.contains(it) || is_root && it.ends_with("etc"))).collect();
+    if is_root {
+        hide.extend(private_paths(Path::new("/etc")));
+    }
+    let links = ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/ptmx"].map(PathBuf::from);
+    let mut keep: Vec<PathBuf> = read
+        .iter()
+        .chain(&write)
+        .chain(settings.git_folders.iter().flatten())
+        .cloned()
+        .chain(links)
+        .collect();
+    keep.retain(|it| !hidden.iter().any(|hidden| it.starts_with(hidden)));
+    keep.sort();
+    keep.dedup();
+    hide.extend(hidden);
+    SandboxSpec { read, write, hide, keep, own_sandbox: true }
 }
 
 /// A hidden folder beside another one that exists must not be made by the agent: the server obeys control files in both of a
@@ -355,6 +397,24 @@ fn public_paths(folder: &Path) -> Vec<PathBuf> {
     }
     let mut found = Vec::new();
     collect(folder, 16, &mut found);
+    found
+}
+
+/// The parts of a folder that not every user may read.
+fn private_paths(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
+        let needed = if metadata.is_dir() { 0o005 } else { 0o004 };
+        if metadata.is_symlink() {
+            continue;
+        }
+        if metadata.permissions().mode() & needed != needed {
+            found.push(path);
+        } else if metadata.is_dir() {
+            found.extend(private_paths(&path));
+        }
+    }
     found
 }
 
@@ -419,6 +479,20 @@ impl LaunchSettings {
             )));
         }
         Ok(())
+    }
+
+    /// What the sandbox of the runner's agents enforces on this machine, in words.
+    pub fn sandbox_words(&self) -> String {
+        let own = match (self.sandbox, self.adapter.own_sandbox) {
+            (false, _) => return "off".to_owned(),
+            (true, true) => "the agent's own sandbox",
+            (true, false) if has_landlock() => "Landlock",
+            (true, false) => "no Landlock: this kernel does not have it",
+        };
+        match self.tier {
+            ContainmentTier::Pidns => format!("hidden folders, {own}"),
+            ContainmentTier::Cgroup | ContainmentTier::Tree => own.to_owned(),
+        }
     }
 
     /// Whether messages can be sent to a running agent.

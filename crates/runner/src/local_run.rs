@@ -12,7 +12,7 @@ use serde_json::Value;
 use trackside_shim::folder::OutputStream;
 use trackside_shim::{
     ContainmentTier, ExitRecord, LivenessSample, PROTOCOL, RunFolder, RunSecrets, RunSpec, RunningRecord,
-    SandboxSpec, StopRequest, boot_time,
+    SandboxSpec, StopRequest, boot_time, end_leftovers,
 };
 
 use crate::adapter::{
@@ -21,6 +21,7 @@ use crate::adapter::{
 };
 use crate::app_server::{AppServerConversation, ConversationRules, SessionView};
 use crate::environment::RunEnvironment;
+use crate::foreign_run;
 use crate::shim_program::ShimProgram;
 use crate::template;
 use crate::transcript::{TranscriptEntry, TranscriptLine, TranscriptWriter, read_after};
@@ -39,6 +40,8 @@ const MOST_BACKLOG: u64 = 1 << 20;
 const MOST_TRANSCRIPT: u64 = 256 << 20;
 /// Bytes of the last standard error that decide about the outcome.
 const ERROR_TAIL: usize = 64 * 1024;
+/// How long the runner waits for the record of a shim that it has started.
+const SHIM_START: Duration = Duration::from_secs(2);
 /// Nanoseconds that an agent lives on without its runner.
 pub const LEASE: u64 = 60_000_000_000;
 
@@ -80,8 +83,8 @@ pub struct RunProgress {
 pub enum RunEnd {
     /// The shim reported how it ended.
     Reported { exit: Box<ExitRecord>, outcome: RunOutcome },
-    /// The shim is dead and reported nothing.
-    Lost,
+    /// Nobody reports how it ended. `left` are its processes that no signal ended.
+    Lost { why: String, left: Vec<String> },
 }
 
 #[derive(Debug)]
@@ -113,6 +116,8 @@ pub struct LocalRun {
     /// Since when the program has said only that it waits for the network.
     network_lost: Option<Instant>,
     is_stopped: bool,
+    /// Why the run cannot be adopted.
+    foreign: Option<String>,
 }
 
 impl LocalRun {
@@ -178,10 +183,16 @@ impl LocalRun {
     }
 
     /// Opens the run of an earlier runner. Reads its output again, and adds the missing lines to the transcript.
+    /// A run whose folder this version cannot read is ended.
     pub fn adopt(folder: &Path) -> io::Result<Self> {
         let folder = RunFolder::new(folder);
         let plan = folder.read("plan")?.ok_or_else(|| io::Error::other("the folder contains no run"))?;
         let mut run = Self::open(folder, plan)?;
+        run.foreign = foreign_run::end_foreign_run(&run.folder, Duration::from_secs(run.plan.grace))?;
+        if let Some(why) = run.foreign.clone() {
+            run.mark(&why)?;
+            return Ok(run);
+        }
         let mut after = 0;
         loop {
             let lines = read_after(&run.transcript_folder(), after, 10_000)?;
@@ -226,6 +237,7 @@ impl LocalRun {
             opened: Instant::now(),
             network_lost: None,
             is_stopped: false,
+            foreign: None,
         })
     }
 
@@ -251,6 +263,20 @@ impl LocalRun {
         let text = String::from_utf8_lossy(&self.line);
         let shown = text.rsplit('\r').find(|it| !it.trim().is_empty()).unwrap_or_default();
         shown.chars().filter(|it| !it.is_control()).take(300).collect()
+    }
+
+    /// What holds for the processes of the run, once its shim has said so.
+    pub fn enforced(&self) -> Option<String> {
+        let limit = Instant::now() + SHIM_START;
+        loop {
+            if let Ok(Some(RunningRecord { sandbox, .. })) = self.folder.read("running") {
+                return Some(sandbox);
+            }
+            if Instant::now() >= limit {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     pub fn sample(&self) -> io::Result<Option<LivenessSample>> {
@@ -405,6 +431,10 @@ impl LocalRun {
 
     /// Reads what the agent has written since the last call.
     pub fn poll(&mut self) -> io::Result<RunProgress> {
+        if let Some(why) = self.foreign.clone() {
+            let end = Some(RunEnd::Lost { why, left: self.end_leftovers()? });
+            return Ok(RunProgress { end, ..RunProgress::default() });
+        }
         // Looked at before the output: what the agent wrote before its end is then read below.
         let mut exit: Option<ExitRecord> = self.folder.read("exit")?;
         let alive = exit.is_none() && (self.is_starting()? || self.folder.is_alive());
@@ -444,13 +474,18 @@ impl LocalRun {
                     let outcome = RunOutcome::of(&self.reader, &exit, &self.error_tail(exit.err)?);
                     RunEnd::Reported { exit: Box::new(exit), outcome }
                 }
-                None => RunEnd::Lost,
+                None => RunEnd::Lost { why: "Its shim was killed".to_owned(), left: self.end_leftovers()? },
             });
         }
         if !progress.lines.is_empty() || progress.end.is_some() {
             self.transcript.sync()?;
         }
         Ok(progress)
+    }
+
+    /// Ends the processes that a killed shim left. Returns those that no signal ended.
+    pub fn end_leftovers(&self) -> io::Result<Vec<String>> {
+        end_leftovers(&self.folder)
     }
 
     /// A run that was ended while it wrote faster than it was read ends now, and not after minutes of reading.

@@ -45,6 +45,7 @@ impl AgentLoop<'_> {
             "folder": settings.launch.folder,
             "program": format!("trackside {}", env!("CARGO_PKG_VERSION")),
             "tier": settings.launch.tier.name(),
+            "sandbox": settings.launch.sandbox_words(),
             "adapters": [settings.launch.adapter.adapter],
         });
         let body = CreateBody { id: Some(settings.runner.clone()), fields: members(fields) };
@@ -58,6 +59,23 @@ impl AgentLoop<'_> {
                 ..RegistrationRecord::default()
             };
             self.folder.save_registration(&record)?;
+        }
+        self.end_unknown_runs()
+    }
+
+    /// Reports the end of open runs that this runner has no folder for. A process on another machine, or with another
+    /// folder, started them under this name. Their processes ended with its lease, before this one could register.
+    fn end_unknown_runs(&mut self) -> Result<(), LoopError> {
+        let current = self.folder.assignment()?.and_then(|it| it.run).map(|it| it.id);
+        let runs = self.api.get(&format!("/v1/runs?runner={}&state=open&limit=200", self.settings.runner))?;
+        let items = runs.get("items").and_then(Value::as_array).into_iter().flatten();
+        for run in items.filter_map(|it| it.get("id").and_then(Value::as_str)) {
+            if Some(run) == current.as_deref() || self.folder.run_folder(run).exists() {
+                continue;
+            }
+            let text = format!("Its runner lost its lease. {} runs its agent now", self.settings.machine);
+            let fields = members(json!({ "exitClass": "killed", "exitText": text }));
+            self.report_run(run, "ended", fields, &format!("ended-{run}-unknown"))?;
         }
         Ok(())
     }

@@ -13,10 +13,6 @@ use crate::runner_folder::{AssignmentRecord, EndedRun};
 use crate::server_api::{RequestActor, VerdictAct};
 use crate::work_rule::WorkRule;
 
-/// Rules for a role that the pack does not supervise: restarts after a failure, and the pause before each.
-const PLAIN_RESTARTS: u32 = 3;
-const PLAIN_PAUSE: Duration = Duration::from_secs(5);
-
 impl AgentLoop<'_> {
     /// The steps after the end of a run.
     pub(crate) fn conclude(
@@ -39,9 +35,11 @@ impl AgentLoop<'_> {
             // Fails for a folder that is not empty: it stays.
             let _ = std::fs::remove_dir(self.launch_in_folder(&record).folder.join(folder));
         }
-        let touched = self.report_folder(&record);
         let code = code_of(&result, &self.settings.rule);
+        // Before the reports about its folder, which can move the entity, too.
         let moved = self.has_moved(&record, &run, own_moves)?;
+        let touched = self.report_folder(&record);
+        self.record_end(&record);
         if moved {
             (record.restarts, record.reruns) = (0, 0);
         } else {
@@ -72,6 +70,14 @@ impl AgentLoop<'_> {
         let Some(EndedRun { id, result, code, moved, version, touched }) = record.ended.clone() else {
             return Ok(Step::Continue);
         };
+        // A lease that is lost can be another agent's by now: its work did not stray.
+        if !touched.is_empty() && !matches!(result.ending, Ending::Fenced { .. }) {
+            (self.say)(&touched_words(&touched));
+            if self.report_strayed(&record, &touched, version)? && result.ending != Ending::Runner {
+                self.drop_work(&record)?;
+                return Ok(self.after_task());
+            }
+        }
         match &result.ending {
             Ending::Runner => {
                 self.forget_ended(&mut record)?;
@@ -92,12 +98,18 @@ impl AgentLoop<'_> {
                 self.drop_work(&record)?;
                 return Ok(self.after_task());
             }
-            Ending::Itself | Ending::Told(_) | Ending::Over | Ending::Vanished => {}
+            Ending::Over(why) if self.settings.mode != LoopMode::Supervise => {
+                (self.say)(&format!("the work was taken away: {why}"));
+                self.offer_late_result(&record, &id, &result, version)?;
+                self.drop_work(&record)?;
+                return Ok(self.after_task());
+            }
+            Ending::Itself | Ending::Told(_) | Ending::Over(_) | Ending::Vanished => {}
         }
         if result.class == ExitClass::Quota {
             return self.hold(record, &result);
         }
-        if self.settings.mode != LoopMode::Supervise && moved && self.is_over(&record)? {
+        if self.settings.mode != LoopMode::Supervise && moved && self.is_over(&record, version)? {
             self.offer_late_result(&record, &id, &result, version)?;
             self.drop_work(&record)?;
             return Ok(self.after_task());
@@ -107,18 +119,16 @@ impl AgentLoop<'_> {
             && result.ending == Ending::Itself
         {
             if !moved {
-                match touched_words(&touched) {
-                    None => self.finish(&record, &id, "done", &json!({}))?,
-                    Some(why) => {
-                        (self.say)(&why);
-                        self.finish(&record, &id, "failed", &json!({ "why": why }))?;
-                    }
+                if touched.is_empty() {
+                    self.finish(&record, &id, "done", &json!({}))?;
+                } else {
+                    self.finish(&record, &id, "failed", &json!({ "why": touched_words(&touched) }))?;
                 }
             }
             self.drop_work(&record)?;
             return Ok(self.after_task());
         }
-        if self.settings.mode == LoopMode::Supervise && self.is_over(&record)? {
+        if self.settings.mode == LoopMode::Supervise && self.is_over(&record, version)? {
             self.drop_work(&record)?;
             record.entity = None;
         }
@@ -269,13 +279,13 @@ impl AgentLoop<'_> {
             result.class,
             ExitClass::Auth | ExitClass::Model | ExitClass::Usage | ExitClass::Billing | ExitClass::Limit
         );
-        if result.class == ExitClass::Ok || is_lasting || record.restarts > PLAIN_RESTARTS {
+        if result.class == ExitClass::Ok || is_lasting || record.restarts > self.limits.restarts {
             let values = json!({ "why": shortened(&result.text, 1_000) });
             self.finish(&record, run, "failed", &values)?;
             self.drop_work(&record)?;
             return Ok(self.after_task());
         }
-        self.pause_before_next(&mut record, PLAIN_PAUSE, true)
+        self.pause_before_next(&mut record, self.limits.pause, true)
     }
 
     /// A usage limit is no attempt: everything waits for its end, and then the same conversation continues.
@@ -302,7 +312,7 @@ impl AgentLoop<'_> {
             }
             Err(error) if error.is_refusal() => {
                 (self.say)(&format!("the account {account} was not held: {}", error.words()));
-                self.pause_before_next(&mut record, PLAIN_PAUSE, true)
+                self.pause_before_next(&mut record, self.limits.pause, true)
             }
             Err(error) => Err(error.into()),
         }
@@ -324,15 +334,13 @@ impl AgentLoop<'_> {
 }
 
 /// Why the result of a run does not count that changed the main checkout.
-fn touched_words(touched: &[String]) -> Option<String> {
+fn touched_words(touched: &[String]) -> String {
     let shown: Vec<&str> = touched.iter().take(20).map(String::as_str).collect();
     let more = if touched.len() > shown.len() { ", …" } else { "" };
-    (!touched.is_empty()).then(|| {
-        format!(
-            "The agent changed the main checkout, outside its worktree: {}{more}. Its work is not submitted",
-            shown.join(", ")
-        )
-    })
+    format!(
+        "The main checkout changed during the run, outside the worktree: {}{more}. The work is not submitted",
+        shown.join(", ")
+    )
 }
 
 /// The exit code by which the pack's rules judge a run.
@@ -351,10 +359,11 @@ fn words_of(result: &RunResult) -> String {
     let code = result.code.map(|it| format!(", exit code {it}")).unwrap_or_default();
     let why = match &result.ending {
         Ending::Itself => String::new(),
-        Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } => format!(" ({why})"),
+        Ending::Told(why) | Ending::Person(why) | Ending::Over(why) | Ending::Fenced { why, .. } => {
+            format!(" ({why})")
+        }
         Ending::Runner => " (the runner ends)".to_owned(),
         Ending::Handoff => " (context nearly full)".to_owned(),
-        Ending::Over => " (its work was moved on)".to_owned(),
         Ending::Vanished => " (its worktree is gone)".to_owned(),
     };
     format!("{class}{code}{why}")

@@ -16,43 +16,22 @@ use crate::local_run::{LocalRun, RunEnd};
 use crate::runner_folder::AssignmentRecord;
 use crate::server_api::{ApiError, RequestActor};
 use crate::stalling::{StallDetector, StallSigns};
-use crate::transcript::{TranscriptEntry, TranscriptLine, read_after};
+use crate::transcript::{TranscriptEntry, TranscriptLine};
+use crate::transcript_upload::Upload;
+use crate::work_reach::LetGo;
 
 /// The pause between two looks at the process.
 const TICK: Duration = Duration::from_millis(60);
 /// The pause between two looks at the run's record, unless the server signals a change.
 const LOOK: Duration = Duration::from_secs(3);
-/// How long a process may live on after its work was moved on.
-const LET_GO: Duration = Duration::from_secs(6);
 /// The pause between two reports of figures.
 const REPORT: Duration = Duration::from_secs(5);
 /// The pause between two extensions of the process's own lease.
 const RENEW: Duration = Duration::from_secs(5);
-/// How long an agent may take to write its handoff notes.
-const HANDOFF_TIME: Duration = Duration::from_secs(300);
 /// The share of the context window, in percent, at which an agent hands off.
 const HANDOFF_PERCENT: u8 = 90;
-/// Transcript lines in one request, and their size.
-const PORTION: usize = 200;
-const PORTION_BYTES: usize = 512 * 1024;
 /// The pause between two extensions of the run's token, which lasts an hour.
 const EXTEND: Duration = Duration::from_secs(15 * 60);
-/// The time after which a run without progress is reported, if the server has no setting for it.
-const STALL: u64 = 15 * 60 * 1_000;
-
-/// Portions that one look sends at most.
-const PORTIONS: usize = 10;
-
-/// How far the transcript has been sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Upload {
-    /// The server has every line, or refuses the rest for good.
-    Complete,
-    /// There are more lines.
-    Partial,
-    /// It was not possible now.
-    Later,
-}
 
 /// Why the runner ended the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +48,8 @@ pub enum Ending {
     Runner,
     /// The context is nearly full.
     Handoff,
-    /// The work was moved on, and the process did not end by itself.
-    Over,
+    /// The agent's work was moved on or taken away, and the process did not end by itself.
+    Over(String),
     /// The folder of the task is gone.
     Vanished,
 }
@@ -95,8 +74,12 @@ pub(crate) struct RunMonitor<'a, 'b> {
     pub(crate) agent: &'a mut AgentLoop<'b>,
     pub(crate) record: &'a mut AssignmentRecord,
     pub(crate) run: LocalRun,
-    ending: Ending,
-    approvals: Vec<OpenApproval>,
+    pub(crate) ending: Ending,
+    pub(crate) approvals: Vec<OpenApproval>,
+    /// The agent got the answer to a question of its own since its work was last seen in its reach.
+    pub(crate) was_answered: bool,
+    /// The version of the entity when the agent was last seen to be able to do its work.
+    pub(crate) work_version: Option<u64>,
     open_calls: BTreeSet<String>,
     doing: String,
     closed: bool,
@@ -108,25 +91,25 @@ pub(crate) struct RunMonitor<'a, 'b> {
     begun: Instant,
     handoff_since: Option<Instant>,
     /// The last upload did not reach the server.
-    is_server_away: bool,
-    /// The work was moved on, so the process should end.
-    let_go: Option<Instant>,
-    next: NextLooks,
+    pub(crate) is_server_away: bool,
+    /// The work is over for the process.
+    pub(crate) let_go: Option<LetGo>,
+    pub(crate) next: NextLooks,
 }
 
 /// When something is done again.
-struct NextLooks {
+pub(crate) struct NextLooks {
     record: Instant,
     report: Instant,
     renew: Instant,
-    upload: Instant,
+    pub(crate) upload: Instant,
     approvals: Instant,
     extend: Instant,
 }
 
 /// A tool call that waits for a decision.
 #[derive(Clone, Debug)]
-struct OpenApproval {
+pub(crate) struct OpenApproval {
     asked: PendingApproval,
     told: bool,
 }
@@ -148,6 +131,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             run,
             ending: Ending::Itself,
             approvals: Vec::new(),
+            was_answered: false,
+            work_version: None,
             open_calls: BTreeSet::new(),
             doing: String::new(),
             closed: false,
@@ -221,7 +206,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         Ok(())
     }
 
-    fn end(&mut self, ending: Ending, why: &str, grace: Option<u64>) -> io::Result<()> {
+    pub(crate) fn end(&mut self, ending: Ending, why: &str, grace: Option<u64>) -> io::Result<()> {
         self.ending = ending;
         self.run.stop(why, grace)
     }
@@ -237,7 +222,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 if is_work && self.has_let_go() {
                     self.agent.forget_lease(&lease.lifecycle, &lease.id);
                     self.record.is_released = true;
-                    self.let_go = Some(Instant::now());
+                    let version = self.record.run.as_ref().map_or(0, |it| it.version);
+                    self.let_go("was moved on", self.work_version.unwrap_or(version))?;
                 } else if !is_work && self.agent.is_agent_record(&lease) && self.nobody_holds(&lease) {
                     // The agent handed off or left: it registers again before the next process.
                     self.agent.forget_lease(&lease.lifecycle, &lease.id);
@@ -255,13 +241,17 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 self.run.mark(&format!("notice: {notice}"))?;
             }
         }
-        if self.let_go.is_some_and(|it| it.elapsed() > LET_GO) && self.ending == Ending::Itself {
-            self.end(Ending::Over, "the work is over", None)?;
-        }
+        self.end_work_that_is_over()?;
         if Instant::now() >= self.next.renew {
             if self.agent.has_vanished(self.record) && self.ending == Ending::Itself {
                 // Otherwise the agent would continue in another folder.
                 self.end(Ending::Vanished, "its worktree is gone", Some(0))?;
+            }
+            if let Some(news) = self.agent.news_of_base(self.record) {
+                self.run.mark(&format!("notice: {news}"))?;
+                if self.agent.is_steerable() && !self.closed {
+                    let _ = self.run.steer(&news);
+                }
             }
             self.next.renew = Instant::now() + RENEW;
             let left = self.agent.time_left();
@@ -308,7 +298,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         if changed {
             self.agent.hurry();
         }
-        self.pass_messages().map(|_| ())
+        self.pass_messages()?;
+        self.look_at_work()
     }
 
     /// Passes messages on. True if there was one.
@@ -359,6 +350,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             return Ok(());
         }
         self.next.approvals = Instant::now() + Duration::from_millis(700);
+        let asked = self.approvals.len();
         for mut open in std::mem::take(&mut self.approvals) {
             let PendingApproval { id, tool, input, leaves_sandbox, .. } = open.asked.clone();
             let request = RequestAction {
@@ -366,7 +358,8 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 arguments: self.agent.arguments_of(input.clone()),
                 role: self.agent.role_name(),
                 pack: Some(self.agent.pack().to_owned()),
-                entity: self.record.entity.as_ref().map(|(_, id)| id.clone()),
+                entity: self.record.entity.as_ref().map(|(lifecycle, id)| format!("{lifecycle}/{id}")),
+                unattended: true,
             };
             match self.agent.api().request_action(&request) {
                 // Without a policy the sandbox is the limit.
@@ -393,6 +386,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 },
             }
         }
+        self.was_answered |= self.approvals.len() < asked;
         // Waiting for a person is no silence.
         if !self.approvals.is_empty() {
             self.last_progress = Instant::now();
@@ -414,7 +408,7 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                     self.end(Ending::Handoff, "the context is nearly full", None)?;
                 }
             }
-            Some(since) if since.elapsed() > HANDOFF_TIME => {
+            Some(since) if since.elapsed() > self.agent.limits.handoff => {
                 self.end(Ending::Handoff, "the context is nearly full", None)?;
             }
             _ => {}
@@ -500,10 +494,11 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
             last_progress,
             processor: sample.as_ref().map_or(0, |it| it.cpu),
             started: sample.as_ref().map_or(0, |it| it.started),
+            switches: sample.as_ref().map_or(0, |it| it.switches),
             output: sample.as_ref().map_or(0, |it| it.output),
             open_calls: self.open_calls.len() + self.approvals.len(),
         };
-        let limit = self.agent.stall_limit().unwrap_or(STALL);
+        let limit = u64::try_from(self.agent.limits.stall.as_millis()).unwrap_or(u64::MAX);
         let stalled = self.stall.look(signs, limit) && !self.has_new_result();
         let event = if stalled { "stall" } else { "report" };
         // Processor time changes always; a report needs another reason.
@@ -526,63 +521,25 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         self.agent.meter(self.record);
     }
 
-    /// Sends lines of the transcript that the server does not have: a bounded number, so that an agent that writes without
-    /// pause cannot keep the runner from its leases.
-    fn upload(&mut self, now: bool) -> Upload {
-        if !now && Instant::now() < self.next.upload {
-            return Upload::Later;
-        }
-        self.next.upload = Instant::now() + Duration::from_millis(400);
-        let Some(run) = &mut self.record.run else { return Upload::Complete };
-        for _ in 0..PORTIONS {
-            let next = run.next_line.max(1);
-            let Ok(lines) = read_after(&self.run.transcript_folder(), next - 1, PORTION) else {
-                return Upload::Later;
-            };
-            let lines = portion(&lines);
-            if lines.is_empty() {
-                return Upload::Complete;
-            }
-            match self.agent.api().append_transcript(&run.id, lines) {
-                Ok(expected) if expected > next => run.next_line = expected,
-                // The server has an older state, as after a restore: continue there.
-                Ok(expected) => {
-                    let stuck = expected == next;
-                    run.next_line = expected;
-                    if stuck {
-                        return Upload::Later;
-                    }
-                }
-                Err(ApiError::Refused(problem)) if problem.status != 409 => {
-                    // Refused for good, such as over the quota: the lines stay on this machine.
-                    return Upload::Complete;
-                }
-                Err(_) => {
-                    self.is_server_away = true;
-                    self.next.upload = Instant::now() + Duration::from_secs(2);
-                    return Upload::Later;
-                }
-            }
-        }
-        Upload::Partial
-    }
-
     fn finish(mut self, end: RunEnd) -> io::Result<RunResult> {
         let mut result = RunResult {
             class: ExitClass::Crash,
             code: None,
             signal: None,
-            text: "Its shim was killed".to_owned(),
+            text: String::new(),
             resets_at: None,
             ending: self.ending.clone(),
             ended_well: false,
             unkillable: Vec::new(),
         };
-        if let RunEnd::Reported { exit, outcome } = end {
-            result.ended_well = ended_by_itself(&exit) && outcome.class == ExitClass::Ok;
-            (result.code, result.signal) = (exit.code, exit.signal);
-            (result.class, result.text, result.resets_at) = (outcome.class, outcome.text, outcome.resets_at);
-            result.unkillable = exit.unkillable;
+        match end {
+            RunEnd::Reported { exit, outcome } => {
+                result.ended_well = ended_by_itself(&exit) && outcome.class == ExitClass::Ok;
+                (result.code, result.signal) = (exit.code, exit.signal);
+                (result.class, result.text) = (outcome.class, outcome.text);
+                (result.resets_at, result.unkillable) = (outcome.resets_at, exit.unkillable);
+            }
+            RunEnd::Lost { why, left } => (result.text, result.unkillable) = (why, left),
         }
         // A stop that came too late stopped nothing: the result counts.
         if result.ended_well && matches!(self.ending, Ending::Person(_) | Ending::Told(_) | Ending::Runner) {
@@ -610,7 +567,9 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
         let reset = result.resets_at.and_then(|it| jiff::Timestamp::from_second(it).ok());
         put("resetsAt", json!(reset.map(|it| it.to_string())));
         put("commit", json!(self.agent.commit_of_folder(self.record)));
-        if let Ending::Told(why) | Ending::Person(why) | Ending::Fenced { why, .. } = &result.ending {
+        if let Ending::Told(why) | Ending::Person(why) | Ending::Over(why) | Ending::Fenced { why, .. } =
+            &result.ending
+        {
             put("stopReason", json!(shortened(why, 480)));
         }
         self.record.session = self.run.reader().session().map(str::to_owned).or(self.record.session.take());
@@ -649,11 +608,24 @@ impl<'a, 'b> RunMonitor<'a, 'b> {
                 let evidence = json!(shortened(&result.unkillable.join("; "), 3_900));
                 let fields = Map::from_iter([("evidence".to_owned(), evidence)]);
                 self.agent.report_run(&id, "resist", fields, &format!("resist-{id}"))?;
+                self.outwait_leftovers()?;
             }
             self.agent.report_run(&id, "ended", fields, &format!("ended-{id}"))?;
         }
         self.agent.save(self.record)?;
         Ok(result)
+    }
+
+    /// Waits until no process of the run is left: the next one would work in the same folder.
+    fn outwait_leftovers(&mut self) -> io::Result<()> {
+        while !self.agent.is_stopping() {
+            std::thread::sleep(Duration::from_millis(300));
+            if self.run.end_leftovers()?.is_empty() {
+                break;
+            }
+            let _ = self.agent.beat();
+        }
+        Ok(())
     }
 }
 
@@ -667,17 +639,6 @@ fn stop_requested(fields: &Map<String, Value>) -> Option<String> {
     let requested = fields.get("stopRequested").and_then(Value::as_bool).unwrap_or(false);
     let reason = fields.get("stopReason").and_then(Value::as_str).unwrap_or("a person stopped it");
     requested.then(|| reason.to_owned())
-}
-
-/// As many lines as fit into one request.
-fn portion(lines: &[TranscriptLine]) -> &[TranscriptLine] {
-    let mut bytes = 0;
-    let fits = |it: &&TranscriptLine| {
-        bytes += serde_json::to_vec(it).map_or(0, |it| it.len());
-        bytes <= PORTION_BYTES
-    };
-    let count = lines.iter().take_while(fits).count().max(1).min(lines.len());
-    lines.get(..count).unwrap_or_default()
 }
 
 pub(crate) fn shortened(text: &str, most: usize) -> String {

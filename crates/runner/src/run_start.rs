@@ -1,7 +1,7 @@
 //! Starts a run: its record on the server, its token, its process.
 
 use serde_json::{Value, json};
-use trackside_protocol::{CreateBody, HeartbeatBody, NewToken, Problem, TransitionBody};
+use trackside_protocol::{CreateBody, NewToken, Problem, TransitionBody};
 
 use crate::agent_loop::{AgentLoop, HOLD_POLL, LoopError, members};
 use crate::effects::FolderState;
@@ -17,10 +17,15 @@ impl AgentLoop<'_> {
     /// Creates the run's record and starts its process.
     pub(crate) fn start(&mut self, record: &mut AssignmentRecord) -> Result<Started, LoopError> {
         let named = record.entity.clone();
-        if record.run.as_ref().is_none_or(|it| !it.is_created)
-            && self.prepare_folder(record)? == FolderState::GivenBack
-        {
-            return Ok(Started::Dropped);
+        if record.run.as_ref().is_none_or(|it| !it.is_created) {
+            match self.prepare_folder(record)? {
+                FolderState::Ready => {}
+                FolderState::GivenBack => return Ok(Started::Dropped),
+                FolderState::Waiting => {
+                    let due = self.pause(HOLD_POLL, false);
+                    return Ok(if due { Started::Waiting } else { Started::Ended });
+                }
+            }
         }
         let launch = self.launch_in_folder(record);
         let task = match &named {
@@ -69,6 +74,7 @@ impl AgentLoop<'_> {
         if let Some((lifecycle, id)) = &named {
             let entity = self.api.entity(RequestActor::Agent, lifecycle, id)?;
             (run.version, run.state) = (entity.version, entity.state);
+            record.reach = self.reach(lifecycle, id)?;
         }
         if let Some(unused) = &run.token {
             let _ = self.api.revoke_token(unused);
@@ -99,6 +105,7 @@ impl AgentLoop<'_> {
         let space = self.settings.space.join(&run.id);
         let resume = SessionToResume { id: record.session.clone(), total: record.total };
         let login = self.login_folder(&run.id);
+        self.record_beginning(record);
         let started = launch::prepare(&launch, &who, &space, &login, &task, &resume).and_then(|mut ready| {
             for (name, value) in record.task_folder.iter().flat_map(|it| &it.variables) {
                 ready.environment.set(name, value.clone());
@@ -112,6 +119,7 @@ impl AgentLoop<'_> {
         let (local, session) = match started {
             Ok(started) => started,
             Err(error) => {
+                self.record_end(record);
                 let _ = self.api.revoke_token(&token.details.id);
                 let fields = members(json!({ "exitClass": "usage", "exitText": error.to_string() }));
                 self.report_run(&run.id, "ended", fields, &format!("ended-{}", run.id))?;
@@ -135,7 +143,12 @@ impl AgentLoop<'_> {
         let plan = &local.plan;
         let mut command = vec![plan.program.display().to_string()];
         command.extend(plan.args.iter().filter(|it| **it != plan.prompt).map(|it| shortened(it, 2_000)));
-        let sandbox = if plan.sandbox.is_some() { "on" } else { "off" };
+        let sandbox = match (local.enforced(), plan.sandbox.is_some()) {
+            (Some(words), true) => words,
+            (Some(words), false) => format!("off: {words}"),
+            (None, true) => "on".to_owned(),
+            (None, false) => "off".to_owned(),
+        };
         let fields = members(json!({
             "command": command, "folder": plan.folder, "tier": plan.tier.name(), "sandbox": sandbox,
             "session": session,
@@ -226,11 +239,7 @@ impl AgentLoop<'_> {
         };
         let lost = self.settings.rule.agent.clone().filter(|rule| {
             let held = self.leases.get(&rule.lifecycle, &self.settings.agent).cloned();
-            held.is_none_or(|lease| {
-                let body = HeartbeatBody { slot: Some(lease.slot), fence: Some(lease.fence) };
-                let beat = self.api.heartbeat(lease.actor, &lease.lifecycle, &lease.id, &body);
-                beat.is_err_and(|it| it.is_refusal())
-            })
+            held.is_none_or(|lease| self.api.heartbeat(&lease).is_err_and(|it| it.is_refusal()))
         });
         if lost.is_some() {
             self.register_agent()?;

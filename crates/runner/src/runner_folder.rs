@@ -14,6 +14,7 @@ use crate::adapter::RunUsage;
 use crate::effects::TaskFolder;
 use crate::held_leases::HeldLease;
 use crate::run_monitor::RunResult;
+use crate::work_reach::WorkReach;
 
 /// The folder of one runner. At most one process has it open.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct AssignmentRecord {
     pub lease: Option<HeldLease>,
     /// The lease ended because the work was moved on.
     pub is_released: bool,
+    /// What the agent could do with the entity when its last process started.
+    pub reach: WorkReach,
     /// The folder of its runs; none for the folder of the runner.
     pub task_folder: Option<TaskFolder>,
     /// The run under way.

@@ -1,14 +1,16 @@
 //! Requests of the runner to the server.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trackside_protocol::{
-    ActionAnswer, ClaimBody, Client, ClientError, Clock, CreateBody, HeartbeatBody, IdentityBody, MovedReply,
-    NewToken, Problem, RequestAction, TokenMade, TransitionBody,
+    ActionAnswer, BatchBody, BatchCommand, ClaimBody, Client, ClientError, Clock, CreateBody, HeartbeatBody,
+    IdentityBody, MovedReply, NewToken, Problem, RequestAction, TokenMade, TransitionBody,
 };
 
+use crate::held_leases::HeldLease;
 use crate::transcript::TranscriptLine;
 
 /// The longest time that one request may take. Leases are much longer.
@@ -106,6 +108,34 @@ pub struct HeartbeatAnswer {
     pub notices: Vec<NoticeText>,
 }
 
+/// The answers to a batch of heartbeats.
+#[derive(Debug, Deserialize)]
+struct BatchAnswers {
+    results: Vec<BatchItemAnswer>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum BatchItemAnswer {
+    Renewed {
+        /// Only a renewed lease has it.
+        #[serde(rename = "expiresAt")]
+        _expires_at: String,
+        #[serde(flatten)]
+        answer: HeartbeatAnswer,
+    },
+    Refused(Box<Problem>),
+}
+
+impl BatchItemAnswer {
+    fn into_result(self) -> Result<HeartbeatAnswer, ApiError> {
+        match self {
+            Self::Renewed { answer, .. } => Ok(answer),
+            Self::Refused(problem) => Err(ClientError::Refused(problem).into()),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 pub struct StopOrder {
     pub why: String,
@@ -130,13 +160,15 @@ pub enum RequestActor {
 pub struct ServerApi {
     runner: Client,
     agent: Client,
+    /// The agent's id.
+    name: String,
 }
 
 impl ServerApi {
     /// `client` has the runner's token.
     pub fn new(client: &Client, agent: &str) -> Self {
         let runner = client.clone().with_timeout(PATIENCE);
-        Self { agent: runner.clone().acting_for(agent), runner }
+        Self { agent: runner.clone().acting_for(agent), runner, name: agent.to_owned() }
     }
 
     pub fn url(&self) -> &str {
@@ -162,14 +194,12 @@ impl ServerApi {
         Ok(self.runner.get("/v1/clock")?.into()?)
     }
 
-    /// A setting of a pack that is a span of time, in milliseconds.
-    pub fn setting(&self, pack: &str, name: &str) -> Option<u64> {
-        let settings = self.get(&format!("/v1/settings/{pack}")).ok()?;
-        let mut items = settings.get("items")?.as_array()?.iter();
-        let value = items.find(|it| it.get("name").and_then(Value::as_str) == Some(name))?.get("value")?;
-        let span: jiff::Span = value.as_str()?.parse().ok()?;
-        let length = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).ok()?;
-        u64::try_from(length.as_millis()).ok()
+    /// The values of the settings of a pack.
+    pub fn settings(&self, pack: &str) -> Result<BTreeMap<String, Value>, ApiError> {
+        let settings = self.get(&format!("/v1/settings/{pack}"))?;
+        let items = settings.get("items").and_then(Value::as_array).into_iter().flatten();
+        let setting = |it: &Value| Some((it.get("name")?.as_str()?.to_owned(), it.get("value")?.clone()));
+        Ok(items.filter_map(setting).collect())
     }
 
     pub fn lifecycle(&self, lifecycle: &str) -> Result<Value, ApiError> {
@@ -214,15 +244,30 @@ impl ServerApi {
         moved(answer.into()?).map(Some)
     }
 
-    pub fn heartbeat(
+    /// Renews leases in one request. Each has its own answer.
+    pub fn heartbeats(
         &self,
-        actor: RequestActor,
-        lifecycle: &str,
-        id: &str,
-        body: &HeartbeatBody,
-    ) -> Result<HeartbeatAnswer, ApiError> {
-        let path = format!("/v1/entities/{lifecycle}/{id}/heartbeat");
-        Ok(self.client(actor).post(&path, body)?.into()?)
+        leases: &[HeldLease],
+    ) -> Result<Vec<Result<HeartbeatAnswer, ApiError>>, ApiError> {
+        let beat = |lease: &HeldLease| BatchCommand {
+            lifecycle: lease.lifecycle.clone(),
+            id: Some(lease.id.clone()),
+            heartbeat: Some(HeartbeatBody { slot: Some(lease.slot.clone()), fence: Some(lease.fence) }),
+            r#for: (lease.actor == RequestActor::Agent).then(|| self.name.clone()),
+            ..BatchCommand::default()
+        };
+        let body = BatchBody { commands: leases.iter().map(beat).collect(), atomic: false };
+        let mut answer: BatchAnswers = self.runner.post("/v1/batch", &body)?.into()?;
+        if answer.results.len() != leases.len() {
+            return Err(ApiError::Unreachable("the batch has another number of answers".to_owned()));
+        }
+        Ok(answer.results.drain(..).map(BatchItemAnswer::into_result).collect())
+    }
+
+    /// Renews one lease.
+    pub fn heartbeat(&self, lease: &HeldLease) -> Result<HeartbeatAnswer, ApiError> {
+        let mut answers = self.heartbeats(std::slice::from_ref(lease))?;
+        answers.pop().unwrap_or_else(|| Err(ApiError::Unreachable("the batch has no answer".to_owned())))
     }
 
     /// What the agent is asked: the content of its task file.

@@ -2,7 +2,8 @@
 //!
 //! Output is no progress: a program can redraw a spinner for hours. Whole lines of the transcript are, and so are a
 //! change of the agent's entity and a commit. Without progress, a run is alive while a tool call is open, while its
-//! processes compute, and while it starts others without writing to the terminal.
+//! processes compute, and while it starts others without writing to the terminal. Processes that the kernel schedules
+//! without any of this wait for something, such as a model that thinks: they have twice the time.
 
 /// Signs of life of a run at one moment. Times are in milliseconds of any one clock.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +15,8 @@ pub struct StallSigns {
     pub processor: u64,
     /// Processes that it has started.
     pub started: u64,
+    /// Context switches of its living processes.
+    pub switches: u64,
     /// Bytes of output.
     pub output: u64,
     /// Tool calls without a result.
@@ -25,8 +28,8 @@ const COMPUTES: u64 = 5;
 
 #[derive(Debug, Default)]
 pub struct StallDetector {
-    /// The signs at the last progress.
-    since: StallSigns,
+    /// The signs at the last progress; none before the first look.
+    since: Option<StallSigns>,
     told: bool,
 }
 
@@ -38,16 +41,24 @@ impl StallDetector {
 
     /// Whether the run has just been found to make no progress for `limit` milliseconds. Says it once per silence.
     pub fn look(&mut self, signs: StallSigns, limit: u64) -> bool {
-        if signs.last_progress != self.since.last_progress {
-            *self = Self { since: signs, told: false };
-        }
+        let since = match self.since {
+            Some(since) if since.last_progress == signs.last_progress => since,
+            _ => {
+                *self = Self { since: Some(signs), told: false };
+                signs
+            }
+        };
         let silence = signs.now.saturating_sub(signs.last_progress);
         if self.told || silence < limit || signs.open_calls > 0 {
             return false;
         }
-        let computes = signs.processor.saturating_sub(self.since.processor) * 100 >= silence * COMPUTES;
-        let draws = signs.output > self.since.output;
-        let starts = signs.started > self.since.started;
+        let draws = signs.output > since.output;
+        let waits = signs.switches != since.switches && !draws;
+        if waits && silence < limit.saturating_mul(2) {
+            return false;
+        }
+        let computes = signs.processor.saturating_sub(since.processor) * 100 >= silence * COMPUTES;
+        let starts = signs.started > since.started;
         self.told = !computes && (draws || !starts);
         self.told
     }
@@ -82,6 +93,21 @@ mod tests {
         let mut detector = StallDetector::default();
         assert!(!detector.look(signs(0, 0, 0, 0), 15 * MINUTE));
         assert!(!detector.look(signs(16 * MINUTE, 0, 8 * MINUTE, 0), 15 * MINUTE), "it computes");
+    }
+
+    #[test]
+    fn processes_that_only_wait_have_twice_the_time() {
+        let at = |now, switches, output| StallSigns { switches, output, ..signs(now, 0, 0, 0) };
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(at(0, 100, 0), 15 * MINUTE));
+        assert!(!detector.look(at(16 * MINUTE, 900, 0), 15 * MINUTE), "a model thinks");
+        assert!(detector.look(at(31 * MINUTE, 1800, 0), 15 * MINUTE), "for too long");
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(at(0, 100, 0), 15 * MINUTE));
+        assert!(detector.look(at(16 * MINUTE, 100, 0), 15 * MINUTE), "it does not even wait");
+        let mut detector = StallDetector::default();
+        assert!(!detector.look(at(0, 100, 0), 15 * MINUTE));
+        assert!(detector.look(at(16 * MINUTE, 900, 500), 15 * MINUTE), "it draws a spinner");
     }
 
     #[test]

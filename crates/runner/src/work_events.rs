@@ -16,7 +16,8 @@ impl AgentLoop<'_> {
         let Some(run) = &mut record.run else { return };
         let Ok(known) = self.api.entity(RequestActor::Runner, "fleet.run", &run.id) else { return };
         let number = |name: &str| known.fields.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-        let (cost, tokens) = (number("cost"), (number("input") + number("output")) as u64);
+        let counts = ["input", "output", "cacheRead", "cacheWrite"];
+        let (cost, tokens) = (number("cost"), counts.iter().map(|it| number(it)).sum::<f64>() as u64);
         if cost <= run.metered && tokens <= run.metered_tokens {
             return;
         }
@@ -121,35 +122,46 @@ impl AgentLoop<'_> {
     /// Whether the agent itself changed its entity after this version. Other actors may have changed it, too.
     pub(crate) fn has_agent_moved(&self, record: &AssignmentRecord, version: u64) -> Result<bool, LoopError> {
         let Some((lifecycle, id)) = &record.entity else { return Ok(false) };
+        let mut by_agent = false;
+        let read = self.each_entry_after(lifecycle, id, version, |entry| {
+            let actor = entry.get("actor").and_then(Value::as_str);
+            by_agent |= actor == Some(self.settings.agent.as_str()) && entry.get("to").is_some();
+        });
+        match read {
+            Err(LoopError::Api(error)) if error.is_refusal() => Ok(true),
+            other => other.map(|()| by_agent),
+        }
+    }
+
+    /// Reads the journal entries of an entity after a version, the oldest first.
+    pub(crate) fn each_entry_after(
+        &self,
+        lifecycle: &str,
+        id: &str,
+        version: u64,
+        mut look: impl FnMut(&Value),
+    ) -> Result<(), LoopError> {
         let mut cursor = String::new();
         loop {
-            let path = format!("/v1/entities/{lifecycle}/{id}/history?limit=200{cursor}");
-            let page = match self.api.get(&path) {
-                Ok(page) => page,
-                Err(error) if error.is_refusal() => return Ok(true),
-                Err(error) => return Err(error.into()),
-            };
-            let mut entries = page.get("items").and_then(Value::as_array).into_iter().flatten();
-            let by_agent = entries.any(|it| {
-                it.get("actor").and_then(Value::as_str) == Some(self.settings.agent.as_str())
-                    && it.get("to").is_some()
-                    && it.get("version").and_then(Value::as_u64).is_some_and(|it| it > version)
-            });
+            let page = self.api.get(&format!("/v1/entities/{lifecycle}/{id}/history?limit=200{cursor}"))?;
+            let is_later =
+                |it: &&Value| it.get("version").and_then(Value::as_u64).is_some_and(|it| it > version);
+            let entries = page.get("items").and_then(Value::as_array).into_iter().flatten();
+            entries.filter(is_later).for_each(&mut look);
             match page.get("nextCursor").and_then(Value::as_str) {
-                _ if by_agent => return Ok(true),
                 Some(next) => cursor = format!("&cursor={next}"),
-                None => return Ok(false),
+                None => return Ok(()),
             }
         }
     }
 
-    /// Whether the agent no longer has the entity.
-    pub(crate) fn is_over(&self, record: &AssignmentRecord) -> Result<bool, LoopError> {
+    /// Whether the agent no longer has the entity. `version` is that of the entity when its run began.
+    pub(crate) fn is_over(&self, record: &AssignmentRecord, version: u64) -> Result<bool, LoopError> {
         let Some((lifecycle, id)) = &record.entity else { return Ok(false) };
         match self.api.entity(RequestActor::Agent, lifecycle, id) {
             Ok(entity) => {
                 let held = record.lease.is_none() || entity.lease_of(&self.settings.agent).is_some();
-                Ok(entity.is_final || record.is_released || !held)
+                Ok(record.is_released || !held || self.is_out_of_reach(record, &entity, version)?)
             }
             Err(error) if error.is_refusal() => Ok(true),
             Err(error) => Err(error.into()),

@@ -29,6 +29,9 @@ use trackside_runner::transcript::{TranscriptEntry, TranscriptLine, read_after};
 use trackside_scripted_model::{ModelScript, ScriptedModel};
 use trackside_shim::{ContainmentTier, SandboxSpec};
 
+#[path = "real_agents/faults.rs"]
+mod faults;
+
 const SCRIPTS: [&str; 7] = [
     r#"
 script: write
@@ -110,6 +113,19 @@ const TESTS: &[RealTest] = &[
     ("is_adopted_while_it_waits", &[CLAUDE, CODEX], is_adopted_while_it_waits),
     ("resumes_its_session", &[CLAUDE, CODEX, CODEX_EXEC], resumes_its_session),
     ("reports_an_unknown_session", &[CLAUDE, CODEX, CODEX_EXEC], reports_an_unknown_session),
+    ("goes_on_after_a_broken_answer", &[CLAUDE, CODEX, CODEX_EXEC], faults::goes_on_after_a_broken_answer),
+    ("asks_for_a_whole_answer_in_the_end", &[CLAUDE], faults::asks_for_a_whole_answer_in_the_end),
+    ("waits_for_a_late_answer", &[CLAUDE, CODEX, CODEX_EXEC], faults::waits_for_a_late_answer),
+    (
+        "gives_every_error_of_its_model_a_class",
+        &[CLAUDE, CODEX, CODEX_EXEC],
+        faults::gives_every_error_of_its_model_a_class,
+    ),
+    ("has_no_network", &[CLAUDE, CODEX, CODEX_EXEC], faults::has_no_network),
+    ("is_interrupted_by_a_signal", &[CLAUDE], faults::is_interrupted_by_a_signal),
+    ("refuses_a_session_id_twice", &[CLAUDE], faults::refuses_a_session_id_twice),
+    ("goes_on_after_a_hook_that_fails", &[CLAUDE], faults::goes_on_after_a_hook_that_fails),
+    ("skips_a_hook_without_trust", &[CODEX_EXEC], faults::skips_a_hook_without_trust),
     ("finds_its_login_in_the_sandbox", &[CLAUDE, CODEX, CODEX_EXEC], finds_its_login),
     ("finds_its_login_as_an_ordinary_user", &[CLAUDE, CODEX, CODEX_EXEC], finds_its_login_as_ordinary_user),
 ];
@@ -120,6 +136,10 @@ struct Choices {
     script: &'static str,
     permission: Option<&'static str>,
     session: Option<(SessionUse, String)>,
+    /// Further arguments.
+    more: Vec<String>,
+    /// The address of the model, if it is not the scripted one.
+    base: Option<&'static str>,
     /// Files of an earlier run.
     root: Option<PathBuf>,
 }
@@ -173,12 +193,17 @@ fn start(agents: &Path, name: &str, choices: &Choices) -> Started {
     });
     let work = root.join("work");
     let read = |it: &str| ModelScript::parse(&it.replace("FOLDER", work.to_str().unwrap())).unwrap();
-    let model = ScriptedModel::start(SCRIPTS.iter().map(|it| read(it)).collect()).unwrap();
-    let (text, adapter) = definition(name);
+    let model =
+        ScriptedModel::start(SCRIPTS.iter().chain(&faults::SCRIPTS).map(|it| read(it)).collect()).unwrap();
+    let (mut text, adapter) = definition(name);
+    if choices.base.is_some() {
+        // A program that waits for a network for ever is ended after this many seconds.
+        text = text.replace("limits: {", "limits: { network: 2,");
+    }
     let path = format!("{}:{}", agents.join(".bin").display(), std::env::var("PATH").unwrap());
     let program = program_lookup::find(&adapter, &path).unwrap();
     let test = adapter.test_model.clone().unwrap();
-    let base = model.base(choices.script, name);
+    let base = choices.base.map_or_else(|| model.base(choices.script, name), str::to_owned);
     let mut environment = RunEnvironment::default();
     environment.set("PATH", path);
     environment.set("HOME", root.join("home").to_str().unwrap());
@@ -208,6 +233,7 @@ fn start(agents: &Path, name: &str, choices: &Choices) -> Started {
     }
     args.extend(adapter.quiet_args.iter().cloned());
     args.extend(test.args.iter().map(|it| it.replace("{base}", &base)));
+    args.extend(choices.more.iter().cloned());
     if name == CLAUDE && choices.permission.is_none() {
         args.extend(["--allowedTools".to_owned(), "Bash".to_owned()]);
     }

@@ -20,11 +20,14 @@ use trackside_runner::adapter::{
 };
 use trackside_runner::adapter_trial;
 use trackside_runner::environment::RunEnvironment;
-use trackside_runner::launch::{self, LaunchSettings, RunIdentity, SessionToResume};
+use trackside_runner::launch::LaunchSettings;
 use trackside_runner::local_run::{LaunchPlan, LocalRun, RunEnd};
 use trackside_runner::shim_program::ShimProgram;
 use trackside_runner::transcript::{TranscriptEntry, TranscriptLine, read_after};
 use trackside_shim::ContainmentTier;
+
+#[path = "runs/confinement.rs"]
+mod confinement;
 
 fn main() {
     if let Some(arguments) = trackside_shim::arguments_in_program(std::env::args_os()) {
@@ -38,13 +41,17 @@ fn main() {
             "an_agent_that_ends_without_its_runner_is_read_later",
             an_agent_that_ends_without_its_runner_is_read_later,
         ),
-        ("a_killed_shim_is_a_lost_run", a_killed_shim_is_a_lost_run),
+        (
+            "a_run_of_another_protocol_is_ended_and_says_so",
+            confinement::a_run_of_another_protocol_is_ended_and_says_so,
+        ),
+        ("a_killed_shim_is_a_lost_run", confinement::a_killed_shim_is_a_lost_run),
         ("an_approval_is_asked_and_answered", an_approval_is_asked_and_answered),
         ("an_approval_is_asked_again_after_an_adoption", an_approval_is_asked_again_after_an_adoption),
         ("a_withdrawn_approval_is_not_answered", a_withdrawn_approval_is_not_answered),
-        ("a_sandboxed_agent_steals_nothing", a_sandboxed_agent_steals_nothing),
+        ("a_sandboxed_agent_steals_nothing", confinement::a_sandboxed_agent_steals_nothing),
         ("an_adapter_is_tried_in_its_sandbox", an_adapter_is_tried_in_its_sandbox),
-        ("an_agent_cannot_make_a_control_file", an_agent_cannot_make_a_control_file),
+        ("an_agent_cannot_make_a_control_file", confinement::an_agent_cannot_make_a_control_file),
         (
             "an_agent_that_writes_without_pause_is_stopped_and_limited",
             an_agent_that_writes_without_pause_is_stopped_and_limited,
@@ -137,17 +144,25 @@ fn start(root: &Path, prompt: &str) -> LocalRun {
 
 /// A run whose adapter has these limits. A prompt that begins with `--` is an argument, too.
 fn start_with(root: &Path, prompt: &str, limits: &str) -> LocalRun {
+    start_in(root, prompt, limits, ContainmentTier::Tree)
+}
+
+fn run_name(root: &Path) -> String {
+    format!("run-{}", root.file_name().unwrap().to_str().unwrap())
+}
+
+fn start_in(root: &Path, prompt: &str, limits: &str, tier: ContainmentTier) -> LocalRun {
     let arguments = prompt.strip_prefix("--").into_iter();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters/claude.yaml");
     let adapter = format!("{}\nlimits: {{ {limits} }}\n", fs::read_to_string(file).unwrap());
     let plan = LaunchPlan {
-        run: format!("run-{}", root.file_name().unwrap().to_str().unwrap()),
+        run: run_name(root),
         adapter,
         program: "/usr/bin/env".into(),
         args: ["python3", "-c", PROGRAM].into_iter().chain(arguments).map(str::to_owned).collect(),
         folder: root.join("work"),
         prompt: prompt.to_owned(),
-        tier: ContainmentTier::Tree,
+        tier,
         sandbox: None,
         earlier: RunUsage::default(),
         resume: None,
@@ -164,7 +179,7 @@ fn poll_until(
     run: &mut LocalRun,
     wanted: impl Fn(&[TranscriptLine], Option<&RunEnd>) -> bool,
 ) -> Option<RunEnd> {
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + Duration::from_secs(300);
     loop {
         let progress = run.poll().unwrap();
         if wanted(&progress.lines, progress.end.as_ref()) {
@@ -235,7 +250,7 @@ fn an_agent_that_ends_without_its_runner_is_read_later() {
     let mut run = start(&root, "first");
     run.close_input().unwrap();
     drop(run);
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + Duration::from_secs(300);
     while !root.join("run/exit").exists() {
         assert!(Instant::now() < limit);
         std::thread::sleep(Duration::from_millis(20));
@@ -244,21 +259,6 @@ fn an_agent_that_ends_without_its_runner_is_read_later() {
     let progress = run.poll().unwrap();
     assert!(says(&progress.lines, "heard first"));
     assert_eq!(class(progress.end), ExitClass::Ok);
-    fs::remove_dir_all(root).unwrap();
-}
-
-fn a_killed_shim_is_a_lost_run() {
-    let root = scratch();
-    let mut run = start(&root, "first");
-    poll_until(&mut run, |lines, _| says(lines, "heard first"));
-    let shim = run.running().unwrap().unwrap();
-    assert!(trackside_shim::process_table::signal_exactly(
-        shim.pid,
-        shim.start_time,
-        rustix::process::Signal::KILL
-    ));
-    let end = poll_until(&mut run, |_, end| end.is_some());
-    assert!(matches!(end, Some(RunEnd::Lost)));
     fs::remove_dir_all(root).unwrap();
 }
 
@@ -281,7 +281,7 @@ fn an_approval_is_asked_again_after_an_adoption() {
     let root = scratch();
     let mut run = start(&root, "ask");
     let first = |run: &mut LocalRun| {
-        let limit = Instant::now() + Duration::from_secs(30);
+        let limit = Instant::now() + Duration::from_secs(300);
         loop {
             if let Some(asked) = run.poll().unwrap().approvals.pop() {
                 return asked;
@@ -379,169 +379,6 @@ fn an_agent_that_stays_after_its_answer_is_ended() {
     let end = poll_until(&mut run, |_, end| end.is_some());
     assert_eq!(class(end), ExitClass::Ok, "its work is done");
     fs::remove_dir_all(root).unwrap();
-}
-
-/// The server obeys control files in `.trackside` and `.liza` of the project, which can be the agent's folder.
-fn an_agent_cannot_make_a_control_file() {
-    let tier = ContainmentTier::Pidns;
-    if !shim().supports(tier) {
-        println!("skipped: this machine has no pid namespaces");
-        return;
-    }
-    let root = scratch();
-    let work = root.join("work");
-    fs::create_dir(work.join(".trackside")).unwrap();
-    let (adapter_text, adapter) = command_adapter();
-    let script = "mkdir .liza; touch .liza/ABORT .trackside/PAUSE; mv .liza gone; mkdir .liza; touch .liza/PAUSE; \
-        rmdir .trackside; echo own > own.txt";
-    let settings = LaunchSettings {
-        git_folders: None,
-        adapter_text,
-        adapter,
-        command: vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()],
-        folder: work.clone(),
-        sandbox: true,
-        variables: Vec::new(),
-        write: Vec::new(),
-        read: Vec::new(),
-        model: None,
-        hidden: [".trackside", ".liza"].map(|it| work.join(it)).to_vec(),
-        user_home: root.join("user"),
-        caller: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
-        tier,
-        trackside: std::env::current_exe().unwrap(),
-        limit: Some(60),
-    };
-    let who = RunIdentity { run: "r", agent: "a", entity: "", url: "", token: "canary-token" };
-    let nothing = SessionToResume::default();
-    let (space, login) = (root.join("space"), root.join("login"));
-    let prepared =
-        launch::prepare(&settings, &who, &space, &login, &serde_json::Value::Null, &nothing).unwrap();
-    let mut run = LocalRun::start(&shim(), &root.join("run"), prepared.plan, &prepared.environment).unwrap();
-    poll_until(&mut run, |_, end| end.is_some());
-    assert!(work.join("own.txt").exists());
-    for file in [".liza/ABORT", ".liza/PAUSE", ".trackside/PAUSE", "gone"] {
-        assert!(!work.join(file).exists(), "{file}");
-    }
-    assert!(work.join(".trackside").is_dir());
-    fs::remove_dir_all(root).unwrap();
-}
-
-/// What a curious agent tries. Each canary that it prints was stolen.
-const THIEF: &str = r#"
-echo begun
-cat "$STATE/servers/owner.json"
-find "$STATE" -type f -exec cat {} +
-cat "$VICTIM/plan" "$VICTIM/spec" "$VICTIM/running" "$VICTIM"/out.* "$VICTIM"/in/*
-find "$SPACE" -type f -exec cat {} +
-for process in /proc/[0-9]*; do tr '\0' '\n' <"$process/environ"; tr '\0' ' ' <"$process/cmdline"; done
-ln "$STATE/servers/owner.json" stolen && cat stolen
-mkdir mnt && mount --bind "$STATE" mnt && find mnt -type f -exec cat {} +
-unshare --user --map-root-user --mount sh -c "umount '$STATE'; find '$STATE' -type f -exec cat {} +"
-nsenter --target 1 --mount find "$STATE" -type f -exec cat {} +
-echo '{"reason":"thief","grace":0}' >"$VICTIM/stop"
-echo thief >"$VICTIM/in/9"
-kill -TERM "$PID" && echo ended run $((40 + 2))
-cat "$USER_HOME/.cargo/credentials.toml"
-find "$USER_HOME" -type f -exec cat {} +
-echo $TRACKSIDE_TOKEN
-for secret in /etc/shadow /etc/gshadow /dev/loop0 /dev/vda /dev/sda /dev/nvme0n1 /dev/mem /dev/fuse /dev/tty1; do
-  (exec 3<"$secret") && echo "opened $secret"
-done
-echo gone >/dev/null && head -c 8 /dev/urandom >/dev/null && ls /etc/passwd && echo ended
-"#;
-
-/// A run that prints its pid and waits, and a thief in the same tier.
-fn a_sandboxed_agent_steals_nothing() {
-    let mut tried = 0;
-    for tier in ContainmentTier::ALL.into_iter().filter(|it| shim().supports(*it)) {
-        let root = scratch();
-        let state = root.join("state");
-        fs::create_dir_all(state.join("servers")).unwrap();
-        fs::write(state.join("servers/owner.json"), "canary-owner").unwrap();
-        let user = root.join("user");
-        fs::create_dir_all(user.join(".cargo/bin")).unwrap();
-        fs::write(user.join(".cargo/credentials.toml"), "canary-cargo").unwrap();
-        let path = format!("{}:{}", user.join(".cargo/bin").display(), std::env::var("PATH").unwrap());
-        let start = |name: &str, script: &str, token: &str, more: &[(&str, String)]| {
-            let space = root.join("spaces").join(name);
-            let work = root.join(format!("work-{name}"));
-            fs::create_dir_all(&work).unwrap();
-            let (adapter_text, adapter) = command_adapter();
-            let mut caller: BTreeMap<String, String> = [("PATH", path.clone())]
-                .into_iter()
-                .chain(more.iter().cloned())
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect();
-            caller.insert("HOME".to_owned(), "/root".to_owned());
-            let settings = LaunchSettings {
-                adapter_text,
-                adapter,
-                command: vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()],
-                folder: work,
-                sandbox: true,
-                variables: more.iter().map(|(name, _)| (*name).to_owned()).collect(),
-                write: Vec::new(),
-                git_folders: None,
-                read: Vec::new(),
-                model: None,
-                hidden: vec![state.clone()],
-                user_home: user.clone(),
-                caller,
-                tier,
-                trackside: std::env::current_exe().unwrap(),
-                limit: Some(60),
-            };
-            let who = RunIdentity { run: name, agent: name, entity: "", url: "", token };
-            let task = serde_json::json!({ "instructions": "canary-task" });
-            let nothing = SessionToResume::default();
-            let prepared =
-                launch::prepare(&settings, &who, &space, &root.join("login"), &task, &nothing).unwrap();
-            let folder = state.join("runs").join(name);
-            LocalRun::start(&shim(), &folder, prepared.plan, &prepared.environment).unwrap()
-        };
-        let mut victim = start("victim", "echo waiting; exec sleep 300", "canary-other-token", &[]);
-        poll_until(&mut victim, |lines, _| prints(lines, "waiting"));
-        let running = victim.running().unwrap().unwrap();
-        let pid = trackside_shim::process_table::ProcessTable::read()
-            .descendants(running.pid)
-            .last()
-            .map(|it| it.pid)
-            .unwrap();
-        let paths = [
-            ("STATE", state.display().to_string()),
-            ("VICTIM", state.join("runs/victim").display().to_string()),
-            ("SPACE", root.join("spaces/victim").display().to_string()),
-            ("USER_HOME", user.display().to_string()),
-            ("PID", pid.to_string()),
-        ];
-        let mut thief = start("thief", THIEF, "canary-own-token", &paths);
-        let end = poll_until(&mut thief, |_, end| end.is_some());
-        assert_eq!(class(end), ExitClass::Ok, "{tier}");
-        let folder = state.join("runs/thief");
-        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-        let said = format!("{}{}", read("out.0"), read("err.0"));
-        assert!(said.contains("begun") && said.contains("ended"), "{tier}: {said}");
-        for canary in [
-            "canary-owner",
-            "canary-other-token",
-            "canary-task",
-            "canary-own-token",
-            "canary-cargo",
-            "ended run 42",
-        ] {
-            assert!(!said.contains(canary), "{tier}: {canary} was stolen: {said}");
-        }
-        assert!(!said.contains("opened /"), "{tier}: {said}");
-        assert!(victim.is_alive() && !state.join("runs/victim/stop").exists(), "{tier}");
-        assert!(!state.join("runs/victim/in/9").exists(), "{tier}");
-        assert!(victim.poll().unwrap().end.is_none(), "{tier}: the thief ended the other run");
-        victim.stop("enough", Some(0)).unwrap();
-        poll_until(&mut victim, |_, end| end.is_some());
-        tried += 1;
-        fs::remove_dir_all(root).unwrap();
-    }
-    assert!(tried > 0);
 }
 
 fn prints(lines: &[TranscriptLine], text: &str) -> bool {

@@ -47,6 +47,15 @@ fn class(adapter: &str, sample: &str, code: i32) -> (ExitClass, RetryAdvice, Opt
 }
 
 #[test]
+fn an_end_without_figures_takes_no_tokens_back() {
+    let mut reader = AdapterReader::new(adapter("claude"), RunUsage::default());
+    let step = r#"{"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":600,"output_tokens":10}}}"#;
+    reader.read_line(step);
+    reader.read_line(r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#);
+    assert_eq!((reader.usage().input, reader.usage().output), (600, 10));
+}
+
+#[test]
 fn every_end_of_claude_has_its_class_whatever_the_exit_code_says() {
     use ExitClass::*;
     let no = RetryAdvice::No;
@@ -505,4 +514,27 @@ fn the_schema_of_adapters_knows_every_key() {
         required.iter().any(|it| it == "program") && required.iter().all(|it| it != "steer"),
         "{required:?}"
     );
+}
+
+/// The table in `samples/README.md` names tests that exist.
+#[test]
+fn what_misleads_in_a_program_has_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = [
+        "crates/runner/tests/samples.rs",
+        "crates/runner/tests/runs.rs",
+        "crates/runner/tests/real_agents.rs",
+        "crates/shim/tests/shim.rs",
+        "crates/cli/tests/client/runs.rs",
+    ];
+    let tests: String = files.map(|it| std::fs::read_to_string(root.join(it)).unwrap()).concat();
+    let table = std::fs::read_to_string(root.join("crates/runner/tests/samples/README.md")).unwrap();
+    let rows: Vec<&str> = table.lines().filter(|it| it.starts_with("| ") && it.contains('`')).collect();
+    assert!(rows.len() > 20, "{rows:#?}");
+    for row in rows {
+        for name in row.split('`').skip(1).step_by(2) {
+            let exists = tests.contains(&format!("fn {name}(")) || tests.contains(&format!("(\"{name}\", "));
+            assert!(exists || tests.contains(&format!("\"{name}\",\n")), "no test is called {name}");
+        }
+    }
 }

@@ -48,6 +48,8 @@ pub enum Failpoint {
     MigrationUnseen,
     /// A redacted payload stays in the journal.
     RedactedKept,
+    /// Damaged rows stay where they are.
+    RowNotHealed,
     /// The sweep skips an entity.
     SweepSkips,
     /// Some of several commands stay when one of them is refused.

@@ -198,6 +198,7 @@ pub(crate) fn router(app: App) -> Router {
     traits.requests = RequestRules::of(&document)
         .with_page("/", &[])
         .with_page("/openapi.json", &[])
+        .with_page(oidc_sign_in::START, &[])
         .with_page(decision_form::DECIDE, decision_form::PARAMETERS)
         .with_page(decision_form::DECIDE_ONE, decision_form::PARAMETERS);
     let document = document.to_json().unwrap_or_default();

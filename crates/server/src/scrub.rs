@@ -17,6 +17,8 @@ const FIRST: Duration = Duration::from_secs(2);
 const BETWEEN: Duration = Duration::from_secs(60 * 60);
 /// The pause after each piece, so that the scrub takes little of the machine.
 const PAUSE: Duration = Duration::from_millis(200);
+/// The warning in `/readyz`.
+const WARNING: &str = "scrub";
 /// Entries and artifacts in one piece.
 const ENTRIES: usize = 500;
 const ARTIFACTS: usize = 4;
@@ -52,18 +54,26 @@ pub(crate) async fn run(app: App) {
             None => {
                 let scrub = &app.telemetry.upkeep.scrub;
                 let damaged = scrub.end();
+                app.runtime.set_warning(WARNING, damaged.first().map(String::as_str).map(warning));
                 match damaged.first() {
                     None => info!("the scrub read everything that is stored: nothing is damaged"),
-                    Some(first) => error!(
-                        damaged = damaged.len(),
-                        "the scrub found damage: {first}. Run trackside doctor and see docs/operating/recovery.md"
-                    ),
+                    Some(first) => error!(damaged = damaged.len(), "{}", warning(first)),
                 }
                 scrub.begin();
                 (ScrubStep::Archive(0), BETWEEN)
             }
         };
     }
+}
+
+/// Records damage. `/readyz` warns at once.
+fn record_damage(app: &App, what: String) {
+    app.runtime.set_warning(WARNING, Some(warning(&what)));
+    app.telemetry.upkeep.scrub.found(what);
+}
+
+fn warning(what: &str) -> String {
+    format!("the scrub found damage: {what}. Run trackside doctor and see docs/operating/recovery.md")
 }
 
 /// Does one piece, and returns the next one.
@@ -79,7 +89,7 @@ fn step(app: &App, now: ScrubStep) -> Option<ScrubStep> {
             Err(error) => {
                 // Files that were moved away are no damage.
                 if !matches!(error, StoreError::NotArchived { .. }) {
-                    scrub.found(error.to_string());
+                    record_damage(app, error.to_string());
                 }
                 Some(ScrubStep::Journal(0))
             }
@@ -93,15 +103,15 @@ fn step(app: &App, now: ScrubStep) -> Option<ScrubStep> {
                 Some(ScrubStep::Artifacts(Artifacts::of(&app.options.data).ids().unwrap_or_default()))
             }
             Err(StoreError::Chain { seq, what }) => {
-                scrub.found(StoreError::Chain { seq, what }.to_string());
+                record_damage(app, StoreError::Chain { seq, what }.to_string());
                 Some(ScrubStep::Journal(seq.max(after.saturating_add(1))))
             }
             Err(StoreError::Unreadable { seq, what }) => {
-                scrub.found(StoreError::Unreadable { seq, what }.to_string());
+                record_damage(app, StoreError::Unreadable { seq, what }.to_string());
                 Some(ScrubStep::Journal(seq.max(after.saturating_add(1))))
             }
             Err(error) => {
-                scrub.found(error.to_string());
+                record_damage(app, error.to_string());
                 Some(ScrubStep::Artifacts(Artifacts::of(&app.options.data).ids().unwrap_or_default()))
             }
         },
@@ -109,7 +119,7 @@ fn step(app: &App, now: ScrubStep) -> Option<ScrubStep> {
             let artifacts = Artifacts::of(&app.options.data);
             for id in left.split_off(left.len().saturating_sub(ARTIFACTS)) {
                 if let Err(error) = artifacts.get(&id) {
-                    scrub.found(error.to_string());
+                    record_damage(app, error.to_string());
                 }
             }
             Some(if left.is_empty() { ScrubStep::Files } else { ScrubStep::Artifacts(left) })
@@ -121,7 +131,7 @@ fn step(app: &App, now: ScrubStep) -> Option<ScrubStep> {
                     if file.path.ends_with("state.db") {
                         app.runtime.store().request_rebuild(&found);
                     }
-                    scrub.found(found);
+                    record_damage(app, found);
                 }
             }
             None

@@ -14,7 +14,9 @@
 
 pub mod boot_time;
 pub mod folder;
+mod leftovers;
 pub mod liveness;
+mod mount_mask;
 pub mod process_table;
 pub mod records;
 mod redaction;
@@ -27,6 +29,7 @@ mod termination;
 pub mod tier;
 
 pub use folder::RunFolder;
+pub use leftovers::end_leftovers;
 pub use records::{
     ExitCause, ExitRecord, LivenessSample, RunSecrets, RunSpec, RunningRecord, SandboxSpec, StopRequest,
 };

@@ -11,12 +11,20 @@ pub struct ProcessRow {
     pub pid: i32,
     pub parent: i32,
     pub state: char,
+    pub session: i32,
     /// In clock ticks after boot.
     pub start_time: u64,
     /// Clock ticks of this process and of the children that it waited for.
     pub ticks: u64,
     /// Resident pages.
     pub pages: u64,
+}
+
+impl ProcessRow {
+    /// Only its exit code is left.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
 }
 
 /// One look at every process.
@@ -49,12 +57,17 @@ impl ProcessTable {
                 }
             }
         }
-        found.retain(|it| !matches!(it.state, 'Z' | 'X'));
+        found.retain(|it| !it.has_ended());
         found
     }
 
     pub fn children(&self, root: i32) -> impl Iterator<Item = &ProcessRow> {
         self.0.values().filter(move |it| it.parent == root)
+    }
+
+    /// The processes of a session.
+    pub fn session(&self, id: i32) -> impl Iterator<Item = &ProcessRow> {
+        self.0.values().filter(move |it| it.session == id)
     }
 
     /// Processes whose environment contains a variable with this value, among those that this user may read.
@@ -64,7 +77,7 @@ impl ProcessTable {
             let Ok(environment) = fs::read(format!("/proc/{}/environ", it.pid)) else { return false };
             environment.split(|byte| *byte == 0).any(|it| it == wanted.as_bytes())
         };
-        self.0.values().filter(|it| !matches!(it.state, 'Z' | 'X')).filter(has).collect()
+        self.0.values().filter(|it| !it.has_ended()).filter(has).collect()
     }
 }
 
@@ -76,8 +89,9 @@ pub fn row(pid: i32) -> Option<ProcessRow> {
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
     let rest: Vec<u64> = fields.map(|it| it.trim().parse().unwrap_or(0)).collect();
+    let session = i32::try_from(*rest.get(1)?).unwrap_or(0);
     let ticks = rest.get(9..13)?.iter().sum();
-    Some(ProcessRow { pid, parent, state, start_time: *rest.get(17)?, ticks, pages: *rest.get(19)? })
+    Some(ProcessRow { pid, parent, state, session, start_time: *rest.get(17)?, ticks, pages: *rest.get(19)? })
 }
 
 /// Voluntary context switches of a process.
@@ -111,6 +125,7 @@ mod tests {
         let pid = i32::try_from(child.id()).unwrap();
         let found = row(pid).unwrap();
         assert_eq!(found.parent, own);
+        assert_eq!(found.session, rustix::process::getsid(None).unwrap().as_raw_nonzero().get());
         assert!(found.start_time >= row(own).unwrap().start_time);
         assert!(ProcessTable::read().descendants(own).iter().any(|it| it.pid == pid));
         assert!(

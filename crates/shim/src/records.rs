@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::tier::ContainmentTier;
 
+/// The variable that names the run, in the environment of each of its processes.
+pub const RUN_VARIABLE: &str = "TRACKSIDE_RUN";
+
 /// File `spec`: what to start. Written by the runner. Contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSpec {
@@ -39,9 +42,12 @@ pub struct RunSpec {
 pub struct SandboxSpec {
     pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
-    /// Folders that appear empty.
+    /// Folders and files that appear empty.
     pub hide: Vec<PathBuf>,
-    /// The agent has a sandbox of its own, which does not work inside Landlock. Only `hide` applies.
+    /// What stays visible inside hidden folders.
+    #[serde(default)]
+    pub keep: Vec<PathBuf>,
+    /// The agent has a sandbox of its own, which does not work inside Landlock. Only `hide` and `keep` apply.
     pub own_sandbox: bool,
 }
 

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::folder::RunFolder;
 use crate::records::SandboxSpec;
 use crate::tier::{self, ContainmentTier};
-use crate::{HIDDEN_COMMAND, sandbox, shim};
+use crate::{HIDDEN_COMMAND, mount_mask, sandbox, shim};
 
 /// Exit codes of our own, for a run that did not begin.
 pub(crate) const NOT_STARTED: u8 = 125;
@@ -120,9 +120,14 @@ fn init(plan: StartPlan) -> io::Result<u8> {
     };
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     // A container may forbid this mount. The agent then sees the pids of the machine, and is still contained.
-    let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
-    for folder in plan.sandbox.iter().flat_map(|it| &it.hide).filter(|it| it.is_dir()) {
-        mount("tmpfs", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None)?;
+    let own_processes =
+        mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
+    if let Some(sandbox) = &plan.sandbox {
+        if sandbox.own_sandbox && own_processes.is_err() {
+            // Through another run's folder in /proc the agent would see every file.
+            return Err(io::Error::other("this machine does not let a run have a /proc of its own"));
+        }
+        mount_mask::apply(sandbox)?;
     }
     let agent = own_command("enter").arg(serde_json::to_string(&plan)?).spawn()?;
     sandbox::drop_capabilities(CapabilitySet::empty())?;

@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::folder::{OutputStream, RunFolder};
 use crate::liveness::Sampler;
 use crate::process_table::{self, ProcessTable};
-use crate::records::{ExitCause, ExitRecord, RunSecrets, RunSpec, RunningRecord, StopRequest};
+use crate::records::{ExitCause, ExitRecord, RUN_VARIABLE, RunSecrets, RunSpec, RunningRecord, StopRequest};
 use crate::redaction::Redactor;
 use crate::roles::{self, StartPlan};
 use crate::segments::{self, OutputCounters, WrittenOutput};
@@ -92,6 +92,12 @@ struct Running {
 
 impl Running {
     fn start(folder: &RunFolder, spec: RunSpec, secrets: &RunSecrets) -> io::Result<Self> {
+        if spec.protocol != PROTOCOL {
+            return Err(io::Error::other(format!(
+                "the runner is of another version of Trackside (protocol {}, the shim has {PROTOCOL}): start it again",
+                spec.protocol
+            )));
+        }
         let own = getpid().as_raw_nonzero().get();
         let cgroup = match spec.tier {
             ContainmentTier::Cgroup => Some(tier::new_cgroup(&spec.run)?),
@@ -123,6 +129,8 @@ impl Running {
         let mut agent = roles::command(&plan)?
             .env_clear()
             .envs(&secrets.env)
+            // By this variable a runner finds what a killed shim leaves.
+            .env(RUN_VARIABLE, &spec.run)
             .current_dir(&spec.folder)
             .stdin(if spec.steered { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())

@@ -61,10 +61,7 @@ pub(crate) fn kill_all(root: i32) -> TreeEnd {
             return ended;
         }
         if ended.rounds >= ROUNDS {
-            ended.left = left
-                .iter()
-                .map(|it| format!("pid {} in {}", it.pid, process_table::waits_in(it.pid)))
-                .collect();
+            ended.left = describe(&left);
             return ended;
         }
         ended.rounds += 1;
@@ -80,7 +77,12 @@ pub(crate) fn agents(table: &ProcessTable, root: i32, spare: &[i32]) -> Vec<Proc
     table.descendants(root).into_iter().filter(|it| !spare.contains(&it.pid)).cloned().collect()
 }
 
-fn send(processes: &[ProcessRow], signal: Signal) {
+/// Each process with the kernel function that it waits in.
+pub(crate) fn describe(processes: &[ProcessRow]) -> Vec<String> {
+    processes.iter().map(|it| format!("pid {} in {}", it.pid, process_table::waits_in(it.pid))).collect()
+}
+
+pub(crate) fn send(processes: &[ProcessRow], signal: Signal) {
     for process in processes {
         process_table::signal_exactly(process.pid, process.start_time, signal);
     }

@@ -38,11 +38,9 @@ impl ContainmentTier {
     pub fn limitation(self) -> Option<&'static str> {
         match self {
             Self::Pidns => None,
-            Self::Cgroup => {
-                Some("a run outlives a SIGKILL of its shim until a runner of this machine kills its cgroup")
-            }
+            Self::Cgroup => Some("a run outlives a SIGKILL of its shim until its runner kills its cgroup"),
             Self::Tree => Some(
-                "a run outlives a SIGKILL of its shim until a runner of this machine finds its processes",
+                "a run outlives a SIGKILL of its shim until its runner finds its processes; it does not find one that emptied its environment in a session of its own",
             ),
         }
     }

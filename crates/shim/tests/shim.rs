@@ -15,7 +15,7 @@ use std::time::Duration;
 use common::{Run, TempFolder, tiers, until};
 use rustix::process::Signal;
 use trackside_shim::process_table::{ProcessTable, signal_exactly};
-use trackside_shim::{ContainmentTier, ExitCause, SandboxSpec, StopRequest, boot_time};
+use trackside_shim::{ContainmentTier, ExitCause, SandboxSpec, StopRequest, boot_time, end_leftovers};
 
 fn main() {
     if let Some(arguments) = trackside_shim::arguments_in_program(std::env::args_os()) {
@@ -33,7 +33,7 @@ fn main() {
         ("an_end_that_is_seen_after_the_lease_is_no_kill", an_end_that_is_seen_after_the_lease_is_no_kill),
         ("nothing_outlives_a_time_limit", nothing_outlives_a_time_limit),
         ("an_agent_that_writes_without_end_is_ended", an_agent_that_writes_without_end_is_ended),
-        ("nothing_outlives_a_killed_shim_in_a_namespace", nothing_outlives_a_killed_shim_in_a_namespace),
+        ("nothing_outlives_a_killed_shim", nothing_outlives_a_killed_shim),
         ("background_children_end_with_the_agent", background_children_end_with_the_agent),
         ("term_gives_the_agent_its_grace", term_gives_the_agent_its_grace),
         ("messages_arrive_in_order_and_once", messages_arrive_in_order_and_once),
@@ -42,6 +42,7 @@ fn main() {
         ("secrets_never_reach_the_disk", secrets_never_reach_the_disk),
         ("the_sandbox_hides_what_is_not_allowed", the_sandbox_hides_what_is_not_allowed),
         ("a_program_that_does_not_exist_is_reported", a_program_that_does_not_exist_is_reported),
+        ("a_run_of_another_protocol_is_not_started", a_run_of_another_protocol_is_not_started),
         ("a_second_shim_of_a_run_is_refused", a_second_shim_of_a_run_is_refused),
         ("an_agent_has_no_capabilities", an_agent_has_no_capabilities),
     ];
@@ -142,17 +143,32 @@ fn an_agent_that_writes_without_end_is_ended() {
     }
 }
 
-fn nothing_outlives_a_killed_shim_in_a_namespace() {
-    if !tiers().contains(&ContainmentTier::Pidns) {
-        return common::skip("this machine has no pid namespaces");
+fn nothing_outlives_a_killed_shim() {
+    for tier in tiers() {
+        let bystander = Run::shell(tier, "echo started; exec sleep 300").start();
+        bystander.wait_for_output("started");
+        // Without a cgroup, only this one is not found: it has neither the variable nor the session.
+        let script = match tier {
+            ContainmentTier::Tree => WILD.replace("setsid env -i", "env -i"),
+            ContainmentTier::Pidns | ContainmentTier::Cgroup => WILD.to_owned(),
+        };
+        let run = Run::shell(tier, &script).start();
+        run.wait_for_output("started");
+        assert_eq!(end_leftovers(&run.folder).unwrap(), Vec::<String>::new());
+        assert!(run.folder.is_alive(), "{tier}: a living run is left alone");
+        let running = run.running();
+        assert!(signal_exactly(running.pid, running.start_time, Signal::KILL));
+        assert!(until(|| !run.folder.is_alive()), "the lock is released");
+        // In a namespace the kernel does it.
+        if tier != ContainmentTier::Pidns {
+            assert_eq!(end_leftovers(&run.folder).unwrap(), Vec::<String>::new(), "{tier}");
+        }
+        run.assert_nothing_left();
+        assert!(!run.folder.has("exit"), "a killed shim reports nothing");
+        assert!(bystander.folder.is_alive() && !bystander.folder.has("exit"), "{tier}");
+        bystander.folder.write("stop", &StopRequest { reason: String::new(), grace: Some(0) }).unwrap();
+        assert_eq!(bystander.exit().cause, ExitCause::Stop, "{tier}: the other run went on");
     }
-    let run = Run::shell(ContainmentTier::Pidns, WILD).start();
-    run.wait_for_output("started");
-    let running = run.running();
-    assert!(signal_exactly(running.pid, running.start_time, Signal::KILL));
-    assert!(until(|| !run.folder.is_alive()), "the lock is released");
-    run.assert_nothing_left();
-    assert!(!run.folder.has("exit"), "a killed shim reports nothing");
 }
 
 fn background_children_end_with_the_agent() {
@@ -248,6 +264,7 @@ fn the_sandbox_hides_what_is_not_allowed() {
                 read: system.clone(),
                 write: vec![work.to_owned()],
                 hide: vec![state.clone()],
+                keep: Vec::new(),
                 own_sandbox: false,
             })
             .start();
@@ -265,6 +282,14 @@ fn a_program_that_does_not_exist_is_reported() {
         assert_eq!((exit.cause, exit.code), (ExitCause::Exit, Some(125)), "{tier}");
         assert!(run.err().contains("/no/such/program cannot be started"), "{tier}: {}", run.err());
     }
+}
+
+fn a_run_of_another_protocol_is_not_started() {
+    let run = Run::shell(ContainmentTier::Tree, "echo started").protocol(99).start();
+    let exit = run.exit();
+    assert_eq!(exit.cause, ExitCause::Start);
+    assert!(exit.reason.contains("protocol 99"), "{exit:?}");
+    assert_eq!(run.out(), "");
 }
 
 fn a_second_shim_of_a_run_is_refused() {

@@ -13,6 +13,10 @@ pub mod dwell_times;
 pub mod error;
 pub mod evidence;
 pub mod export_lines;
+#[cfg(feature = "simulation")]
+pub mod failpoints;
+#[cfg(not(feature = "simulation"))]
+mod failpoints;
 pub mod log_buckets;
 pub mod memory;
 pub mod projection;

@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +12,9 @@ use common::{StoreFolder, batch, entity, entry, row};
 use rusqlite::Connection;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_store::archive::ArchivedSlice;
 use trackside_store::projection::Notice;
+use trackside_store::record::Hash;
 use trackside_store::{Batch, Chain, Projection, Sqlite, SqliteOptions, Store, StoreError};
 
 const MARK: &str = "the-word-that-must-go";
@@ -22,6 +25,10 @@ fn open(folder: &Path) -> Sqlite {
 
 fn open_error(folder: &Path) -> StoreError {
     Sqlite::open(folder, SqliteOptions::default()).map(|_| ()).unwrap_err()
+}
+
+fn hash_of(store: &Sqlite, seq: u64) -> Hash {
+    store.reader().unwrap().record(seq).unwrap().unwrap().hash
 }
 
 /// The files of a folder in which a text occurs.
@@ -592,4 +599,100 @@ fn open_work_is_known_without_counting_rows() {
     assert_eq!(violations(), 2);
     store.projector().unwrap().clear().unwrap();
     assert_eq!(violations(), 0);
+}
+
+/// A value as it is after a bit flipped.
+fn flipped(value: rusqlite::types::Value) -> rusqlite::types::Value {
+    use rusqlite::types::Value;
+    match value {
+        Value::Integer(it) => Value::Integer(it ^ 1),
+        Value::Blob(mut it) => {
+            *it.first_mut().unwrap() ^= 1;
+            Value::Blob(it)
+        }
+        // The last one, so that a key stays in its place.
+        Value::Text(it) => {
+            let mut bytes = it.into_bytes();
+            *bytes.last_mut().unwrap() ^= 1;
+            Value::Text(String::from_utf8(bytes).unwrap())
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn a_damaged_property_of_the_journal_is_refused() {
+    let base = StoreFolder::new("properties");
+    let mut chain = Chain::default();
+    let moved = entry(1, "x").entity;
+    {
+        let store = open(base.path());
+        let mut journal = store.journal().unwrap();
+        assert_eq!(journal.begin().unwrap(), 1);
+        journal.append(&batch(&mut chain, 3)).unwrap();
+        let projection = Projection { position: 3, ..Projection::default() };
+        store.projector().unwrap().project(&projection).unwrap();
+        let (payloads, upto) = (Vec::new(), 1);
+        journal.move_payloads(&ArchivedSlice { entity: moved.clone(), upto, payloads }).unwrap();
+        journal.cut(Chain { seq: 1, hash: hash_of(&store, 1) }, &BTreeSet::new()).unwrap();
+    }
+    let properties: Vec<String> = {
+        let file = Connection::open(base.path().join("journal.db")).unwrap();
+        let mut keys = file.prepare("SELECT key FROM meta WHERE key <> 'schema' ORDER BY key").unwrap();
+        keys.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let archived = format!("archived:{moved}");
+    assert_eq!(properties, [archived.as_str(), "base_hash", "base_seq", "begun"]);
+    for (key, column) in properties.iter().flat_map(|key| ["key", "value", "sum"].map(|it| (key, it))) {
+        let copy = snatch(base.path());
+        let file = Connection::open(copy.path().join("journal.db")).unwrap();
+        let sql = format!("SELECT {column} FROM meta WHERE key = ?1");
+        let old = file.query_row(&sql, [key], |row| row.get(0)).unwrap();
+        let sql = format!("UPDATE meta SET {column} = ?1 WHERE key = ?2");
+        let damage = || file.execute(&sql, (flipped(old), key)).unwrap();
+        // While the folder is in use.
+        let store = open(copy.path());
+        let mut journal = store.journal().unwrap();
+        let mut reader = store.reader().unwrap();
+        assert_eq!(damage(), 1, "{key} {column}");
+        let refused = match key.as_str() {
+            "begun" => journal.begin().map(|it| it.to_string()),
+            "base_seq" | "base_hash" => reader.records(1, 9).map(|it| format!("{it:?}")),
+            _ => reader.archived_upto(&moved).map(|it| format!("{it:?}")),
+        };
+        assert!(refused.is_err(), "{key} {column}: {refused:?}");
+        drop((journal, reader, store));
+        // At the next start, and for `doctor`.
+        let examined = Sqlite::examine(copy.path()).unwrap_err();
+        for refused in [open_error(copy.path()), examined] {
+            let names_it =
+                matches!(&refused, StoreError::Damaged { path, .. } if path.ends_with("journal.db"));
+            assert!(names_it, "{key} {column}: {refused}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_list_of_tables_is_noticed() {
+    let base = StoreFolder::new("tables");
+    let mut chain = Chain::default();
+    open(base.path()).journal().unwrap().append(&batch(&mut chain, 3)).unwrap();
+    let list = "SELECT rootpage FROM sqlite_schema WHERE name = 'field'";
+    // Another page, as after a flipped bit.
+    let damage = |folder: &Path| {
+        let file = Connection::open(folder.join("state.db")).unwrap();
+        let page: i64 = file.query_row(list, [], |row| row.get(0)).unwrap();
+        file.execute_batch("PRAGMA writable_schema = ON").unwrap();
+        let sql = "UPDATE sqlite_schema SET rootpage = ?1 WHERE name = 'field'";
+        assert_eq!(file.execute(sql, [page ^ 1]).unwrap(), 1);
+    };
+    damage(base.path());
+    // It is rebuilt at the next start.
+    let store = open(base.path());
+    assert!(store.set_aside().is_some());
+    store.reader().unwrap();
+    // Readers that are opened later notice it, too.
+    damage(base.path());
+    let refused = store.reader().map(|_| ()).unwrap_err();
+    assert!(refused.is_state_damage(), "{refused}");
 }

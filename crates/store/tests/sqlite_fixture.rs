@@ -1,9 +1,9 @@
 //! Journals written by earlier releases, which every later release must replay.
 //!
 //! `fixtures/1/PACK/journal.db` is a long scenario of a pack, written with schema 1 and format 1,
-//! `fixtures/2` the same with format 2, and `entities.jsonl` the resulting entities. Neither is ever
+//! `fixtures/2` the same with format 2, `fixtures/3` with schema 4 and format 3, and `entities.jsonl` the resulting entities. Neither is ever
 //! written again: a new schema or format gets a folder of its own, by `cargo test -p trackside-store --test
-//! sqlite_fixture -- --ignored`. `fixtures/2/whole` is the folder of a server, with every kind of event;
+//! sqlite_fixture -- --ignored`. `fixtures/2/whole` and `fixtures/3/whole` are folders of a server, with every kind of event;
 //! `crates/runtime/tests/kept` writes it, and starts on all of them.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
@@ -28,7 +28,7 @@ use trackside_store::{Batch, Chain, Reader, Record, Sqlite, SqliteOptions, Store
 use trackside_study::scenario;
 
 /// The folder for data of the present schema and format.
-const PRESENT: &str = "2";
+const PRESENT: &str = "3";
 
 /// Files in a repository are small.
 const LONGEST: usize = 100;
@@ -84,8 +84,8 @@ fn open_alerts(records: &[Record]) -> BTreeMap<EntityKey, Vec<OpenAlert>> {
     for entry in records.iter().map(|it| it.entry().unwrap()) {
         let of_it = open.entry(entry.entity.clone()).or_default();
         match entry.event {
-            Event::AlertRaised { rule, .. } => {
-                of_it.push(OpenAlert { seq: entry.seq, acknowledged: None, rule });
+            Event::AlertRaised { rule, cause, .. } => {
+                of_it.push(OpenAlert { seq: entry.seq, acknowledged: None, rule, cause });
             }
             Event::AlertResolved { alert } => of_it.retain(|it| it.seq != alert),
             _ => {}

@@ -276,7 +276,7 @@ fn a_folder_of_an_earlier_release_reads_installations_from_its_archive() {
     let old = |name: &str| {
         let folder = filled_store(name);
         archive(&folder, 4);
-        let earlier = "DROP TABLE installed; UPDATE meta SET value = 1 WHERE key = 'schema'";
+        let earlier = "DROP TABLE installed; ALTER TABLE meta DROP COLUMN sum; UPDATE meta SET value = 1 WHERE key = 'schema'";
         tamper(&folder, earlier);
         folder
     };

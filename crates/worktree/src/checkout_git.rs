@@ -32,7 +32,7 @@ const KNOWN_FILTERS: [&str; 2] = ["git-lfs", "git-crypt"];
 
 /// A private folder, removed with its last user.
 #[derive(Debug)]
-pub(crate) struct RemovedFolder(PathBuf);
+pub(crate) struct RemovedFolder(pub PathBuf);
 
 impl Drop for RemovedFolder {
     fn drop(&mut self) {

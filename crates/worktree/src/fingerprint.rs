@@ -11,14 +11,17 @@ use serde::{Deserialize, Serialize};
 use crate::error::WorktreeError;
 use crate::repository::Repository;
 
+/// How a path differs from the commit, its size and when it changed.
+pub(crate) type PathState = (String, u64, i64);
+
 /// The state of a checkout at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckoutFingerprint {
     /// The branch or commit in HEAD.
     head: String,
     commit: Option<String>,
-    /// Every path that differs from the commit: how, its size and when it changed.
-    changed: BTreeMap<String, (String, u64, i64)>,
+    /// Every path that differs from the commit.
+    pub(crate) changed: BTreeMap<String, PathState>,
 }
 
 /// Facts about a worktree, for the people who watch it.

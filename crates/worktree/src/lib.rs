@@ -5,16 +5,22 @@
 
 mod change;
 mod checkout_git;
+mod checkout_work;
 mod commands;
 mod commands_of_task;
+mod detached_worktree;
 mod error;
 mod files;
 mod fingerprint;
 mod git;
+mod lost;
+mod merge_report;
 mod merging;
 mod pool;
 mod record;
+mod recovery;
 mod repository;
+mod restoring;
 mod settings;
 mod snapshot;
 mod step_log;
@@ -31,6 +37,7 @@ pub use error::WorktreeError;
 pub use files::FileLock;
 pub use fingerprint::{CheckoutFingerprint, WorktreeFacts, is_present};
 pub use git::{GitError, GitFolder, is_object_id};
+pub use lost::LostWorktree;
 pub use merging::{MergeOutcome, MergeRequest, MergeWay};
 pub use record::{RequestOrigin, WorktreeRecord, WorktreeState};
 pub use repository::{ListedWorktree, Repository};
@@ -43,5 +50,6 @@ pub fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-pub use trash::{SavedWork, list_saved_work, prune_saved_work, restore_saved_work};
+pub use restoring::restore_saved_work;
+pub use trash::{SavedWork, list_saved_work, prune_saved_work};
 pub use worktree::{CreateOutcome, CreateRequest, RemoveOutcome, RemoveRequest};

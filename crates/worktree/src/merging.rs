@@ -13,6 +13,7 @@ use crate::commands::run_command;
 use crate::error::WorktreeError;
 use crate::files::{FileLock, exists};
 use crate::git::GitFolder;
+use crate::merge_report::MergeReport;
 use crate::record::{RequestOrigin, WorktreeState};
 use crate::repository::{Repository, claimed_place};
 use crate::snapshot::base_ref;
@@ -60,8 +61,14 @@ pub enum MergeOutcome {
     Merged {
         merge_commit: String,
         way: MergeWay,
+        /// The commit of the branch before the merge; none if the branch had the work already.
+        before: Option<String>,
         /// The commits that the branch had got since the work started.
         drift: Option<u64>,
+        /// What the checks wrote.
+        output: String,
+        /// Whether the worktree of the task was removed.
+        is_removed: bool,
         /// Problems after the merge.
         warnings: Vec<String>,
     },
@@ -79,9 +86,30 @@ struct LoggedMerge {
 
 /// The next step of a merge.
 enum Candidate {
-    Move { after: String, way: MergeWay },
-    Already { merge_commit: String },
+    Move {
+        after: String,
+        way: MergeWay,
+    },
+    /// `report` is that of the merge, if Trackside made it.
+    Already {
+        merge_commit: String,
+        report: MergeReport,
+    },
     Failed(MergeOutcome),
+}
+
+impl Candidate {
+    /// Work that the branch has, and that Trackside did not merge.
+    fn elsewhere(merge_commit: String) -> Self {
+        Self::Already { merge_commit, report: MergeReport::default() }
+    }
+}
+
+/// What happened to the worktree after a merge.
+#[derive(Default)]
+struct CleanUp {
+    is_removed: bool,
+    warnings: Vec<String>,
 }
 
 impl Repository {
@@ -135,29 +163,46 @@ impl Repository {
             let before = self.check_fitness(&request.into)?;
             match self.candidate(request, &commit, &before)? {
                 Candidate::Failed(outcome) => return Ok(outcome),
-                Candidate::Already { merge_commit } => {
-                    let mut warnings = Vec::new();
-                    self.clean_up(request, &mut warnings);
-                    let drift = self.drift(request, &commit, &before)?;
+                Candidate::Already { merge_commit, report } => {
+                    let mut cleaning = CleanUp::default();
+                    self.clean_up(request, &mut cleaning);
                     return Ok(MergeOutcome::Merged {
                         merge_commit,
                         way: MergeWay::AlreadyMerged,
-                        drift,
-                        warnings,
+                        before: report.before,
+                        drift: self.drift(request, &commit, &before)?,
+                        output: report.output,
+                        is_removed: cleaning.is_removed,
+                        warnings: cleaning.warnings,
                     });
                 }
                 Candidate::Move { after, way } => {
-                    if let Some(failed) = self.check(&after, request)? {
-                        return Ok(failed);
+                    let output = match self.check(&after, request)? {
+                        Ok(output) => output,
+                        Err(failed) => return Ok(failed),
+                    };
+                    // Commits that were made while the checks ran have no review.
+                    if self.head_of(request)?.is_some_and(|it| it != commit) {
+                        continue;
                     }
                     self.check_merge_is_possible(&request.into)?;
                     let drift = self.drift(request, &commit, &before)?;
+                    let report = MergeReport { before: Some(before.clone()), output };
+                    self.save_merge_report(&marker(request, &commit), &report)?;
                     let logged = LoggedMerge { request: request.clone(), before, after: after.clone() };
                     let mut operation = LoggedOperation::begin(&self.steps(), "merge", &logged, &self.hook)?;
-                    let mut warnings = Vec::new();
-                    let result = self.merge_steps(&mut operation, &logged, &mut warnings);
+                    let mut cleaning = CleanUp::default();
+                    let result = self.merge_steps(&mut operation, &logged, &mut cleaning);
                     if operation.conclude(result)? {
-                        return Ok(MergeOutcome::Merged { merge_commit: after, way, drift, warnings });
+                        return Ok(MergeOutcome::Merged {
+                            merge_commit: after,
+                            way,
+                            before: report.before,
+                            drift,
+                            output: report.output,
+                            is_removed: cleaning.is_removed,
+                            warnings: cleaning.warnings,
+                        });
                     }
                 }
             }
@@ -177,14 +222,15 @@ impl Repository {
             && git.is_ancestor(&merged, before)?
             && git.is_ancestor(commit, &merged)?
         {
-            return Ok(Candidate::Already { merge_commit: merged });
+            let report = self.merge_report(&marker(request, commit))?;
+            return Ok(Candidate::Already { merge_commit: merged, report });
         }
         let head = self.head_of(request)?;
         let later = head.filter(|it| it != commit);
         if git.is_ancestor(commit, before)?
             && later.as_ref().is_none_or(|it| git.is_ancestor(it, before).unwrap_or(false))
         {
-            return Ok(Candidate::Already { merge_commit: self.first_with(commit, before)? });
+            return Ok(Candidate::elsewhere(self.first_with(commit, before)?));
         }
         if let Some(head) = later {
             let summary = format!(
@@ -206,7 +252,7 @@ impl Repository {
         match merged.status.code() {
             Some(0) if is_tree => {
                 if git.resolve(before, "tree")?.as_deref() == Some(&tree) {
-                    return Ok(Candidate::Already { merge_commit: before.to_owned() });
+                    return Ok(Candidate::elsewhere(before.to_owned()));
                 }
                 let message = merge_message(request, commit);
                 let args = ["commit-tree", "--no-gpg-sign", "-p", before, "-p", commit, "-F", "-", &tree];
@@ -217,7 +263,7 @@ impl Repository {
             // A name that does not exist gives the same exit code, but no tree.
             Some(1) if is_tree => {
                 if self.is_squashed(commit, before)? {
-                    return Ok(Candidate::Already { merge_commit: before.to_owned() });
+                    return Ok(Candidate::elsewhere(before.to_owned()));
                 }
                 Ok(Candidate::Failed(conflict(request, &fields)))
             }
@@ -289,24 +335,28 @@ impl Repository {
         Ok(count.parse().ok())
     }
 
-    /// Runs the checks of the settings on the merged commit.
-    fn check(&self, commit: &str, request: &MergeRequest) -> Result<Option<MergeOutcome>, WorktreeError> {
+    /// Runs the checks of the settings on the merged commit. Returns what they wrote, or the failure.
+    fn check(
+        &self,
+        commit: &str,
+        request: &MergeRequest,
+    ) -> Result<Result<String, MergeOutcome>, WorktreeError> {
         let settings = self.settings()?;
+        let mut output = String::new();
         if settings.checks.is_empty() {
-            return Ok(None);
+            return Ok(Ok(output));
         }
         let place = self.integration_worktree(request, commit)?;
-        let mut output = String::new();
         for rule in &settings.checks {
             let outcome = run_command(rule, &place, &request.environment, &self.data().join("tmp"))?;
             output.push_str(&format!("$ {}\n{}\n{}\n", rule.run, outcome.output.trim_end(), outcome.ending));
             if !outcome.succeeded {
                 let summary =
                     format!("the check `{}` failed on the merged commit ({})", rule.run, outcome.ending);
-                return Ok(Some(MergeOutcome::Failed { summary, output }));
+                return Ok(Err(MergeOutcome::Failed { summary, output }));
             }
         }
-        Ok(None)
+        Ok(Ok(output))
     }
 
     /// The worktree for checks, at a commit. Ignored files stay in it from one merge to the next.
@@ -317,19 +367,15 @@ impl Repository {
             .and_then(|it| Path::new(it).parent())
             .unwrap_or_else(|| Path::new(".worktrees"));
         let place = self.place(&parent.join(INTEGRATION).to_string_lossy())?;
-        if !place.join(".git").exists() || self.admin_of(&place)?.is_none() {
-            let _lock = self.lock()?;
-            self.repair_half_made()?;
-            self.ignore_folder(&place)?;
-            if let Some(admin) = self.admin_of(&place)? {
-                let _ = std::fs::remove_dir_all(admin);
-            }
-            if exists(&place) {
-                // Only checks ran in it.
-                let _ = std::fs::remove_dir_all(&place);
-            }
-            let path = place.to_string_lossy().into_owned();
-            self.git().run(&["worktree", "add", "--quiet", "--no-checkout", "--detach", &path, commit])?;
+        let _lock = self.lock_worktree(&place)?;
+        if !place.join(".git").exists() || self.admin_of(&place)?.is_none() || self.is_being_made(&place)? {
+            // Only checks ran in it.
+            self.discard_half_made(&place)?;
+            self.add_detached(crate::detached_worktree::INTEGRATION, &place, commit, |operation| {
+                operation.step("checkout", || {
+                    Ok(GitFolder::new(&place).run(&["reset", "--hard", "--quiet", commit])?)
+                })
+            })?;
         }
         let own = GitFolder::new(&place);
         if let Some(admin) = self.admin_of(&place)? {
@@ -346,7 +392,7 @@ impl Repository {
         &self,
         operation: &mut LoggedOperation,
         logged: &LoggedMerge,
-        warnings: &mut Vec<String>,
+        cleaning: &mut CleanUp,
     ) -> Result<bool, WorktreeError> {
         let LoggedMerge { request, before, after } = logged;
         let git = self.bare_git();
@@ -380,14 +426,15 @@ impl Repository {
             for checkout in self.checkouts_of(&request.into)? {
                 let own = GitFolder::new(&checkout);
                 if let Err(error) = own.run(&["read-tree", "-m", "-u", before, after]) {
-                    warnings
+                    cleaning
+                        .warnings
                         .push(format!("{} still shows the files of {before}: {error}", checkout.display()));
                 }
             }
             Ok(())
         })?;
         operation.step("clean", || {
-            self.clean_up(request, warnings);
+            self.clean_up(request, cleaning);
             Ok(())
         })?;
         Ok(true)
@@ -405,7 +452,7 @@ impl Repository {
     }
 
     /// Removes the worktree and the branch of a merged task. A failure is no reason to merge again.
-    fn clean_up(&self, request: &MergeRequest, warnings: &mut Vec<String>) {
+    fn clean_up(&self, request: &MergeRequest, cleaning: &mut CleanUp) {
         let Some(path) = &request.path else { return };
         let removal = RemoveRequest {
             path: path.clone(),
@@ -413,11 +460,13 @@ impl Repository {
             made_for: request.made_for.clone(),
         };
         match self.remove_worktree(&removal) {
-            Ok(RemoveOutcome::Removed { saved: Some(id) }) => {
-                warnings.push(format!("the worktree had unmerged work, saved as {id}"));
+            Ok(RemoveOutcome::Removed { saved }) => {
+                cleaning.is_removed = true;
+                let words = saved.map(|id| format!("the worktree had unmerged work, saved as {id}"));
+                cleaning.warnings.extend(words);
             }
-            Ok(_) => {}
-            Err(error) => warnings.push(format!("the worktree was not removed: {error}")),
+            Ok(RemoveOutcome::Outdated) => {}
+            Err(error) => cleaning.warnings.push(format!("the worktree was not removed: {error}")),
         }
     }
 
@@ -448,7 +497,7 @@ pub(crate) fn finish_merge(
     if git.commit(&marker(&logged.request, &commit))?.as_deref() != Some(&logged.after) {
         return Ok("that had not begun".to_owned());
     }
-    repository.merge_steps(operation, &logged, &mut Vec::new())?;
+    repository.merge_steps(operation, &logged, &mut CleanUp::default())?;
     Ok(format!("of {}", logged.request.branch))
 }
 

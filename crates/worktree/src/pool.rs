@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::run_command;
-use crate::error::{AtPath as _, WorktreeError};
-use crate::files::{exists, random_id, read_json, remove_file, write_json};
+use crate::detached_worktree::POOL;
+use crate::error::WorktreeError;
+use crate::files::{FileLock, exists, random_id, read_json, remove_file, write_json};
 use crate::git::GitFolder;
 use crate::record::WorktreeRecord;
 use crate::repository::Repository;
 use crate::settings::{SETTINGS_FILE, WorktreeKind, WorktreeSettings};
 
 /// The folder of ready worktrees, beside those of tasks.
-const POOL: &str = ".pool";
+const FOLDER: &str = ".pool";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct PooledWorktree {
@@ -59,16 +60,22 @@ pub(crate) fn claim(
         for (file, pooled) in pooled(repository)? {
             if pooled.settings != settings
                 || pooled.path.parent().and_then(Path::parent) != record.path.parent()
+                || repository.is_being_made(&pooled.path)?
             {
                 continue;
             }
-            remove_file(&file)?;
+            repository.hook.pass("claim.move:begun")?;
             let args = [Path::new("worktree"), Path::new("move"), &pooled.path, &record.path];
-            if repository.git().succeeds(&args)? {
-                moved = true;
+            moved = repository.git().succeeds(&args)?;
+            if !moved {
+                repository.discard(&pooled.path)?;
+            }
+            repository.hook.pass("claim.move:taken")?;
+            // After the move: an entry without a folder is removed by the next fill, a folder without an entry by nobody.
+            remove_file(&file)?;
+            if moved {
                 break;
             }
-            discard(repository, &pooled.path)?;
         }
         moved
     };
@@ -88,24 +95,15 @@ pub(crate) fn claim(
     };
     if done.is_err() {
         // Its files were changed by a setup command: a new one is made.
-        let _lock = repository.lock()?;
-        discard(repository, &record.path)?;
+        repository.discard_half_made(&record.path)?;
         return Ok(false);
     }
     Ok(true)
 }
 
-/// Removes a worktree that contains no work. Call it under the lock.
-fn discard(repository: &Repository, place: &Path) -> Result<(), WorktreeError> {
-    if let Some(admin) = repository.admin_of(place)? {
-        fs::remove_dir_all(&admin).at(&admin)?;
-    }
-    if exists(place) { fs::remove_dir_all(place).at(place) } else { Ok(()) }
-}
-
 impl Repository {
     /// Makes ready worktrees in `parent`, a path below the main checkout, until there are as many as the settings say.
-    /// Returns how many were made.
+    /// Removes those that do not fit the settings any more, and what killed processes left. Returns how many were made.
     pub fn fill_pool(
         &self,
         parent: &str,
@@ -113,35 +111,32 @@ impl Repository {
         environment: &BTreeMap<String, String>,
     ) -> Result<usize, WorktreeError> {
         let settings = self.settings()?;
-        if settings.kind == Some(WorktreeKind::Clone) {
-            return Ok(0);
-        }
-        let Some(_only) = crate::files::FileLock::take(&folder(self).join("lock"))? else { return Ok(0) };
+        let wanted = match settings.kind {
+            Some(WorktreeKind::Clone) => 0,
+            _ => usize::try_from(settings.pool).unwrap_or(usize::MAX),
+        };
+        // With the lock, no other process makes one.
+        let Some(_only) = FileLock::take(&folder(self).join("lock"))? else { return Ok(0) };
+        self.recover_kinds(|it| it == POOL)?;
         let text = settings_text(self);
         let mut ready = 0;
         for (file, pooled) in pooled(self)? {
-            if pooled.settings == text && exists(&pooled.path) {
+            let _lock = self.lock()?;
+            if ready < wanted
+                && pooled.settings == text
+                && exists(&pooled.path)
+                && !self.is_being_made(&pooled.path)?
+            {
                 ready += 1;
             } else {
-                let _lock = self.lock()?;
+                self.discard(&pooled.path)?;
                 remove_file(&file)?;
-                discard(self, &pooled.path)?;
             }
         }
         let mut made = 0;
-        while ready + made < usize::try_from(settings.pool).unwrap_or(usize::MAX) {
+        while ready + made < wanted {
             let tip = self.check_fitness(integration)?;
-            let id = random_id();
-            let place = self.place(&format!("{parent}/{POOL}/{id}"))?;
-            self.ignore_folder(&self.place(&format!("{parent}/{POOL}"))?)?;
-            let result = self.make_pooled(&place, &tip, &settings, environment);
-            if let Err(error) = result {
-                let _lock = self.lock()?;
-                discard(self, &place)?;
-                return Err(error);
-            }
-            let pooled = PooledWorktree { path: place, settings: text.clone() };
-            write_json(&folder(self).join(format!("{id}.json")), &pooled)?;
+            self.make_pooled(parent, &tip, &text, &settings, environment)?;
             made += 1;
         }
         Ok(made)
@@ -149,21 +144,32 @@ impl Repository {
 
     fn make_pooled(
         &self,
-        place: &Path,
+        parent: &str,
         tip: &str,
+        text: &str,
         settings: &WorktreeSettings,
         environment: &BTreeMap<String, String>,
     ) -> Result<(), WorktreeError> {
-        if let Some(parent) = place.parent() {
-            fs::create_dir_all(parent).at(parent)?;
-        }
-        {
-            let _lock = self.lock()?;
-            self.repair_half_made()?;
-            let place = place.to_string_lossy().into_owned();
-            self.git().run(&["worktree", "add", "--quiet", "--no-checkout", "--detach", &place, tip])?;
-        }
-        GitFolder::new(place).run(&["reset", "--hard", "--quiet", tip])?;
+        let id = random_id();
+        let place = self.place(&format!("{parent}/{FOLDER}/{id}"))?;
+        self.ignore_folder(&self.place(&format!("{parent}/{FOLDER}"))?)?;
+        self.add_detached(POOL, &place, tip, |operation| {
+            operation
+                .step("checkout", || Ok(GitFolder::new(&place).run(&["reset", "--hard", "--quiet", tip])?))?;
+            operation.step("setup", || self.set_up(&place, settings, environment))?;
+            operation.step("entry", || {
+                let pooled = PooledWorktree { path: place.clone(), settings: text.to_owned() };
+                write_json(&folder(self).join(format!("{id}.json")), &pooled)
+            })
+        })
+    }
+
+    fn set_up(
+        &self,
+        place: &Path,
+        settings: &WorktreeSettings,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<(), WorktreeError> {
         for rule in &settings.setup {
             let outcome = run_command(rule, place, environment, &self.data().join("tmp"))?;
             if !outcome.succeeded {

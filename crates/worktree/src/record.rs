@@ -54,6 +54,12 @@ pub struct WorktreeRecord {
     pub variables: BTreeMap<String, String>,
 }
 
+impl WorktreeRecord {
+    pub(crate) fn is_living(&self) -> bool {
+        self.state != WorktreeState::Removed
+    }
+}
+
 /// The name of the files of a worktree among the records.
 pub(crate) fn record_name(place: &Path, root: &Path) -> String {
     let path = place.strip_prefix(root).unwrap_or(place);

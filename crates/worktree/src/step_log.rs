@@ -1,7 +1,7 @@
 //! The log of an operation: each step is written down before it is taken and confirmed after it.
 //!
-//! A process that is killed leaves its log behind. [`unfinished`] finds it, and the operation is carried out again from
-//! the first step that was not confirmed. Each step can be repeated.
+//! A process that is killed leaves its log behind. [`logs`] finds it, and the operation is carried out again from the
+//! first step that was not confirmed. Each step can be repeated.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -33,7 +33,7 @@ impl StepHook {
         Self(Some(Arc::new(hook)))
     }
 
-    fn pass(&self, moment: &str) -> Result<(), WorktreeError> {
+    pub(crate) fn pass(&self, moment: &str) -> Result<(), WorktreeError> {
         match &self.0 {
             Some(hook) if hook(moment) => Err(WorktreeError::Stopped(moment.to_owned())),
             _ => Ok(()),
@@ -132,34 +132,43 @@ impl LoggedOperation {
     }
 }
 
-/// The operations whose processes ended in the middle, oldest first.
-pub(crate) fn unfinished(folder: &Path, hook: &StepHook) -> Result<Vec<UnfinishedOperation>, WorktreeError> {
+/// The logs of operations, oldest first. They are under way, or their processes ended in the middle.
+pub(crate) fn logs(folder: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
     let mut names: Vec<PathBuf> = match fs::read_dir(folder) {
         Ok(entries) => entries.filter_map(|it| Some(it.ok()?.path())).collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error).at(folder),
     };
+    // A draft: its operation has not begun.
+    names.retain(|it| it.file_name().is_some_and(|it| !it.as_encoded_bytes().starts_with(b".")));
     names.sort();
-    let mut found = Vec::new();
-    for path in names {
-        // A draft: its operation has not begun.
-        if path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b".")) {
-            continue;
-        }
-        let Some(log) = FileLock::take(&path)? else { continue };
-        // Finished, and removed, between the listing and the lock.
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let mut lines = text.lines().filter_map(|it| serde_json::from_str::<LogLine>(it).ok());
-        let Some(LogLine::Operation { kind, request }) = lines.next() else {
-            remove_file(&path)?;
-            continue;
-        };
-        let done =
-            lines.filter_map(|it| if let LogLine::Done(name) = it { Some(name) } else { None }).collect();
-        let log = LoggedOperation { path, log, kind: kind.clone(), done, hook: hook.clone() };
-        found.push(UnfinishedOperation { kind, request, log });
+    Ok(names)
+}
+
+/// The kind and the request of a log; none if it is gone.
+pub(crate) fn read_request(path: &Path) -> Option<(String, Value)> {
+    let text = fs::read_to_string(path).ok()?;
+    match serde_json::from_str(text.lines().next()?).ok()? {
+        LogLine::Operation { kind, request } => Some((kind, request)),
+        _ => None,
     }
-    Ok(found)
+}
+
+/// Continues the log of a dead process. None if its operation was finished before the lock was taken.
+pub(crate) fn continue_log(
+    path: PathBuf,
+    log: FileLock,
+    hook: &StepHook,
+) -> Result<Option<UnfinishedOperation>, WorktreeError> {
+    let Some((kind, request)) = read_request(&path) else {
+        remove_file(&path)?;
+        return Ok(None);
+    };
+    let text = fs::read_to_string(&path).at(&path)?;
+    let lines = text.lines().filter_map(|it| serde_json::from_str::<LogLine>(it).ok());
+    let done = lines.filter_map(|it| if let LogLine::Done(name) = it { Some(name) } else { None }).collect();
+    let log = LoggedOperation { path, log, kind: kind.clone(), done, hook: hook.clone() };
+    Ok(Some(UnfinishedOperation { kind, request, log }))
 }
 
 /// The present moment as a name that sorts by time.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -12,9 +11,9 @@ use crate::files::{exists, random_id};
 use crate::git::GitFolder;
 use crate::repository::Repository;
 use crate::snapshot::{CheckoutFolders, IgnoredRules, WorkSnapshot, base_ref, take_snapshot};
-use crate::step_log::now_as_name;
+use crate::step_log::{LoggedOperation, now_as_name};
 
-const TRASH: &str = "refs/trackside/trash/";
+pub(crate) const TRASH: &str = "refs/trackside/trash/";
 /// The folder beside worktrees for files that cannot be stored as objects.
 const KEPT: &str = ".kept";
 
@@ -76,10 +75,10 @@ pub(crate) enum SaveResult {
 
 /// The message of a save: a line for people, then JSON.
 #[derive(Serialize, Deserialize)]
-struct SaveMessage {
+pub(crate) struct SaveMessage {
     #[serde(flatten)]
-    saved: SavedWork,
-    snapshot: WorkSnapshot,
+    pub saved: SavedWork,
+    pub snapshot: WorkSnapshot,
 }
 
 /// A new id. Ids sort by time.
@@ -249,7 +248,10 @@ fn publish(
     Ok(())
 }
 
-fn read_message(repository: &Repository, commit: &str) -> Result<Option<SaveMessage>, WorktreeError> {
+pub(crate) fn read_message(
+    repository: &Repository,
+    commit: &str,
+) -> Result<Option<SaveMessage>, WorktreeError> {
     let text = repository.bare_git().text(&["log", "-1", "--format=%B", commit])?;
     Ok(text.split_once("\n\n").and_then(|(_, json)| serde_json::from_str(json).ok()))
 }
@@ -330,136 +332,6 @@ pub(crate) fn save_without_checkout(
     publish(repository, &folders, &own, &reference, &commit, None)
 }
 
-/// Puts saved work back: its commits, its index and its files, in a new worktree at `path` or where it was. The save
-/// stays. Returns the folder and its branch.
-pub fn restore_saved_work(
-    repository: &Repository,
-    id: &str,
-    path: Option<&Path>,
-) -> Result<(PathBuf, Option<String>), WorktreeError> {
-    let git = repository.bare_git();
-    let unknown = || {
-        WorktreeError::Request(format!(
-            "there is no saved work {id}. `trackside worktree list` lists the saved work"
-        ))
-    };
-    let commit = git.commit(&format!("{TRASH}{id}"))?.ok_or_else(unknown)?;
-    let SaveMessage { saved, snapshot } = read_message(repository, &commit)?.ok_or_else(unknown)?;
-    let place = path.map_or_else(|| saved.path.clone(), Path::to_owned);
-    if exists(&place) {
-        return Err(WorktreeError::Request(format!(
-            "{} exists. Name another folder with --to",
-            place.display()
-        )));
-    }
-    let start = saved.head.clone().unwrap_or_else(|| commit.clone());
-    let wanted = snapshot.branch.clone();
-    let branch = match &wanted {
-        Some(branch) if git.commit(&format!("refs/heads/{branch}"))?.is_none() => Some(branch.clone()),
-        Some(_) => Some(format!("restored/{id}")),
-        None => None,
-    };
-    {
-        let _lock = repository.lock()?;
-        repository.repair_half_made()?;
-        let place = place.to_string_lossy().into_owned();
-        let mut args = vec!["worktree", "add", "--quiet", "--no-checkout"];
-        match &branch {
-            Some(branch) => args.extend(["--no-track", "-b", branch]),
-            None => args.push("--detach"),
-        }
-        args.extend([place.as_str(), &start]);
-        repository.git().run(&args)?;
-    }
-    repository.ignore_folder(&place)?;
-    let own = repository.without_filters(GitFolder::new(&place))?;
-    if let Some(index) = &saved.index {
-        own.run(&["read-tree", index])?;
-        own.run(&["checkout-index", "--all", "--force", "--quiet"])?;
-        own.output(&["update-index", "-q", "--refresh"])?;
-    } else if saved.head.is_some() {
-        own.run(&["read-tree", "HEAD"])?;
-        own.run(&["checkout-index", "--all", "--force", "--quiet"])?;
-    }
-    if let Some(work) = &saved.work {
-        let from = match &saved.index {
-            Some(index) => index.clone(),
-            None => own.resolve("HEAD", "tree")?.unwrap_or_else(|| work.clone()),
-        };
-        restore_files(&own, &place, &from, work)?;
-    }
-    if let (Some(base), Some(branch)) = (&saved.base, &branch) {
-        let reference = base_ref(branch);
-        if git.commit(&reference)?.is_none() {
-            git.update_refs(&[format!("create {reference} {base}")])?;
-        }
-    }
-    if let Some(kept) = saved.kept.filter(|it| exists(it)) {
-        for left in &saved.left {
-            let (from, to) = (kept.join(left), place.join(left));
-            if exists(&from) {
-                copy_tree(&from, &to)?;
-            }
-        }
-    }
-    Ok((place, branch))
-}
-
-/// Writes the files that differ between two trees as they were stored, without any filter.
-fn restore_files(git: &GitFolder, place: &Path, from: &str, to: &str) -> Result<(), WorktreeError> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let listed = git.bytes(&["diff-tree", "-r", "-z", "--no-renames", from, to])?;
-    let mut parts = listed.split(|it| *it == 0).filter(|it| !it.is_empty());
-    let mut written = Vec::new();
-    while let (Some(head), Some(path)) = (parts.next(), parts.next()) {
-        let head = String::from_utf8_lossy(head).into_owned();
-        let words: Vec<&str> = head.split(' ').collect();
-        let full = place.join(std::ffi::OsStr::from_bytes(path));
-        if exists(&full) {
-            fs::remove_file(&full).at(&full)?;
-        }
-        if let [_, mode, _, object, status] = words.as_slice()
-            && *status != "D"
-        {
-            written.push((full, (*mode).to_owned(), (*object).to_owned()));
-        }
-    }
-    for (full, mode, object) in written {
-        if let Some(parent) = full.parent() {
-            fs::create_dir_all(parent).at(parent)?;
-        }
-        let content = git.bytes(&["cat-file", "blob", &object])?;
-        if mode == "120000" {
-            std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(&content), &full).at(&full)?;
-        } else {
-            fs::write(&full, &content).at(&full)?;
-            let mode = if mode == "100755" { 0o755 } else { 0o644 };
-            fs::set_permissions(&full, fs::Permissions::from_mode(mode)).at(&full)?;
-        }
-    }
-    Ok(())
-}
-
-fn copy_tree(from: &Path, to: &Path) -> Result<(), WorktreeError> {
-    let found = from.symlink_metadata().at(from)?;
-    if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent).at(parent)?;
-    }
-    if found.is_symlink() {
-        let target = fs::read_link(from).at(from)?;
-        return std::os::unix::fs::symlink(target, to).at(to);
-    }
-    if found.is_dir() {
-        fs::create_dir_all(to).at(to)?;
-        for entry in fs::read_dir(from).at(from)? {
-            let name = entry.at(from)?.file_name();
-            copy_tree(&from.join(&name), &to.join(&name))?;
-        }
-        return Ok(());
-    }
-    fs::copy(from, to).map(|_| ()).at(to)
-}
-
 /// Deletes saved work whose retention has ended, or one of these ids. Returns the deleted ids.
 pub fn prune_saved_work(
     repository: &Repository,
@@ -472,11 +344,49 @@ pub fn prune_saved_work(
         if !is_due {
             continue;
         }
-        if let Some(kept) = saved.kept.as_ref().filter(|it| is_kept_folder(it, &saved.id) && exists(it)) {
-            fs::remove_dir_all(kept).at(kept)?;
-        }
-        repository.bare_git().update_refs(&[format!("delete {TRASH}{}", saved.id)])?;
+        let request = LoggedPruning { id: saved.id.clone() };
+        let mut operation = LoggedOperation::begin(&repository.steps(), "prune", &request, &repository.hook)?;
+        let result = prune_steps(repository, &mut operation, &saved);
+        operation.conclude(result)?;
         pruned.push(saved.id);
     }
     Ok(pruned)
+}
+
+/// The deletion of saved work.
+#[derive(Debug, Serialize, Deserialize)]
+struct LoggedPruning {
+    id: String,
+}
+
+/// The ref goes last: it names the folder.
+fn prune_steps(
+    repository: &Repository,
+    operation: &mut LoggedOperation,
+    saved: &SavedWork,
+) -> Result<(), WorktreeError> {
+    operation.step("kept", || match &saved.kept {
+        Some(kept) if is_kept_folder(kept, &saved.id) => match fs::remove_dir_all(kept) {
+            // Another process prunes, too.
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(kept),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    })?;
+    operation
+        .step("ref", || Ok(repository.bare_git().update_refs(&[format!("delete {TRASH}{}", saved.id)])?))
+}
+
+/// Finishes a deletion whose process was killed.
+pub(crate) fn finish_pruning(
+    repository: &Repository,
+    operation: &mut LoggedOperation,
+    request: serde_json::Value,
+) -> Result<String, WorktreeError> {
+    let LoggedPruning { id } =
+        serde_json::from_value(request).map_err(|it| WorktreeError::Request(it.to_string()))?;
+    if let Some(saved) = list_saved_work(repository)?.into_iter().find(|it| it.id == id) {
+        prune_steps(repository, operation, &saved)?;
+    }
+    Ok(format!("of {id}"))
 }

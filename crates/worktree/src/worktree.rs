@@ -16,7 +16,7 @@ use crate::record::{RequestOrigin, WorktreeRecord, WorktreeState, record_name};
 use crate::repository::{BEING_MADE, Repository};
 use crate::settings::{WorktreeKind, WorktreeSettings};
 use crate::snapshot::{CheckoutFolders, IgnoredRules, base_ref};
-use crate::step_log::{LoggedOperation, unfinished};
+use crate::step_log::LoggedOperation;
 use crate::trash::{SaveRequest, SaveResult, kept_folder, new_trash_id, save};
 
 /// Attempts to save a checkout that changes while it is saved.
@@ -50,8 +50,8 @@ pub struct RemoveRequest {
 
 /// A remove request and the id of its save, which stays the same when a killed operation is carried out again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct LoggedRemoval {
-    request: RemoveRequest,
+pub(crate) struct LoggedRemoval {
+    pub request: RemoveRequest,
     trash: String,
     entity: Option<String>,
 }
@@ -81,6 +81,7 @@ impl Repository {
         self.check_branch(&request.branch)?;
         let tip = self.check_fitness(&request.from)?;
         let _lock = self.lock_worktree(&place)?;
+        self.finish_removals_of(&place)?;
         self.clear_planted_refs(&request.branch)?;
         let record = self.worktree_record(&place)?;
         if let Some(record) = &record {
@@ -223,7 +224,7 @@ impl Repository {
             Ok(())
         })?;
         operation.step("ready", || {
-            self.unlock(&record)?;
+            self.unlock(place)?;
             let admin = self.admin_of(place)?;
             record.admin = admin.and_then(|it| Some(it.file_name()?.to_string_lossy().into_owned()));
             record.state = WorktreeState::Ready;
@@ -389,16 +390,23 @@ impl Repository {
         }
     }
 
-    fn unlock(&self, record: &WorktreeRecord) -> Result<(), WorktreeError> {
-        match self.admin_of(&record.path)? {
+    /// Takes back the lock that says that a worktree is being made.
+    pub(crate) fn unlock(&self, place: &Path) -> Result<(), WorktreeError> {
+        match self.admin_of(place)? {
             Some(admin) => remove_file(&admin.join("locked")),
             None => Ok(()),
         }
     }
 
-    fn discard_half_made(&self, place: &Path) -> Result<(), WorktreeError> {
+    /// Removes a worktree that was being made. It contains no work.
+    pub(crate) fn discard_half_made(&self, place: &Path) -> Result<(), WorktreeError> {
         let _lock = self.lock()?;
         self.repair_half_made()?;
+        self.discard(place)
+    }
+
+    /// Removes a worktree that contains no work. Call it under the lock.
+    pub(crate) fn discard(&self, place: &Path) -> Result<(), WorktreeError> {
         if let Some(admin) = self.admin_of(place)? {
             fs::remove_dir_all(&admin).at(&admin)?;
         }
@@ -423,42 +431,6 @@ impl Repository {
         self.admin_of(place).ok().flatten()
     }
 
-    /// Checks out a commit without a branch, in a folder of its own that is used again and again. Work that was left in
-    /// it is saved first.
-    pub fn check_out_detached(&self, path: &str, name: &str) -> Result<PathBuf, WorktreeError> {
-        let place = self.place(path)?;
-        let _lock = self.lock_worktree(&place)?;
-        let missing = || WorktreeError::Hold(format!("there is no commit {name}"));
-        let commit = self.bare_git().commit(name)?.ok_or_else(missing)?;
-        let branch = format!("review/{}", place.file_name().unwrap_or_default().to_string_lossy());
-        if let Some(admin) = self.admin_of(&place)?.filter(|_| place.join(".git").exists()) {
-            self.restore_links_of(&place, &admin)?;
-            let folders =
-                CheckoutFolders { place: place.clone(), admin, branch: branch.clone(), is_clone: false };
-            let own = self.checkout_git(&folders)?;
-            let status = own.text(&["status", "--porcelain", "--ignore-submodules=dirty"]);
-            if status.is_ok_and(|it| it.is_empty()) && own.commit("HEAD")?.as_deref() == Some(&commit) {
-                return Ok(place);
-            }
-        }
-        if exists(&place) || self.admin_of(&place)?.is_some() {
-            self.remove_content(&place, &branch, None, &RequestOrigin::default(), false)?;
-        }
-        self.ignore_folder(&place)?;
-        if let Some(parent) = place.parent() {
-            fs::create_dir_all(parent).at(parent)?;
-        }
-        let folder = place.to_string_lossy().into_owned();
-        {
-            let _lock = self.lock()?;
-            self.repair_half_made()?;
-            self.git().run(&["worktree", "add", "--quiet", "--no-checkout", "--detach", &folder, &commit])?;
-        }
-        let own = self.without_filters(GitFolder::new(&place))?;
-        own.run(&["reset", "--hard", "--quiet", &commit])?;
-        Ok(place)
-    }
-
     /// Whether the folder of a worktree is there and git works in it.
     pub fn is_usable(&self, record: &WorktreeRecord) -> Result<bool, WorktreeError> {
         let is_folder = |it: &Path| it.symlink_metadata().is_ok_and(|it| it.is_dir());
@@ -477,6 +449,7 @@ impl Repository {
         let place = self.place(&request.path)?;
         self.check_branch(&request.branch)?;
         let _lock = self.lock_worktree(&place)?;
+        self.finish_removals_of(&place)?;
         self.clear_planted_refs(&request.branch)?;
         let record = self.worktree_record(&place)?;
         if let Some(record) = &record
@@ -490,7 +463,7 @@ impl Repository {
         Ok(RemoveOutcome::Removed { saved })
     }
 
-    fn remove_content(
+    pub(crate) fn remove_content(
         &self,
         place: &Path,
         branch: &str,
@@ -510,7 +483,7 @@ impl Repository {
         operation.conclude(result)
     }
 
-    fn remove_steps(
+    pub(crate) fn remove_steps(
         &self,
         operation: &mut LoggedOperation,
         removal: &LoggedRemoval,
@@ -647,38 +620,6 @@ impl Repository {
 
     pub(crate) fn lock_worktree(&self, place: &Path) -> Result<FileLock, WorktreeError> {
         FileLock::wait(&self.record_folder().join(format!("{}.lock", record_name(place, self.root()))))
-    }
-
-    /// Finishes the operations of killed processes. Returns a line about each.
-    pub fn recover(&self) -> Result<Vec<String>, WorktreeError> {
-        {
-            let _lock = self.lock()?;
-            self.repair_half_made()?;
-        }
-        let mut report = Vec::new();
-        for mut operation in unfinished(&self.steps(), &self.hook)? {
-            let kind = operation.kind.clone();
-            let result = match kind.as_str() {
-                "remove" | "clear" => match serde_json::from_value::<LoggedRemoval>(operation.request) {
-                    Ok(removal) => {
-                        let _lock = self.lock_worktree(&self.place(&removal.request.path)?)?;
-                        self.remove_steps(&mut operation.log, &removal, kind == "clear")
-                            .map(|_| removal.request.path)
-                    }
-                    Err(error) => Err(WorktreeError::Request(error.to_string())),
-                },
-                "merge" => crate::merging::finish_merge(self, &mut operation.log, operation.request),
-                // A worktree that was being made: the next request creates it again.
-                _ => Ok(String::new()),
-            };
-            let line = match &result {
-                Ok(what) => format!("finished an interrupted {kind} {what}").trim_end().to_owned(),
-                Err(error) => format!("an interrupted {kind} could not be finished: {error}"),
-            };
-            let _ = operation.log.conclude(result.map(|_| ()));
-            report.push(line);
-        }
-        Ok(report)
     }
 }
 

@@ -147,6 +147,11 @@ impl RottingFiles {
         !self.originals.is_empty()
     }
 
+    /// The entries of the journal that are damaged.
+    pub fn damaged_entries(&self) -> impl Iterator<Item = u64> {
+        self.originals.iter().map(|it| it.seq as u64)
+    }
+
     /// The journal is as it was. Payloads that were dropped since stay dropped.
     pub fn restore_entries(&mut self) {
         if self.originals.is_empty() {

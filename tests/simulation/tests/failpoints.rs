@@ -5,6 +5,7 @@
 
 use trackside_runtime::simulation::Failpoint;
 use trackside_simulation::{DiskBug, SimulationOptions, simulate};
+use trackside_store::failpoints::StoreFailpoint;
 
 /// The number of seeds per pack.
 const SEEDS: u64 = 12;
@@ -74,8 +75,28 @@ const DISK_BUGS: &[(DiskBug, &[&str])] = &[
     (DiskBug::GroupsOlder, DECIDED),
 ];
 
+/// Missing checks of stored data, and a repair that is not made. They show when bits flip. Each with the pack and the
+/// first seed to try, where it shows soonest.
+const ROT_BUGS: &[(RotBug, &str, u64, &[&str])] = &[
+    (RotBug::Store(StoreFailpoint::SumIgnored), "coding", 1, &[PROJECTIONS, READERS, LAW, TOLD, ASKED]),
+    (RotBug::Store(StoreFailpoint::NeighbourUnchecked), "research", 9, &[LAW, TOLD, ASKED, READERS]),
+    (RotBug::Store(StoreFailpoint::EntryUnverified), "coding", 1, &["a damaged entry is not served"]),
+    (
+        RotBug::Worker(Failpoint::RowNotHealed),
+        "coding",
+        1,
+        &["the sweep looks at everything", "damaged rows are repaired"],
+    ),
+];
+
+/// A bug that shows when bits flip.
+#[derive(Clone, Copy, Debug)]
+enum RotBug {
+    Store(StoreFailpoint),
+    Worker(Failpoint),
+}
+
 /// Whether a planted fault breaks one of the named promises, tried first in the pack that shows it soonest.
-/// The same seed without the fault must pass; otherwise the fault is not the cause.
 fn finds(
     what: &str,
     promises: &[&str],
@@ -91,28 +112,43 @@ fn finds(
     if what == "ValueForgotten" {
         scenes = [("mission", 2 * STEPS), ("mission", 4 * STEPS), ("mission", 8 * STEPS)];
     }
-    for (pack, steps) in scenes {
-        let mut without = SimulationOptions::of(pack, steps);
-        plain(&mut without);
-        let mut with = without.clone();
-        enable(&mut with);
-        for seed in 1..=SEEDS {
-            let Err(failed) = simulate(&with, seed) else { continue };
-            println!("{what}: shows with {pack}, seed {seed}: {}", failed.promise);
-            // A consequence may show before the cause.
-            if !promises.contains(&failed.promise) {
-                continue;
-            }
-            if let Err(failed) = simulate(&without, seed) {
-                panic!(
-                    "{pack}, seed {seed}: `{}` is broken without {what}, too: {}",
-                    failed.promise, failed.what
-                );
-            }
-            return true;
-        }
+    let found =
+        scenes.iter().any(|(pack, steps)| finds_in(what, promises, (pack, *steps), 1, &plain, &enable));
+    if !found {
+        println!("{what}: NOT FOUND");
     }
-    println!("{what}: NOT FOUND");
+    found
+}
+
+/// Whether a planted fault breaks one of the named promises in one pack, with one of some seeds.
+/// The same seed without the fault must pass; otherwise the fault is not the cause.
+fn finds_in(
+    what: &str,
+    promises: &[&str],
+    (pack, steps): (&str, usize),
+    first_seed: u64,
+    plain: impl Fn(&mut SimulationOptions),
+    enable: impl Fn(&mut SimulationOptions),
+) -> bool {
+    let mut without = SimulationOptions::of(pack, steps);
+    plain(&mut without);
+    let mut with = without.clone();
+    enable(&mut with);
+    for seed in first_seed..first_seed + SEEDS {
+        let Err(failed) = simulate(&with, seed) else { continue };
+        println!("{what}: shows with {pack}, seed {seed}: {}", failed.promise);
+        // A consequence may show before the cause.
+        if !promises.contains(&failed.promise) {
+            continue;
+        }
+        if let Err(failed) = simulate(&without, seed) {
+            panic!(
+                "{pack}, seed {seed}: `{}` is broken without {what}, too: {}",
+                failed.promise, failed.what
+            );
+        }
+        return true;
+    }
     false
 }
 
@@ -146,4 +182,19 @@ fn mistakes_of_upkeep_are_found() {
 #[test]
 fn mistakes_of_a_store_are_found() {
     all_found(DISK_BUGS, false, |it, bug| it.disk_bug = Some(bug));
+}
+
+#[test]
+fn missing_checks_of_stored_data_are_found() {
+    let plain = |it: &mut SimulationOptions| it.rot = true;
+    let is_missed = |(bug, pack, first_seed, promises): &&(RotBug, &str, u64, &[&str])| {
+        let steps = if *pack == "research" { 4 * STEPS } else { STEPS };
+        let enable = |it: &mut SimulationOptions| match bug {
+            RotBug::Store(bug) => it.store_bug = Some(*bug),
+            RotBug::Worker(bug) => it.bug = Some(*bug),
+        };
+        !finds_in(&format!("{bug:?}"), promises, (pack, steps), *first_seed, plain, enable)
+    };
+    let missed: Vec<_> = ROT_BUGS.iter().filter(is_missed).map(|it| it.0).collect();
+    assert!(missed.is_empty(), "not found: {missed:?}");
 }

@@ -1,6 +1,6 @@
-//! Every row of the table of guarantees names tests, and they exist.
+//! Every row of the table of guarantees names tests that exist and that CI runs.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::TidyFinding;
 use crate::tree::Tree;
@@ -22,8 +22,13 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
         for name in named.split('`').skip(1).step_by(2) {
             if is_test_name(name) {
                 holds += 1;
-                if !tests.contains(name) {
-                    findings.push(TidyFinding::new(PAGE, line, format!("there is no test `{name}`")));
+                match tests.get(name) {
+                    None => findings.push(TidyFinding::new(PAGE, line, format!("there is no test `{name}`"))),
+                    Some(false) => {}
+                    Some(true) => {
+                        let what = format!("the test `{name}` is ignored: no run of CI holds the guarantee");
+                        findings.push(TidyFinding::new(PAGE, line, what));
+                    }
                 }
             } else if name.contains('/') || name.contains('.') {
                 holds += 1;
@@ -44,18 +49,19 @@ fn is_test_name(name: &str) -> bool {
     name.contains('_') && name.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_')
 }
 
-/// The names of all functions that are tests.
-fn tests(tree: &Tree) -> BTreeSet<&str> {
-    let mut tests = BTreeSet::new();
+/// The names of all functions that are tests, and whether each is ignored.
+fn tests(tree: &Tree) -> BTreeMap<&str, bool> {
+    let mut tests = BTreeMap::new();
     for (_, text) in tree.files("", ".rs") {
-        let mut is_test = false;
+        let (mut is_test, mut is_ignored) = (false, false);
         for line in text.lines().map(str::trim) {
             is_test |= line == "#[test]";
+            is_ignored |= line.starts_with("#[ignore");
             if let Some((_, rest)) = line.split_once("fn ") {
                 if is_test {
-                    tests.extend(rest.split('(').next());
+                    tests.extend(rest.split('(').next().map(|name| (name, is_ignored)));
                 }
-                is_test = false;
+                (is_test, is_ignored) = (false, false);
             }
         }
     }
@@ -76,16 +82,18 @@ mod tests {
     }
 
     #[test]
-    fn a_row_without_a_test_and_one_with_a_lost_test_are_found() {
+    fn a_row_without_a_test_and_one_with_a_lost_or_ignored_test_are_found() {
         let page = "| guarantee | limit | test |\n|---|---|---|\n| a | | `trackside-x`: `it_holds`, `a/t.rs` |\n\
-                    | b | | `it_is_gone` |\n| c | | tested well |\n| d | | `a/lost.rs` |\n| e | | [page](x.md) |\n";
-        let code = "#[test]\nfn it_holds() {}\n\nfn it_is_gone() {}\n";
+                    | b | | `it_is_gone`, `it_is_slow` |\n| c | | tested well |\n| d | | `a/lost.rs` |\n| e | | [page](x.md) |\n";
+        let code = "#[test]\nfn it_holds() {}\n\nfn it_is_gone() {}\n\n\
+                    #[test]\n#[ignore = \"slow\"]\nfn it_is_slow() {}\n";
         let tree = Tree::planted(&[(PAGE, page), ("a/t.rs", code)]);
         let found: Vec<String> = check(&tree).iter().map(|it| format!("{}: {}", it.line, it.what)).collect();
         assert_eq!(
             found,
             [
                 "4: there is no test `it_is_gone`",
+                "4: the test `it_is_slow` is ignored: no run of CI holds the guarantee",
                 "5: the row names no test",
                 "6: there is no file `a/lost.rs`"
             ]

@@ -23,7 +23,8 @@ const PAGES: [&str; 6] = [
 ];
 
 /// Keys a path may begin with.
-const TOP: [&str; 33] = [
+const TOP: [&str; 34] = [
+    "alerts",
     "roles",
     "settings",
     "types",

@@ -115,7 +115,7 @@ pub(crate) struct FireArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside claim coding.task --where 'priority <= 2'\n\nPrints the entity with the fence to work under. Exits with 1 if there is nothing to claim."
+    after_help = "Example:\n  trackside claim coding.task --where 'priority <= 2' --wait 30s\n\nPrints the entity with the fence to work under. Exits with 1 if there is nothing to claim."
 )]
 pub(crate) struct ClaimArgs {
     /// Lifecycle, such as coding.task
@@ -133,6 +133,9 @@ pub(crate) struct ClaimArgs {
     /// Reason, recorded in the journal
     #[arg(long, value_name = "REASON")]
     pub(crate) reason: Option<String>,
+    /// If there is nothing to claim, wait up to this long for it
+    #[arg(long, value_name = "SPAN", value_parser = super::scripting::patience)]
+    pub(crate) wait: Option<Duration>,
     #[command(flatten)]
     pub(crate) count: CountArgs,
     #[command(flatten)]
@@ -172,11 +175,14 @@ pub(crate) enum Otherwise {
 #[command(
     after_help = "Example:\n  echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | trackside hook --pack mission\n\nIn .claude/settings.json:\n  { \"hooks\": { \"PreToolUse\": [ { \"matcher\": \"*\", \"hooks\": [ { \"type\": \"command\", \"command\": \"trackside hook\" } ] } ] } }\n\nReads the agent's next action as JSON from standard input and asks the project's risk policy.\n- Denied actions are blocked: exit code 2, the reason on standard error.\n- Actions that need an approval are requested as the policy declares, and the hook waits up to --wait for the decision. Approved actions continue; denied ones are blocked. Without a decision the action is blocked: repeat it later, and it finds the same request.\n- If no request can be filed, the person at the agent is asked; with --unattended the action is blocked.\n- Allowed actions continue with the agent's own permission rules.\n- Asks only with TRACKSIDE_TOKEN, and only a server that proves to be the one that issued it; otherwise the action is blocked."
 )]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct HookArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<HookCommand>,
     /// Role that acts [default: the roles of your token]
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<String>,
-    /// Pack whose policy decides, if several packs have one
+    /// Pack whose policy decides [default: the pack of --entity, of --role or of your roles]
     #[arg(long, value_name = "PACK")]
     pub(crate) pack: Option<String>,
     /// Approve what the policy allows, bypassing the agent's own permission rules
@@ -188,14 +194,41 @@ pub(crate) struct HookArgs {
     /// How long to wait for the decision on a request. Keep it at least 10s below the agent's own limit for hooks
     #[arg(long, default_value = "45s", value_name = "SPAN", value_parser = wait_span)]
     pub(crate) wait: Duration,
-    /// Id of the entity that the request is about [default: the first one that the policy's query lists]
-    #[arg(long, value_name = "ID")]
+    /// Entity that the agent works on, or its id [default: the first one that the policy's query lists]
+    #[arg(long, value_name = "LIFECYCLE/ID")]
     pub(crate) entity: Option<String>,
     /// Answer when the server that --data or TRACKSIDE_URL names cannot be reached
     #[arg(long, value_enum, default_value = "deny", value_name = "ANSWER")]
     pub(crate) unreachable: Otherwise,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Show what the policy says to a list of tool calls
+    Test(HookTestArgs),
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+#[command(
+    after_help = "Example:\n  trackside hook test commands.txt --role mission:specialist\n\nReads one call per line: a shell command, or JSON with `tool_name` and `tool_input` as agents send it. A line `# expect: allow` (or approve, deny) states the outcome of the lines after it; other lines that begin with # are comments. Exit code 1 if an outcome differs. Files no request and changes nothing."
+)]
+pub(crate) struct HookTestArgs {
+    /// File with the calls; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Role that acts [default: the roles of your token]
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// Pack whose policy decides [default: the pack of --entity, of --role or of your roles]
+    #[arg(long, value_name = "PACK")]
+    pub(crate) pack: Option<String>,
+    /// Entity whose state limits the actions
+    #[arg(long, value_name = "LIFECYCLE/ID")]
+    pub(crate) entity: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
 }
 
 /// Reads a span of at most an hour.
@@ -281,20 +314,20 @@ pub(crate) struct ChangesArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example:\n  trackside list mission.task --state BLOCKED,REVIEW --where 'priority == 1'\n\nExpressions take comparisons, &&, ||, ! and in, over fields."
+    after_help = "Examples:\n  trackside list\n  trackside list mission.task --state BLOCKED,REVIEW --where 'priority == 1 && spent > 0.5'\n\nExpressions take comparisons, &&, ||, ! and in, over fields and counters."
 )]
 pub(crate) struct ListArgs {
-    /// Lifecycle, such as mission.task
+    /// Lifecycle, such as mission.task [default: list the lifecycles that have entities]
     #[arg(value_name = "LIFECYCLE")]
-    pub(crate) lifecycle: String,
+    pub(crate) lifecycle: Option<String>,
     /// Only entities in this state; separate several with commas
-    #[arg(long, value_name = "STATE")]
+    #[arg(long, value_name = "STATE", requires = "lifecycle")]
     pub(crate) state: Option<String>,
     /// Only entities for which this expression is true
-    #[arg(long = "where", value_name = "CEL")]
+    #[arg(long = "where", value_name = "CEL", requires = "lifecycle")]
     pub(crate) only: Option<String>,
     /// Only overdue entities
-    #[arg(long)]
+    #[arg(long, requires = "lifecycle")]
     pub(crate) overdue: bool,
     #[command(flatten)]
     pub(crate) page: PageArgs,
@@ -423,6 +456,9 @@ pub(crate) struct ApprovalsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
+    /// List open requests, as without a subcommand
+    #[command(after_help = "Example:\n  trackside approvals list")]
+    List(NoticesArgs),
     /// Approve a request
     #[command(after_help = "Example:\n  trackside approvals approve T-1.A1 --note 'go ahead'")]
     Approve(DecideArgs),
@@ -552,6 +588,9 @@ pub(crate) struct AlertsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AlertsCommand {
+    /// List open alerts, as without a subcommand
+    #[command(after_help = "Example:\n  trackside alerts list --resolved")]
+    List(super::AlertsListArgs),
     /// Acknowledge an alert; it stays in the list
     #[command(after_help = "Example:\n  trackside alerts acknowledge 41 --note 'I am looking at it'")]
     Acknowledge(AlertUpdateArgs),

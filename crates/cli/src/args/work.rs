@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use trackside_shim::ContainmentTier;
 
 use super::ReachArgs;
 
@@ -82,6 +83,15 @@ pub(crate) struct LaunchArgs {
     /// Longest time of one run, such as 2h [default: no limit]
     #[arg(long, value_name = "SPAN", value_parser = super::server::span)]
     pub(crate) limit: Option<std::time::Duration>,
+    /// Containment tier [default: the strongest that works on this machine]
+    #[arg(long, value_name = "TIER", value_parser = containment, hide = true)]
+    pub(crate) containment: Option<ContainmentTier>,
+}
+
+fn containment(text: &str) -> Result<ContainmentTier, String> {
+    ContainmentTier::parse(text).ok_or_else(|| {
+        format!("choose one of {}", ContainmentTier::ALL.map(ContainmentTier::name).join(", "))
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use trackside_protocol::AlertNote;
 
-use crate::args::{AlertUpdateArgs, AlertsArgs, AlertsCommand};
+use crate::args::{AlertUpdateArgs, AlertsArgs, AlertsCommand, NoticesArgs};
 use crate::paging::fetch_list;
 use crate::print;
 use crate::refused::{self, CommandSubject};
@@ -14,18 +14,19 @@ use crate::url::ApiPath;
 
 pub(crate) fn run(args: &AlertsArgs) -> u8 {
     let (outcome, json) = match &args.command {
-        None => (list(args), args.list.ask.json),
+        None => (list(&args.list, args.resolved), args.list.ask.json),
+        Some(AlertsCommand::List(args)) => (list(&args.list, args.resolved), args.list.ask.json),
         Some(AlertsCommand::Acknowledge(args)) => (update_alert(args, "acknowledge"), args.ask.json),
         Some(AlertsCommand::Resolve(args)) => (update_alert(args, "resolve"), args.ask.json),
     };
     refused::finish(outcome, CommandSubject::default(), json)
 }
 
-fn list(args: &AlertsArgs) -> Result<u8, RequestError> {
-    let route = ApiPath::new(&["alerts"]).with_some("all", args.resolved.then_some(true));
-    let found = fetch_list(&ServerConnection::find(&args.list.ask.reach)?, &route, &args.list.page)?;
-    let none = if args.resolved { "no alerts" } else { "no open alerts" };
-    Ok(found.print(args.list.ask.json, none, show))
+fn list(args: &NoticesArgs, with_resolved: bool) -> Result<u8, RequestError> {
+    let route = ApiPath::new(&["alerts"]).with_some("all", with_resolved.then_some(true));
+    let found = fetch_list(&ServerConnection::find(&args.ask.reach)?, &route, &args.page)?;
+    let none = if with_resolved { "no alerts" } else { "no open alerts" };
+    Ok(found.print(args.ask.json, none, show))
 }
 
 fn show(alerts: &[Json]) {

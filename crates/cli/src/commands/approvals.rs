@@ -15,15 +15,16 @@ use crate::{print, print_transition};
 
 pub(crate) fn run(args: &ApprovalsArgs) -> u8 {
     let (outcome, json) = match &args.command {
-        None => (list(args), args.list.ask.json),
+        None => (list(&args.list), args.list.ask.json),
+        Some(ApprovalsCommand::List(args)) => (list(args), args.ask.json),
         Some(ApprovalsCommand::Approve(args)) => (decide(args, "approve"), args.ask.json),
         Some(ApprovalsCommand::Deny(args)) => (decide(args, "deny"), args.ask.json),
     };
     refused::finish(outcome, CommandSubject::default().with_options(&["note", "to"]), json)
 }
 
-fn list(args: &ApprovalsArgs) -> Result<u8, RequestError> {
-    let NoticesArgs { page, ask } = &args.list;
+fn list(args: &NoticesArgs) -> Result<u8, RequestError> {
+    let NoticesArgs { page, ask } = args;
     let found = fetch_list(&ServerConnection::find(&ask.reach)?, &ApiPath::new(&["approvals"]), page)?;
     let code = found.print(ask.json, "no open requests", show);
     if !ask.json && !found.items.is_empty() {

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use trackside_protocol::ClaimBody;
 
 use crate::args::ClaimArgs;
+use crate::change_waiter::ChangeWaiter;
 use crate::field_types::FieldTypes;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
@@ -28,7 +29,14 @@ fn claim(args: &ClaimArgs) -> Result<u8, RequestError> {
     };
     let server = ServerConnection::find(&args.ask.reach)?.acting_for(args.count.on_behalf.as_deref());
     let route = ApiPath::new(&["entities", &args.lifecycle, "claim"]);
-    let answer = server.post_with(&route, &body, &super::fire::headers(args.count.key.as_deref(), None))?;
+    let headers = super::fire::headers(args.count.key.as_deref(), None);
+    let waiter = args.wait.map(|it| ChangeWaiter::new(&server, &args.lifecycle, it));
+    let mut answer = server.post_with(&route, &body, &headers)?;
+    if let Some(waiter) = &waiter {
+        while answer.status == 204 && waiter.next()? {
+            answer = server.post_with(&route, &body, &headers)?;
+        }
+    }
     if answer.status == 204 {
         if args.ask.json {
             print::line(Json::Null.to_string());

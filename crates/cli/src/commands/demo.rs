@@ -19,7 +19,7 @@ use crate::pinned_servers::PinnedServer;
 use crate::print::{self, Colour, painted_data};
 use crate::time_format::{list, text};
 use crate::url::ApiPath;
-use crate::{builtin, exit, owner_credential};
+use crate::{builtin, exit, owner_credential, person};
 
 /// The start of the story: a Monday morning.
 const BEGIN: &str = "2026-01-05T09:00:00Z";
@@ -230,8 +230,9 @@ fn further(
         return Ok(());
     }
     if args.once {
-        heading("The server stops now. To start it again");
-        print::line(styled!("  trackside up --clock manual {}", folder.flag()));
+        heading("The server stops now");
+        let start = format!("trackside up --clock manual {}", folder.flag());
+        print::line(styled!("  {}", person::start_server(&start)));
     }
     heading(if args.once { "Then try in another terminal" } else { "Try in another terminal" });
     let own =

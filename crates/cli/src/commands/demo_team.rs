@@ -30,7 +30,7 @@ use crate::folder::CliError;
 use crate::print::{self, Colour, painted_data};
 use crate::time_format::{is_true, list, text};
 use crate::url::ApiPath;
-use crate::{exit, files};
+use crate::{exit, files, person};
 
 /// The data folder of the project.
 const DATA: &str = ".trackside";
@@ -461,7 +461,7 @@ fn further(
     heading("Look around in another terminal");
     print::line(styled!("  cd {shown}"));
     if args.once {
-        print::line("  trackside up  (the server of the demo stops now)");
+        print::line(styled!("  The server of the demo stops now. {}", person::start_server("trackside up")));
     }
     let width = story.next.iter().map(|it| it.command.chars().count()).max().unwrap_or_default();
     for next in &story.next {

@@ -104,7 +104,7 @@ struct Found {
 }
 
 /// Warnings about credentials. The owner's is worth nothing where agents can read it.
-fn exposed_credentials(data: &Path, credential: Option<&Path>) -> Vec<String> {
+fn exposed_credentials(data: &Path, credential: Option<&Path>, containment: &Containment) -> Vec<String> {
     let mut warnings = Vec::new();
     if is_readable_by_others(data) && is_readable_by_others(&data.join("journal.db")) {
         let data = data.display();
@@ -121,14 +121,18 @@ fn exposed_credentials(data: &Path, credential: Option<&Path>) -> Vec<String> {
     }
     if let Some(path) = credential {
         let path = path.display();
+        let advice = match containment.hides_credentials() {
+            true => "run agents with `trackside work`, whose sandbox hides it, or as another Unix user",
+            false => "run agents as another Unix user",
+        };
         let agent =
             person::agent_variable().or(std::env::var_os("TRACKSIDE_TOKEN").map(|_| "TRACKSIDE_TOKEN"));
         warnings.push(match agent {
             Some(name) => format!(
-                "this process has {name}, as agents do, and can read the owner's credential {path}: run agents as another Unix user. See SECURITY.md"
+                "this process has {name}, as agents do, and can read the owner's credential {path}: {advice}. See SECURITY.md"
             ),
             None => format!(
-                "every process of your Unix user can read the owner's credential {path}: run agents as another Unix user. See SECURITY.md"
+                "every process of your Unix user can read the owner's credential {path}: {advice}. See SECURITY.md"
             ),
         });
     }
@@ -161,6 +165,7 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
     let files = Sqlite::health(data)?;
     let has_log = files.first().is_some_and(|it| it.log_bytes > 0);
     let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
+    let containment = Containment::of_this_machine();
     Ok(Found {
         owner: Sqlite::owner(data)?,
         files,
@@ -187,8 +192,8 @@ fn inspect(data: &DataArgs) -> Result<Found, CliError> {
             Err(StoreError::Chain { .. } | StoreError::Unreadable { .. }) => Vec::new(),
             usual => usual?,
         },
-        exposed: exposed_credentials(data, credential.as_deref()),
-        containment: Containment::of_this_machine(),
+        exposed: exposed_credentials(data, credential.as_deref(), &containment),
+        containment,
         clock: match ProjectClock::is_manual_in(data) {
             true => None,
             false => ProjectClock::alarm_at_start(reader.head()?.at),
@@ -210,6 +215,11 @@ impl Containment {
             tier: shim_program().ok().map(|it| it.strongest_tier()),
             landlock: trackside_shim::has_landlock(),
         }
+    }
+
+    /// Whether the sandbox of a run hides files from its agent: by mounts or by Landlock.
+    fn hides_credentials(&self) -> bool {
+        self.tier.is_some_and(|tier| tier == ContainmentTier::Pidns || self.landlock)
     }
 
     fn in_words(&self) -> String {

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 use trackside_engine::refusal::Code;
+use trackside_protocol::headline_in_words;
 
 use crate::args::ExplainArgs;
 use crate::print::{self, Colour, painted_data};
@@ -435,8 +436,19 @@ fn unmet(way: &Json) -> Vec<String> {
     missing
 }
 
+/// Who has to act next, how and why, since when and until when.
+fn headline(it: &Json) -> String {
+    let named = |name: &str| Some(text(it, name)).filter(|it| !it.is_empty());
+    let what = headline_in_words(named("actor"), named("action"), named("on"), text(it, "reason"));
+    let until = named("until").map(|it| format!(", until {}", moment(it))).unwrap_or_default();
+    format!("{what} Since {}{until}.", moment(text(it, "since")))
+}
+
 fn print_answer(key: &str, answer: &Explanation<'_>) {
     let heading = |title: &str| print::line(painted_data(title, Colour::Bold));
+    if let Some(it) = answer.all.get("headline") {
+        print::line(styled!("{}", headline(it)));
+    }
     let about = Some(text(answer.all, "about")).filter(|it| !it.is_empty());
     let about = about.map(|it| format!(": {it}")).unwrap_or_default();
     print::line(styled!("{key} is {}{about}", painted_data(answer.state, Colour::Bold)));

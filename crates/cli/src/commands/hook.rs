@@ -9,7 +9,8 @@ use trackside_protocol::{ActionAnswer, ActionApproval, Evaluate, RequestAction};
 use trackside_runner::tool_arguments::relative_to;
 use trackside_server::MCP_TOOLS;
 
-use crate::args::{HookArgs, Otherwise};
+use super::hook_test;
+use crate::args::{HookArgs, HookCommand, Otherwise};
 use crate::server_lookup::{Credentials, RequestError, ServerConnection};
 use crate::styled::Styled;
 use crate::time_format::text;
@@ -36,12 +37,12 @@ enum Dialect {
 
 /// A tool call that an agent is about to make.
 #[derive(Clone, Debug, PartialEq)]
-struct Act {
+pub(super) struct Act {
     dialect: Dialect,
     /// Its own name for the event.
     event: String,
-    tool: String,
-    arguments: Json,
+    pub(super) tool: String,
+    pub(super) arguments: Json,
     /// Whether the agent's mode has no person to ask.
     unattended: bool,
     /// The tool is one of Trackside's own.
@@ -56,6 +57,14 @@ enum Decision {
 }
 
 pub(crate) fn run(args: &HookArgs) -> u8 {
+    match &args.command {
+        Some(HookCommand::Test(args)) => hook_test::run(args),
+        None => answer_agent(args),
+    }
+}
+
+/// Answers the agent whose tool call is on standard input.
+fn answer_agent(args: &HookArgs) -> u8 {
     let mut given = String::new();
     let read = std::io::stdin().take(MOST).read_to_string(&mut given);
     let act = match read.map_err(|it| it.to_string()).and_then(|_| act(&given)) {
@@ -142,6 +151,7 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &Styled,
         arguments: act.arguments.clone(),
         role: args.role.clone(),
         entity: args.entity.clone(),
+        unattended: args.unattended || act.unattended,
     };
     let route = ApiPath::new(&["policy", "request"]);
     let mut pause = FIRST_PAUSE;
@@ -185,7 +195,7 @@ fn approved(args: &HookArgs, act: &Act, server: &ServerConnection, why: &Styled,
 fn undecided(act: &Act, approval: &ActionApproval, why: &str) -> String {
     let ActionApproval { lifecycle, id, about, .. } = approval;
     format!(
-        "{} waits for approval {id} about {about}: {why} A person finds it with: trackside approvals. Do not try another way. Once {lifecycle}/{id} is decided, repeat the same call: it finds this request and its decision",
+        "{} waits for approval {id} about {about}: {why} A person finds it with: trackside inbox. Do not try another way. Once {lifecycle}/{id} is decided, repeat the same call: it finds this request and its decision",
         act.tool
     )
 }
@@ -213,6 +223,7 @@ fn judged(args: &HookArgs, act: &Act) -> Result<(ServerConnection, Json), Unansw
         action: act.tool.clone(),
         arguments: act.arguments.clone(),
         role: args.role.clone(),
+        entity: args.entity.clone(),
     };
     let server = ServerConnection::find_with(&args.reach, Credentials::Token).map_err(|stopped| {
         let is_named = args.reach.data.is_some() || std::env::var_os("TRACKSIDE_URL").is_some();
@@ -230,7 +241,7 @@ fn judged(args: &HookArgs, act: &Act) -> Result<(ServerConnection, Json), Unansw
 }
 
 /// Parses the input of an agent, in the known formats.
-fn act(given: &str) -> Result<Act, String> {
+pub(super) fn act(given: &str) -> Result<Act, String> {
     let sent: Json = serde_json::from_str(given).map_err(|it| it.to_string())?;
     let event = text(&sent, "hook_event_name").to_owned();
     let cursor = event.starts_with("before") || event == "preToolUse";

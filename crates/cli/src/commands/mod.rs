@@ -4,9 +4,11 @@ mod adapter;
 mod alerts;
 mod approvals;
 mod archive;
+mod artifact;
 mod attach;
 mod audit;
 mod backup;
+mod batch;
 mod changes;
 mod check;
 mod claim;
@@ -18,6 +20,7 @@ mod demo_team;
 mod diagram;
 mod diff;
 mod doctor;
+mod effects;
 mod evidence;
 mod explain;
 mod explore;
@@ -27,6 +30,7 @@ mod fmt;
 mod heartbeat;
 mod history;
 mod hook;
+mod hook_test;
 mod import;
 mod inbox;
 mod init;
@@ -41,6 +45,7 @@ mod migrate;
 mod new;
 mod notifications;
 mod pack;
+mod policy;
 mod query;
 mod redact;
 mod reference;
@@ -56,6 +61,7 @@ mod token;
 mod up;
 mod validate;
 mod violations;
+mod wait;
 mod watch;
 mod webhook;
 mod whoami;
@@ -130,6 +136,11 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::Export(args) => export::run(args),
         CliCommand::Import(args) => import::run(args),
         CliCommand::Schema(args) => schema::run(args),
+        CliCommand::Wait(args) => wait::run(args),
+        CliCommand::Effects(args) => effects::run(args),
+        CliCommand::Artifact(args) => artifact::run(args),
+        CliCommand::Batch(args) => batch::run(args),
+        CliCommand::Policy(args) => policy::run(args),
         CliCommand::Reference => reference::run(),
         CliCommand::Version => {
             print::line(concat!("trackside ", env!("CARGO_PKG_VERSION")));

@@ -9,7 +9,7 @@ use crate::time_format::{
     entity_of, is_true, list, moment, number, says_something, seconds, text, texts, value,
 };
 use crate::url::ApiPath;
-use crate::{print_transition, refused};
+use crate::{entity_labels, print_transition, refused};
 
 pub(crate) fn run(args: &ShowArgs) -> u8 {
     refused::finish_entity(&args.entity, args.ask.json, |lifecycle, id| show(args, lifecycle, id))
@@ -56,6 +56,14 @@ fn print_answer(entity: &Json) {
     for (name, it) in fields {
         print::line(styled!("  {name:<width$}  {}", value(it)));
     }
+    let counters: Vec<(&String, &Json)> = entity_labels::counters(entity).collect();
+    let width = counters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    if !counters.is_empty() {
+        print::line("counters");
+    }
+    for (name, it) in counters {
+        print::line(styled!("  {name:<width$}  {}", entity_labels::counter_values(it)));
+    }
     for (title, name) in [("held", "leases"), ("clocks", "timers")] {
         let all = list(entity, name);
         if !all.is_empty() {
@@ -64,6 +72,7 @@ fn print_answer(entity: &Json) {
         for it in all {
             match name {
                 "leases" => print::line(print_transition::lease_line(it)),
+                _ if is_true(it, "paused") => print::line(styled!("  {} is paused", text(it, "name"))),
                 _ => print::line(styled!("  {} ends at {}", text(it, "name"), moment(text(it, "dueAt")))),
             }
         }

@@ -72,6 +72,15 @@ fn print_answer(it: &Json) {
         moves("lastHour"),
         moves("sinceStart")
     ));
+    let runs = |name: &str| it.pointer(&format!("/runs/{name}")).and_then(Json::as_u64).unwrap_or_default();
+    if runs("open") > 0 {
+        print::line(styled!(
+            "  runs      {} open, {} of processor time, {} MiB of memory",
+            runs("open"),
+            seconds(runs("processor") as f64 / 1_000.0),
+            runs("memory") / (1 << 20)
+        ));
+    }
     let refusals = it.get("refusals").and_then(Json::as_object).into_iter().flatten();
     let refusals: Vec<String> = refusals.map(|(code, many)| format!("{code} {many}")).collect();
     if !refusals.is_empty() {

@@ -330,7 +330,15 @@ fn settings(
     server: &str,
 ) -> Result<LoopSettings, CliError> {
     let shim = shim_program().map_err(|it| CliError::refused(format!("the shim was not found: {it}")))?;
-    let tier = shim.strongest_tier();
+    let tier = match job.launch.containment {
+        Some(tier) if !shim.supports(tier) => {
+            return Err(CliError::usage(format!(
+                "this machine does not support the containment tier {tier}"
+            )));
+        }
+        Some(tier) => tier,
+        None => shim.strongest_tier(),
+    };
     let folder = job.launch.repo.clone().unwrap_or_else(|| PathBuf::from("."));
     let folder = folder
         .canonicalize()
@@ -392,16 +400,17 @@ fn settings(
         launch,
         shim,
         account,
-        stall: None,
     })
 }
 
-/// Set by the first interrupt or termination signal.
+/// Set by the first interrupt or termination signal: the runner ends its run. A hangup ends this process at once, as a
+/// crash does, and its run goes on. Every step is stored before it is taken, so the next process continues.
 fn stop_signal() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let failed = |it: std::io::Error| CliError::refused(format!("cannot listen for signals: {it}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let ignores_hangup = ignores_hangup();
     let listen = move || {
         runtime.block_on(async {
             use tokio::signal::unix::{SignalKind, signal};
@@ -410,10 +419,32 @@ fn stop_signal() -> Result<Arc<AtomicBool>, CliError> {
             else {
                 return;
             };
-            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+            // With `nohup`, the user has chosen that a hangup does nothing.
+            let mut hangup = (!ignores_hangup).then(|| signal(SignalKind::hangup()).ok()).flatten();
+            let hung_up = async {
+                match &mut hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hung_up => {
+                    print::message("left. A run that is under way goes on for up to a minute. Start this command again to continue it");
+                    std::process::exit(exit::DONE.into());
+                }
+            }
             flag.store(true, Ordering::Relaxed);
         });
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
     Ok(stop)
+}
+
+/// Whether this process was started with the hangup signal ignored.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    ignored.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).is_some_and(|it| it & 1 == 1)
 }

@@ -70,6 +70,18 @@ const ASKING: &[&[&str]] = &[
     &["migrate", "plan", "mission.task", "--to", "1"],
     &["migrate", "apply", "mission.task", "--to", "1"],
     &["migrate", "undo", "mission.task", "--version", "1"],
+    &["list"],
+    &["wait", "mission.task/T-1", "--timeout", "1s"],
+    &["claim", "mission.task", "--wait", "1s"],
+    &["effects", "list"],
+    &["effects", "take"],
+    &["effects", "answer", "1", "--fence", "1"],
+    &["artifact", "put", "file"],
+    &["artifact", "get", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+    &["batch", "file"],
+    &["policy", "shell", "command=ls"],
+    &["approvals", "list"],
+    &["alerts", "list"],
 ];
 
 /// Commands that ask no server, start one, or have tests of their own: `hook` and `mcp` never act as the owner.
@@ -424,6 +436,9 @@ fn no_message_to_an_agent_names_a_command_that_starts_a_server() {
             assert!(!told.messages.contains("trackside up"), "{args:?}: {told:?}");
         }
     }
+    let demo = run_in(&folder, &["demo", "packs", "--once", "--pace", "0", "--data", "demo"], &[]);
+    assert_eq!(demo.code, 0, "{demo:?}");
+    assert!(!demo.data.contains("trackside up"), "{demo:?}");
 }
 
 #[test]

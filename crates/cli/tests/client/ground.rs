@@ -55,6 +55,7 @@ pub(crate) fn small(root: &Path, version: u32, lifecycle: &str) -> String {
 pub(crate) struct ClientServer {
     pub root: PathBuf,
     data: PathBuf,
+    args: Vec<String>,
     shell: Child,
     pipe: Option<ChildStdin>,
 }
@@ -92,7 +93,8 @@ impl ClientServer {
         Self::start_as(root, "data", packs, clock, more, &[])
     }
 
-    fn start_as(
+    /// Starts a server with its folder below the root, through another program.
+    pub fn start_as(
         root: PathBuf,
         folder: &str,
         packs: &str,
@@ -101,26 +103,49 @@ impl ClientServer {
         driver: &[&str],
     ) -> Self {
         let data = root.join(folder);
+        let token = data.join("token");
+        let (folder, token) = (data.to_str().unwrap(), token.to_str().unwrap());
+        let mut args =
+            vec!["up", "--data", folder, "--clock", clock, "--packs", packs, "--token-file", token];
+        args.extend(more);
+        let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+        let started: Vec<&str> = [driver, &[env!("CARGO_BIN_EXE_trackside")]].concat();
+        let (shell, pipe) = Self::launch(&root, &data, &started, &args, "127.0.0.1:0");
+        Self { root, data, args, shell, pipe }
+    }
+
+    /// Ends the server, and starts this program with its data at its address.
+    pub fn replace_by(&mut self, program: &Path) {
+        let address = std::fs::read_to_string(self.data.join("address")).unwrap();
+        self.stop();
+        let program = [program.to_str().unwrap()];
+        (self.shell, self.pipe) = Self::launch(&self.root, &self.data, &program, &self.args, address.trim());
+    }
+
+    fn launch(
+        root: &Path,
+        data: &Path,
+        program: &[&str],
+        args: &[String],
+        listen: &str,
+    ) -> (Child, Option<ChildStdin>) {
         // The address of an earlier run may be wrong.
         let _ = std::fs::remove_file(data.join("address"));
         let script = "\"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
         let mut shell = Command::new("sh");
-        shell.args(["-c", script, "sh"]).args(driver);
-        shell.args([env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
-        shell.args(["--listen", "127.0.0.1:0", "--clock", clock, "--packs", packs]).args(more);
-        shell.arg("--token-file").arg(data.join("token"));
+        shell.args(["-c", script, "sh"]).args(program).args(args).args(["--listen", listen]);
         isolate(&mut shell);
-        let mut shell = shell.current_dir(&root).stdin(Stdio::piped()).spawn().unwrap();
+        let mut shell = shell.current_dir(root).stdin(Stdio::piped()).spawn().unwrap();
         let pipe = shell.stdin.take();
         let begun = Instant::now();
         while !data.join("address").is_file() {
             let log = std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
             let well = log.is_empty()
                 || ["Trackside is up", "{", "--now", "warning: "].iter().any(|it| log.starts_with(it));
-            assert!(well && begun.elapsed() < Duration::from_secs(60), "the server did not start: {log}");
+            assert!(well && begun.elapsed() < Duration::from_secs(300), "the server did not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }
-        Self { root, data, shell, pipe }
+        (shell, pipe)
     }
 
     /// The shared server with all built-in packs, for tests that do not move its clock.

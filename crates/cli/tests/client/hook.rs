@@ -65,7 +65,7 @@ fn the_hook_answers_by_the_risk_policy() {
     let told = hook(&ground, &sam, &[], &write("/etc/passwd"));
     assert_eq!(said(&told, "permissionDecision"), "ask");
     let told = hook(&ground, &sam, &[], &tool("Bash", json!({ "command": "rm -rf /" })));
-    told.says(2, &["The command contains a blocked pattern"]);
+    told.says(2, &["The command contains a blocked pattern: \"rm -rf /\" (setting blockedPatterns)"]);
     assert_eq!(said(&told, "permissionDecision"), "deny");
     let shell = json!({ "hook_event_name": "beforeShellExecution", "command": "curl x | sh", "cwd": "/w" });
     let told = hook(&ground, &sam, &[], &shell.to_string());
@@ -191,7 +191,7 @@ fn a_repeated_action_finds_its_request_and_the_decision() {
             &[
                 "approval T-1.A1 about mission.task/T-1",
                 "approve: ",
-                "trackside approvals",
+                "trackside inbox",
                 "repeat the same call",
             ],
         );
@@ -210,4 +210,96 @@ fn a_repeated_action_finds_its_request_and_the_decision() {
     it.await_requests(&["T-1.A1 APPROVED", "T-1.A2 PENDING", "T-1.A3 PENDING"]);
     it.hook(&["--entity", "T-9"], &call).says(2, &["does not list T-9"]);
     it.hook(&["--wait", "2h"], &call).says(2, &["at most 1h"]);
+}
+
+/// The calls of agents every day, with the outcome that both default policies give.
+fn everyday_calls() -> String {
+    format!("{}/tests/everyday-commands.txt", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn everyday_calls_are_allowed_by_the_default_policies() {
+    for (pack, role) in [("mission", "mission:specialist"), ("coding", "coding:coder")] {
+        let ground = ClientServer::start(scratch(&format!("hook-everyday-{pack}")), pack);
+        let file = everyday_calls();
+        let told = ground.ask(&["hook", "test", &file, "--role", role]);
+        told.says(0, &["git push", "is not on the allow list", "29 of 43 allowed, 0 not as expected"]);
+        let told = ground.ask(&["hook", "test", &file, "--role", role, "--json"]).json();
+        let calls = told["calls"].as_array().unwrap();
+        assert_eq!(calls.iter().filter(|it| it["expected"] == "allow").count(), 29, "{told}");
+        assert!(calls.iter().all(|it| it["rule"].as_str().unwrap().starts_with("policy.rules[")), "{told}");
+
+        // The planner of `coding` only reads, and an intern of `mission` performs no guarded action.
+        let less = if pack == "coding" { "coding:planner" } else { "mission:intern" };
+        let told = ground.ask(&["hook", "test", &file, "--role", less]);
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.data.contains("approve, not allow"), "{told:?}");
+    }
+}
+
+#[test]
+fn the_pack_of_a_policy_follows_from_the_role_or_the_entity() {
+    let ground = ClientServer::start(scratch("hook-packs"), "mission");
+    ground.ask(&["pack", "add", "coding"]).says(0, &[]);
+    let sam = ground.token("sam", "agent", &["mission:specialist"]);
+    let cody = ground.token("coder-1", "agent", &["coding:coder"]);
+    let both = ground.token("both", "agent", &["mission:intern", "coding:coder"]);
+    let test = tool("Bash", json!({ "command": "cargo test" }));
+    assert_eq!(hook(&ground, &sam, &[], &test).data, "");
+    assert_eq!(hook(&ground, &cody, &[], &test).data, "");
+    hook(&ground, &both, &[], &test).says(2, &["name the `pack`"]);
+    assert_eq!(hook(&ground, &both, &["--role", "coding:coder"], &test).data, "");
+    assert_eq!(hook(&ground, &both, &["--pack", "coding"], &test).data, "");
+    hook(&ground, &both, &["--role", "mission:intern", "--unattended"], &test)
+        .says(2, &["intern may not do"]);
+
+    // The request is about the agent's own record, with or without a task.
+    ground.ask_as(&cody, &["new", "coding.agent", "--id", "coder-1", "role=coder"]).says(0, &[]);
+    let push = tool("Bash", json!({ "command": "git push" }));
+    let told = hook(&ground, &cody, &["--wait", "0s", "--unattended"], &push);
+    told.says(2, &["approval coder-1.A1 about coding.agent/coder-1", "trackside inbox"]);
+    ground.ask(&["inbox"]).says(0, &["coder-1.A1"]);
+    ground.ask(&["fire", "coding.approval/coder-1.A1", "approve"]).says(0, &[]);
+    assert_eq!(decision(&hook(&ground, &cody, &["--wait", "0s"], &push)), "allow");
+    hook(&ground, &cody, &["--wait", "0s"], &push).says(2, &["coder-1.A2"]);
+}
+
+#[test]
+fn the_state_of_a_task_limits_the_tools() {
+    let ground = ClientServer::start(scratch("hook-states"), "mission");
+    let sam = ground.token("sam", "agent", &["mission:specialist"]);
+    ground.ask(&["new", "mission.task", "--id", "T-1", "title=Test it"]).says(0, &[]);
+    ground.ask(&["fire", "mission.task/T-1", "assign", "assigneeIds:=[\"sam\"]"]).says(0, &[]);
+    let plan = "workPlan:={\"bullets\":[\"a\",\"b\",\"c\"]}";
+    ground.ask_as(&sam, &["fire", "mission.task/T-1", "start", plan]).says(0, &[]);
+    let write = tool("Write", json!({ "file_path": "/w/src/a.rs", "content": "x" }));
+    let test = tool("Bash", json!({ "command": "cargo test" }));
+    let commit = tool("Bash", json!({ "command": "git commit -m x" }));
+    for call in [&write, &test, &commit] {
+        assert_eq!(hook(&ground, &sam, &[], call).data, "");
+    }
+    let deliverable = "deliverable:={\"content\":\"Done\",\"artifacts\":[]}";
+    let checklist = "reviewChecklist:={\"items\":[{\"label\":\"Tests\",\"checked\":true}]}";
+    ground.ask_as(&sam, &["fire", "mission.task/T-1", "submit", deliverable, checklist]).says(0, &[]);
+    let limit = "mission.task/T-1 is REVIEW, in which agents may use all but write_file, shell and install_dependency";
+    hook(&ground, &sam, &[], &write).says(2, &[limit, "not write_file"]);
+    hook(&ground, &sam, &[], &commit).says(2, &[limit, "not shell"]);
+    hook(&ground, &sam, &["--entity", "mission.task/T-1"], &write).says(2, &[limit]);
+    assert_eq!(hook(&ground, &sam, &[], &test).data, "");
+}
+
+#[test]
+fn an_unattended_agent_without_work_is_never_stopped_in_silence() {
+    let ground = ClientServer::start(scratch("hook-silent"), "mission");
+    let sam = ground.token("sam", "agent", &["mission:specialist"]);
+    let push = tool("Bash", json!({ "command": "git push" }));
+    // A person is at the agent.
+    assert_eq!(decision(&hook(&ground, &sam, &[], &push)), "ask");
+    let open = || ground.ask(&["alerts", "--json"]).json()["items"].as_array().unwrap().len();
+    assert_eq!(open(), 0);
+    for _ in 0..2 {
+        hook(&ground, &sam, &["--unattended"], &push).says(2, &["An alert tells people", "trackside inbox"]);
+        assert_eq!(open(), 1);
+    }
+    ground.ask(&["alerts"]).says(0, &["unattended-action", "sam was stopped at Bash", "git push"]);
 }

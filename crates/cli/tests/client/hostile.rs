@@ -120,6 +120,11 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
     };
     let (requests, alerts) = (numbers("approval"), numbers("alert"));
     let entity = format!("small.note/{word}");
+    let commands = json!([
+        { "lifecycle": "small.note", "id": "A", "event": word },
+        { "lifecycle": "small.note", "id": word, "fields": { "title": word } },
+    ]);
+    let commands = commands.to_string();
     vec![
         served("up", &["--listen", "127.0.0.1:0"]),
         alone("up", &["--packs", &word, "--data", "elsewhere"]),
@@ -202,6 +207,26 @@ fn cases(ground: &ClientServer) -> Vec<HostileCase> {
         alone("fmt", &[&word]),
         case("fmt", &["--stdin"], false, &format!("pack: x # {}\n", HOSTILE.replace('\0', ""))),
         alone("schema", &["lifecycle"]),
+        served("list", &[]),
+        served("wait", &["small.note/A", "--timeout", "1s"]),
+        served("wait", &["small.note/A", "--state", &word, "--timeout", "1s"]),
+        served("wait", &[&entity]),
+        alone("effects", &[]),
+        served("effects list", &[]),
+        served("effects list", &["--kind", &word]),
+        served("effects take", &["--kind", &word]),
+        served("effects take", &["--entity", &word]),
+        served("effects answer", &[&word, "--fence", "1", &comment]),
+        alone("artifact", &[]),
+        served("artifact put", &["issues.jsonl"]),
+        served("artifact put", &[&word]),
+        served("artifact get", &[&word, "--to", "fetched"]),
+        case("batch", &["-"], true, &commands),
+        served("batch", &[&word]),
+        served("policy", &[&word]),
+        served("policy", &["shell", &comment]),
+        served("approvals list", &[]),
+        served("alerts list", &["--resolved"]),
         served("lifecycles", &[]),
         served("lifecycles", &["small.note"]),
         alone("pack", &[]),

@@ -1,4 +1,5 @@
-//! A task of the pack build: an agent for each state, started by the runner, and checks, gates and the commit as effects.
+//! A task of the pack build: an agent for each state, started by the runner, and checks, gates, the commit and the mark in
+//! the plan file as effects.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -14,7 +15,7 @@ fn git(ground: &RunGround, args: &[&str]) -> String {
 }
 
 /// Every agent of the pack, each with a runner of its own.
-fn start_agents(ground: &RunGround, developer: &str) -> Vec<Runner> {
+pub(crate) fn start_agents(ground: &RunGround, developer: &str) -> Vec<Runner> {
     let fire = |event: &str| format!("trackside fire \"$TRACKSIDE_ENTITY\" {event}");
     let agents = [
         ("orchestrator", "orch-1", "true".to_owned()),
@@ -22,7 +23,16 @@ fn start_agents(ground: &RunGround, developer: &str) -> Vec<Runner> {
         ("fullstack_developer", "dev-1", developer.to_owned()),
         ("quality_monitor", "mon-1", fire("pass")),
         ("git_manager", "gina-1", "true".to_owned()),
-        ("cto", "cto-1", fire("retry guidance='Read the output of the checks'")),
+        // First the review of the codebase that a task of a plan file needs.
+        (
+            "cto",
+            "cto-1",
+            format!(
+                "{} || {}",
+                fire("codebase_review"),
+                fire("retry guidance='Read the output of the checks'")
+            ),
+        ),
     ];
     agents
         .into_iter()
@@ -62,8 +72,13 @@ fn a_build_task_climbs_both_rungs_and_comes_back_to_a_real_commit() {
         refused.display(),
         resumed.display()
     );
+    // Files of a person, which are not part of the work. One of them is the plan.
+    let plan = ground.checkout().join("plan.md");
+    std::fs::write(&plan, "- [ ] T-1: close\n- [ ] T-2: open\n").unwrap();
+    std::fs::write(ground.checkout().join("notes.txt"), "of a person\n").unwrap();
     let _agents = start_agents(&ground, &developer);
-    ground.server.ask(&["new", "build.task", "--id", "T-1", "title=Close the file"]).says(0, &[]);
+    let task = ["new", "build.task", "--id", "T-1", "title=Close the file", "planFile=plan.md"];
+    ground.server.ask(&task).says(0, &[]);
     let reached = |state: &str| (ground.state("build.task/T-1") == state).then_some(());
     wait_for("a person is called", || reached("human_escalation"));
     let task = ground.entity("build.task/T-1");
@@ -82,6 +97,12 @@ fn a_build_task_climbs_both_rungs_and_comes_back_to_a_real_commit() {
     assert_eq!(fields["commitMessage"], message);
     assert_eq!(git(&ground, &["ls-tree", "--name-only", "HEAD"]), "code.txt\nformatted.txt");
     assert_eq!(git(&ground, &["rev-list", "--count", "HEAD"]), "2", "one commit");
+    let left = git(&ground, &["status", "--porcelain", "--", "notes.txt", "plan.md"]);
+    assert_eq!(left, "?? notes.txt\n?? plan.md", "files of a person are in no commit of a task");
+    wait_for("the task is marked in its plan", || {
+        let text = std::fs::read_to_string(&plan).unwrap();
+        (text == "- [x] T-1: close\n- [ ] T-2: open\n").then_some(())
+    });
     assert_eq!(fields["gateReport"], serde_json::json!({ "lint": "passed" }));
     // What failed, in order: the checks until the CTO and until a person was called, and the hook once.
     let log = fields["failureLog"].as_array().unwrap();
@@ -91,6 +112,6 @@ fn a_build_task_climbs_both_rungs_and_comes_back_to_a_real_commit() {
     assert_eq!(hook_failure, "Pre-commit failed: code.txt is not formatted");
     // The runner started the agent of every state, the CTO on each intervention.
     let of = |agent: &str| ground.runs().iter().filter(|it| it["fields"]["agent"] == agent).count();
-    assert_eq!((of("orch-1"), of("val-1"), of("cto-1")), (1, 1, 2));
+    assert_eq!((of("orch-1"), of("val-1"), of("cto-1")), (1, 1, 3));
     assert!(of("dev-1") >= 4 && of("mon-1") >= 2, "{:#}", Json::from(ground.runs()));
 }

@@ -223,9 +223,12 @@ fn finishes_a_mission_task(name: &'static str, specialist: Program, lead: Progra
         "{log}\n{task:#}"
     );
     assert_eq!(task["fields"]["workPlan"]["bullets"][1], "Write the greeting");
-    // Codex does not say what it costs, so the budgets of the pack do not see it.
-    let charged = task["fields"]["costSummary"]["tokenCount"].as_u64().unwrap();
-    assert_eq!(charged > 0, specialist == Claude, "{log}\n{task:#}");
+    // Codex does not say what it costs: its tokens are charged, and `maxTokens` of the pack `fleet` limits them.
+    let summary = &task["fields"]["costSummary"];
+    assert!(summary["tokenCount"].as_u64().unwrap() > 0, "{log}\n{task:#}");
+    assert_eq!(summary["totalCost"].as_f64().unwrap() > 0.0, specialist == Claude, "{log}\n{task:#}");
+    let used = ground.entity("fleet.work/mission.task-T-1")["fields"]["tokens"].clone();
+    assert!(used.as_u64().unwrap() > 0, "{used}");
 
     let (_, log) = ground.once(lead, "comments", &["mission.task", "--role", "lead"]);
     let history = ground.server.ask(&["history", "mission.task/T-1", "--json"]).data;

@@ -24,13 +24,21 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
 /// A server with the pack coding, and a git repository to work in.
 pub(crate) struct RunGround {
     pub(crate) server: ClientServer,
-    planner: String,
+    pub(crate) planner: String,
 }
 
 impl RunGround {
     pub(crate) fn new(name: &str, settings: &[&str]) -> Self {
-        let root = scratch(name);
-        let server = ClientServer::start_by(root, "coding", "system", &[]);
+        Self::of_coding(ClientServer::start_by(scratch(name), "coding", "system", &[]), settings)
+    }
+
+    /// A server with the pack coding, whose folder of control files is `.trackside` below its root.
+    pub(crate) fn in_project(name: &str, settings: &[&str]) -> Self {
+        let server = ClientServer::start_as(scratch(name), ".trackside", "coding", "system", &[], &[]);
+        Self::of_coding(server, settings)
+    }
+
+    fn of_coding(server: ClientServer, settings: &[&str]) -> Self {
         let planner = server.token("planner-1", "agent", &["coding:planner"]);
         let ground = Self { server, planner };
         // Unless a test is about worktrees, the agents work in the repository itself.
@@ -49,7 +57,16 @@ impl RunGround {
 
     /// A server with the pack build, and a git repository to work in.
     pub(crate) fn of_build(name: &str) -> Self {
-        let server = ClientServer::start_by(scratch(name), "build", "system", &[]);
+        Self::of_pack(name, "build")
+    }
+
+    /// A server with another pack, and a git repository to work in.
+    pub(crate) fn of_pack(name: &str, pack: &str) -> Self {
+        Self::on(ClientServer::start_by(scratch(name), pack, "system", &[]))
+    }
+
+    /// A repository to work in beside a server.
+    pub(crate) fn on(server: ClientServer) -> Self {
         let planner = server.token("planner-1", "agent", &[]);
         let ground = Self { server, planner };
         std::fs::create_dir_all(ground.checkout()).unwrap();
@@ -65,7 +82,7 @@ impl RunGround {
     }
 
     /// The folder in which an agent works: the worktree of the task once it exists.
-    fn repo(&self) -> std::path::PathBuf {
+    pub(crate) fn repo(&self) -> std::path::PathBuf {
         let worktree = self.checkout().join(".worktrees/T-1");
         if worktree.exists() { worktree } else { self.checkout() }
     }
@@ -109,17 +126,17 @@ impl RunGround {
 }
 
 /// A runner that is killed at the end of the test.
-pub(crate) struct Runner(Option<Child>);
+pub(crate) struct Runner(pub(crate) Option<Child>);
 
 impl Runner {
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.0.take() {
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 
-    fn end(mut self) -> (i32, String) {
+    pub(crate) fn end(mut self) -> (i32, String) {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
     }
@@ -132,7 +149,7 @@ impl Drop for Runner {
 }
 
 /// Living processes whose command line contains a text.
-fn processes(text: &str) -> Vec<i32> {
+pub(crate) fn processes(text: &str) -> Vec<i32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|it| it.parse::<i32>().ok()) else { continue };
@@ -148,7 +165,7 @@ fn processes(text: &str) -> Vec<i32> {
     found
 }
 
-fn read(path: &Path) -> Option<String> {
+pub(crate) fn read(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok().filter(|it| !it.is_empty())
 }
 
@@ -166,6 +183,18 @@ fn a_command_gets_its_task_and_its_result_is_submitted() {
     let [run] = &ground.runs()[..] else { panic!("{messages}") };
     assert_eq!((&run["state"], &run["fields"]["exitCode"]), (&Json::from("SUCCEEDED"), &Json::from(0)));
     assert_eq!(run["fields"]["entity"], "coding.task/T-1");
+    // What holds is on record: the tier that the runner announced, and what its shim enforced.
+    let tier = run["fields"]["tier"].as_str().unwrap();
+    assert!(
+        ["pidns", "cgroup", "tree"].contains(&tier) && messages.contains(&format!("containment: {tier}")),
+        "{messages}"
+    );
+    assert_eq!(run["fields"]["sandbox"], "off: no capabilities, no new privileges");
+    let host = ground.entity("fleet.runner/runner.coder-1");
+    assert_eq!(
+        (&host["fields"]["tier"], &host["fields"]["sandbox"]),
+        (&run["fields"]["tier"], &"off".into())
+    );
 
     let task: Json = serde_json::from_str(&read(&ground.repo().join("task.json")).unwrap()).unwrap();
     assert!(task["instructions"].as_str().unwrap().contains("Write the file"), "{task:#}");
@@ -184,19 +213,39 @@ fn a_command_gets_its_task_and_its_result_is_submitted() {
 fn s1_nothing_outlives_its_runner() {
     let ground =
         RunGround::new("runs-s1", &["lease_duration=10s", "lease_grace=1s", "heartbeat_interval=2s"]);
+    ground.server.ask(&["settings", "fleet", "runnerLease=12s", "runnerGrace=1s"]).says(0, &[]);
     ground.task("T-1");
     let mark = format!("trackside-orphan-{}", std::process::id());
     let script = format!(
-        "trap '' TERM; (setsid sh -c 'trap \"\" TERM HUP; while :; do sleep 1; : {mark}; done' &) ; \
+        "echo \"$TRACKSIDE_TOKEN\" > token.txt; trap '' TERM; (setsid sh -c 'trap \"\" TERM HUP; while :; do sleep 1; : {mark}; done' &) ; \
          sh -c ': {mark}; exec >/dev/null 2>&1; while :; do sleep 1; done' & wait; sleep 600"
     );
     let mut runner = ground.spawn(&["work", "coding.task", "--once"], &script);
     wait_for("the processes start", || (processes(&mark).len() >= 2).then_some(()));
-    let run = wait_for("the run is known", || Some(ground.runs().first()?["id"].as_str()?.to_owned()));
-    // Its own token no longer works once its runner is gone for good.
+    let run = format!("fleet.run/{}", ground.run_of("coder-1")["id"].as_str().unwrap());
+    let token = read(&ground.repo().join("token.txt")).unwrap();
+    let killed = Instant::now();
     runner.kill();
     wait_for("no process is left", || processes(&mark).is_empty().then_some(()));
-    assert!(!run.is_empty());
+    // The lease ends at most 10 seconds after its last renewal.
+    assert!(killed.elapsed() < Duration::from_secs(10 + 10), "{:?}", killed.elapsed());
+    // The token that its processes had is refused from then on, although nobody has revoked it.
+    let runner = "fleet.runner/runner.coder-1";
+    wait_for("the runner is missed", || (ground.state(runner) == "OFFLINE").then_some(()));
+    let version = ground.entity("coding.task/T-1")["version"].clone();
+    let thief = trackside_protocol::Client::new(&ground.server.url(), token.trim());
+    for (event, fields) in [("submit", "review_commit"), ("handoff", "summary"), ("block", "blocked_reason")]
+    {
+        let body = serde_json::json!({ "event": event, "fields": { fields: "abc1234" } });
+        match thief.post("/v1/entities/coding.task/T-1/transitions", &body) {
+            Err(trackside_protocol::ClientError::Refused(problem)) => {
+                assert_eq!(problem.status, 403, "{problem:?}")
+            }
+            other => panic!("{event}: {other:?}"),
+        }
+    }
+    assert_eq!(ground.entity("coding.task/T-1")["version"], version);
+    assert_eq!(ground.state(&run), "RUNNING", "nobody knows yet how it ended");
 }
 
 #[test]
@@ -465,7 +514,7 @@ echo "$init"
 
 impl RunGround {
     /// Puts a program called `claude` into a folder, which becomes the first of PATH.
-    fn claude(&self, script: &str) -> std::path::PathBuf {
+    pub(crate) fn claude(&self, script: &str) -> std::path::PathBuf {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = self.server.root.join("bin");
         std::fs::create_dir_all(&folder).unwrap();
@@ -476,16 +525,22 @@ impl RunGround {
     }
 
     /// A runner with the program `claude`, which works in a repository of its own.
-    fn spawn_claude(&self, agent: &str, more: &[&str]) -> Runner {
-        let repo = self.repo_of(agent);
-        let path = format!("{}:{}", self.server.root.join("bin").display(), std::env::var("PATH").unwrap());
-        let mut command = self.server.command(&["work", "coding.task", "--as", agent, "--agent", "claude"]);
-        command.args(["--sandbox", "off", "--repo"]).arg(repo).args(more).env("PATH", path);
-        command.env("XDG_CACHE_HOME", self.server.root.join("cache"));
-        Runner(Some(command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()))
+    pub(crate) fn spawn_claude(&self, agent: &str, more: &[&str]) -> Runner {
+        Runner(Some(self.claude_runner("coding.task", agent, more).spawn().unwrap()))
     }
 
-    fn repo_of(&self, agent: &str) -> std::path::PathBuf {
+    /// The command of a runner with the program `claude`.
+    pub(crate) fn claude_runner(&self, lifecycle: &str, agent: &str, more: &[&str]) -> Command {
+        let repo = self.repo_of(agent);
+        let path = format!("{}:{}", self.server.root.join("bin").display(), std::env::var("PATH").unwrap());
+        let mut command = self.server.command(&["work", lifecycle, "--as", agent, "--agent", "claude"]);
+        command.args(["--sandbox", "off", "--repo"]).arg(repo).args(more).env("PATH", path);
+        command.env("XDG_CACHE_HOME", self.server.root.join("cache"));
+        command.stderr(Stdio::piped()).stdout(Stdio::null());
+        command
+    }
+
+    pub(crate) fn repo_of(&self, agent: &str) -> std::path::PathBuf {
         let repo = self.server.root.join(agent);
         std::fs::create_dir_all(&repo).unwrap();
         let script = "git init -q && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m start";
@@ -501,7 +556,7 @@ impl RunGround {
     }
 
     /// The only run of an agent, once it runs.
-    fn run_of(&self, agent: &str) -> Json {
+    pub(crate) fn run_of(&self, agent: &str) -> Json {
         wait_for(&format!("a run of {agent}"), || {
             self.runs().into_iter().find(|it| it["fields"]["agent"] == agent && it["state"] == "RUNNING")
         })
@@ -819,10 +874,10 @@ fn signal(pid: i32, name: &str) {
 }
 
 /// A process that is stopped until this ends.
-struct Paused(i32);
+pub(crate) struct Paused(i32);
 
 impl Paused {
-    fn new(pid: i32) -> Self {
+    pub(crate) fn new(pid: i32) -> Self {
         signal(pid, "STOP");
         Self(pid)
     }

@@ -2,25 +2,27 @@
 
 use std::process::Command;
 
+use trackside_lifecycle::time::{Span, Timestamp};
+
 use crate::program::{CliOutput, binary, run_command};
 use crate::runs::RunGround;
 
-fn git(ground: &RunGround, args: &[&str]) -> String {
+pub(crate) fn git(ground: &RunGround, args: &[&str]) -> String {
     let output = Command::new("git").args(args).current_dir(ground.checkout()).output().unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 /// `trackside worktree`, which needs no server.
-fn worktree(ground: &RunGround, args: &[&str]) -> CliOutput {
+pub(crate) fn worktree(ground: &RunGround, args: &[&str]) -> CliOutput {
     let mut command = binary(&["worktree"]);
     command.args(args).arg("--repo").arg(ground.checkout());
     run_command(command)
 }
 
-const COMMIT: &str = "git add -A && git -c user.name=t -c user.email=t@t commit -q -m work";
+pub(crate) const COMMIT: &str = "git add -A && git -c user.name=t -c user.email=t@t commit -q -m work";
 
-fn review(ground: &RunGround, script: &str) -> (i32, String) {
+pub(crate) fn review(ground: &RunGround, script: &str) -> (i32, String) {
     let args = ["work", "coding.task", "--role", "code_reviewer", "--as", "code-reviewer-1", "--once"];
     let output = ground.runner(&args, script).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -128,6 +130,15 @@ fn s9_an_unfit_repository_is_no_fault_of_the_task() {
     assert_eq!(task["state"], "UNCLAIMED", "{messages}");
     assert_eq!(task["fields"]["failed_by"].as_array().map_or(0, Vec::len), 0, "{task:#}");
     assert!(ground.runs().is_empty(), "{messages}");
+    // At once, and not when its lease ends.
+    let history = ground.server.ask(&["history", "coding.task/T-1", "--json"]).json();
+    let at = |to: &str| {
+        let moves = history["items"].as_array().unwrap();
+        let last = moves.iter().rfind(|it| it["to"] == to).unwrap_or_else(|| panic!("{history:#}"));
+        Timestamp::parse(last["timestamp"].as_str().unwrap()).unwrap()
+    };
+    let held = at("UNCLAIMED").since(at("CLAIMED"));
+    assert!(held < Span(60_000), "the lease lasts half an hour, and the task was held for {held:?}");
     let runners = ground.server.ask(&["list", "fleet.runner", "--json"]).json();
     assert!(runners["items"][0]["fields"]["unfit"].as_str().unwrap().contains("task"), "{runners:#}");
 }

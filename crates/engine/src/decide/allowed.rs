@@ -52,11 +52,11 @@ pub(super) fn allowed_here(
         let mut open = None;
         for arm in transition.arms.iter().filter(|it| it.from.has(&entity.state)) {
             let mut aims = main_targets(&scope, arm);
-            let may_stay = matches!(arm.target, Target::Choices(_)) && *arm.target.main() == Aim::Stay;
-            if aims.is_empty() && !may_stay || !builder.permits(life, entity, &arm.by, request)? {
+            let chooses = matches!(arm.target, Target::Choices(_));
+            if aims.is_empty() && !chooses || !builder.permits(life, entity, &arm.by, request)? {
                 continue;
             }
-            if may_stay {
+            if chooses {
                 aims.extend(builder.target_now(&scope, arm)?);
             }
             aims.retain(|it| !allowed.contains(it));

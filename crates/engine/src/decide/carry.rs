@@ -14,7 +14,7 @@ use super::request::Request;
 use super::scope::EntityScope;
 use super::{DecisionBuilder, Stop, unanswered};
 use crate::apply::evolve;
-use crate::entity::{Entity, ids_in};
+use crate::entity::{AlertCause, Entity, ids_in};
 use crate::event::{Changes, Event, Shift, TallyChange};
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
@@ -309,6 +309,10 @@ impl DecisionBuilder<'_> {
                         severity: alert.severity,
                         message,
                         rule: None,
+                        cause: life
+                            .alerts
+                            .contains_key(&alert.kind)
+                            .then(|| AlertCause::Condition(alert.kind.clone())),
                     });
                 }
             }
@@ -514,5 +518,11 @@ fn key_matches(key: &Name, wanted: &[Value]) -> bool {
 
 /// An alert in plain words.
 pub(super) fn alert(kind: &str, severity: Severity, message: String) -> Event {
-    Event::AlertRaised { kind: Name::new(kind), severity, message: Arc::from(message), rule: None }
+    Event::AlertRaised {
+        kind: Name::new(kind),
+        severity,
+        message: Arc::from(message),
+        rule: None,
+        cause: None,
+    }
 }

@@ -63,6 +63,7 @@ impl DecisionBuilder<'_> {
             let refusal = refusal.get_or_insert(Refusal::new(Code::NotPermitted, message.clone()));
             refusal.errors.push(Unmet::new(Code::NotPermitted, message));
             refusal.who = Some(who);
+            refusal.grant = self.missing_role(&life, &blank, &[&life.create.by], &request)?;
         }
         let plan = match self.assess(&life, &blank, &rule, &request)? {
             Ok(plan) => Some(plan),

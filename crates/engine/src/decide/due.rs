@@ -6,13 +6,13 @@ use trackside_lifecycle::model::{Lifecycle, Timer, TimerKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 
-use super::carry::{MoveResult, alert};
+use super::carry::MoveResult;
 use super::request::Request;
 use super::timers::{TimerStep, advanced, fixed, next_occurrence, steps};
 use super::{DecisionBuilder, Stop};
 use crate::actor::ActorKind;
 use crate::command::TransitionRef;
-use crate::entity::{Lease, TimerState};
+use crate::entity::{AlertCause, Lease, TimerState};
 use crate::event::{Changes, Event, TallyChange};
 use crate::fields::Fields;
 use crate::key::EntityKey;
@@ -107,7 +107,19 @@ impl DecisionBuilder<'_> {
                         "{key} has been {} for {passed}: {percent}% of {}",
                         entity.state, state.length
                     );
-                    self.record(key, &request, name, alert("timeout", severity, message));
+                    let cause = AlertCause::Timer { name: name.clone(), started_at: state.started_at };
+                    self.record(
+                        key,
+                        &request,
+                        name,
+                        Event::AlertRaised {
+                            kind: Name::new("timeout"),
+                            severity,
+                            message: Arc::from(message),
+                            rule: None,
+                            cause: Some(cause),
+                        },
+                    );
                 }
                 self.try_or_alert(key, name, |it| {
                     it.tell_people(life, key, name, &warn.then, &request, &moved)?;
@@ -169,7 +181,7 @@ impl DecisionBuilder<'_> {
         if self.spare(life, key, slot, &lease, &request)? {
             return Ok(());
         }
-        let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at };
+        let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at, granted_at: None };
         let event = Event::LeaseLost {
             slot: slot.clone(),
             lease: lost,

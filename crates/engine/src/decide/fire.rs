@@ -1,7 +1,7 @@
 //! Takes a transition, requested by name or by target.
 
 use trackside_lifecycle::guard::{Guard, did_you_mean_or_all, nearest};
-use trackside_lifecycle::model::{Aim, Arm, Gate, Lifecycle};
+use trackside_lifecycle::model::{Arm, Gate, Lifecycle};
 use trackside_lifecycle::name::Name;
 
 use super::allowed::{allowed_here, main_targets, possible_targets};
@@ -181,6 +181,10 @@ impl DecisionBuilder<'_> {
         if !self.brief {
             refusal.allowed = allowed_here(self, life, entity, request)?;
             refusal.who = Some(who_may(&candidates));
+            if permitted.is_empty() {
+                let rules: Vec<&Guard> = candidates.iter().map(|it| &it.by).collect();
+                refusal.grant = self.missing_role(life, entity, &rules, request)?;
+            }
         }
         Err(refusal.into())
     }
@@ -204,10 +208,10 @@ impl DecisionBuilder<'_> {
                 let arms = || life.transitions.iter().flat_map(|it| &it.arms).filter(leaving);
                 let main: Vec<&Arm> =
                     arms().filter(|arm| main_targets(&scope, arm).contains(state)).collect();
-                // Arms that otherwise stay lead there if the condition of a choice is true.
-                let may_stay = |arm: &&Arm| *arm.target.main() == Aim::Stay;
+                // Other arms lead there if the condition of one of their choices is true.
                 let leads = |arm: &&Arm| possible_targets(&scope, arm).contains(state);
-                let others: Vec<&Arm> = arms().filter(may_stay).filter(leads).collect();
+                let others: Vec<&Arm> =
+                    arms().filter(|arm| !main_targets(&scope, arm).contains(state)).filter(leads).collect();
                 // The first that this actor may take, with its sisters of the same name.
                 for all in [&main, &others] {
                     for arm in all {

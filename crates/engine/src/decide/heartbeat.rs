@@ -37,8 +37,12 @@ impl DecisionBuilder<'_> {
         let fence = entity.lease(slot).map_or(1, |it| it.fence);
         let until = decl.until.clone();
         let (lasts, grace) = self.lease_spans(key, request, slot)?;
-        let lease =
-            Lease { holder: Some(request.subject_id().clone()), fence, expires_at: self.now.plus(lasts) };
+        let lease = Lease {
+            holder: Some(request.subject_id().clone()),
+            fence,
+            expires_at: self.now.plus(lasts),
+            granted_at: None,
+        };
         self.renew(key, slot, until, lease, grace, request, &Name::new("heartbeat"));
         Ok(())
     }
@@ -58,6 +62,7 @@ impl DecisionBuilder<'_> {
         let timer = lost_timer(lease.expires_at, grace, self.now);
         let fields = until.map(|it| (it, Value::Time(lease.expires_at))).into_iter().collect();
         let changes = Changes { fields, ..Changes::default() };
+        let lease = Lease { granted_at: None, ..lease };
         let event = Event::LeaseRenewed { slot: slot.clone(), lease, timer, changes };
         let seq = self.record(key, request, trigger, event);
         self.root.get_or_insert(seq);

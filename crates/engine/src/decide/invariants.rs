@@ -77,7 +77,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// The entities that the decision moved, and those whose counts it changed.
-    fn looked_at(&self) -> Vec<EntityKey> {
+    pub(super) fn looked_at(&self) -> Vec<EntityKey> {
         let mut keys = self.touched.clone();
         for owner in self.draft.owners_of_changed_groups() {
             if !keys.contains(&owner) {
@@ -136,9 +136,13 @@ impl DecisionBuilder<'_> {
         let seq = self.record(key, &request, &condition, event);
         self.root.get_or_insert(seq);
         let raised = match declared {
-            Some(kind) => {
-                Event::AlertRaised { kind, severity, message: Arc::from(message), rule: Some(rule.clone()) }
-            }
+            Some(kind) => Event::AlertRaised {
+                kind,
+                severity,
+                message: Arc::from(message),
+                rule: Some(rule.clone()),
+                cause: None,
+            },
             None => alert("violation", severity, format!("{key}: {message}")),
         };
         self.record(key, &request, &condition, raised);
@@ -226,7 +230,7 @@ fn values_read(scope: &EntityScope<'_>, invariant: &Invariant) -> Fields {
 }
 
 /// The engine as reader.
-fn engine_request() -> &'static Request {
+pub(super) fn engine_request() -> &'static Request {
     static ONLOOKER: LazyLock<Request> =
         LazyLock::new(|| Request::engine(ActorKind::System, Fields::default(), Name::new(ENGINE), None));
     &ONLOOKER

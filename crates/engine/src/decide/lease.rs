@@ -128,14 +128,15 @@ impl DecisionBuilder<'_> {
         for slot in releases {
             let (_, entity) = self.existing_entity(key)?;
             let Some(lease) = entity.lease(slot).filter(|it| it.holder.is_some()) else { continue };
-            let lease = Lease { holder: None, fence: lease.fence, expires_at: self.now };
+            let lease = Lease { holder: None, fence: lease.fence, expires_at: self.now, granted_at: None };
             self.record(key, request, trigger, Event::LeaseReleased { slot: slot.clone(), lease });
         }
         for (slot, holder) in grants {
             let (lasts, grace) = self.lease_spans(key, request, slot)?;
             let (_, entity) = self.existing_entity(key)?;
             let fence = entity.lease(slot).map_or(0, |it| it.fence) + 1;
-            let lease = Lease { holder: Some(holder.clone()), fence, expires_at: self.now.plus(lasts) };
+            let expires_at = self.now.plus(lasts);
+            let lease = Lease { holder: Some(holder.clone()), fence, expires_at, granted_at: None };
             let timer = lost_timer(lease.expires_at, grace, self.now);
             self.record(key, request, trigger, Event::LeaseGranted { slot: slot.clone(), lease, timer });
         }

@@ -3,6 +3,7 @@
 //! One file per command; `assess` checks whether a rule may be taken, `carry` writes its entries, `follow` its
 //! consequences.
 
+mod alert_causes;
 mod alerts;
 mod allowed;
 mod assess;
@@ -17,6 +18,7 @@ mod clock;
 mod configure;
 mod correct;
 mod count;
+mod counter_values;
 mod create;
 mod draft;
 mod due;
@@ -33,6 +35,7 @@ mod invariants;
 mod journal_entry;
 mod lease;
 mod migrate;
+mod missing_role;
 mod plan;
 mod protected;
 mod redact;
@@ -62,6 +65,7 @@ pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub(crate) use callers::describe_guard;
 pub use carry::groups_of;
 pub use clock::CLOCK;
+pub use counter_values::{CounterValue, counter_values};
 pub use effect_result::is_effect_wanted;
 pub use explain::{Checked, TransitionOption, transition_options};
 pub use gather::{answer, view_of_entities};
@@ -71,7 +75,7 @@ pub(crate) use plan::{arm_label, sample_elements, sample_scope, sample_scope_aft
 pub(crate) use protected::subject_of_run;
 pub use protected::{ACCESS, FLEET, is_protected, is_reserved_pack, protected};
 pub use rerank::reindex;
-pub(crate) use scope::kind_of;
+pub(crate) use scope::{SINGLE, kind_of};
 pub use space::SPACE;
 
 use crate::actor::ActorKind;
@@ -326,6 +330,9 @@ impl<'a> DecisionBuilder<'a> {
             Ask::HandleAlert { entity, alert, action } => {
                 return self.handle_alert(entity, *alert, *action, &request(&Fields::default()));
             }
+            Ask::RaiseAlert { entity, alert } => {
+                return self.raise_alert(entity, alert, &request(&Fields::default()));
+            }
             Ask::Seed(seed) => {
                 self.seed(seed, request(&seed.fields))?;
                 return Ok(());
@@ -349,7 +356,8 @@ impl<'a> DecisionBuilder<'a> {
     fn conclude(&mut self) -> Result<(), Stop> {
         self.react()?;
         self.keeps()?;
-        self.invariants()
+        self.invariants()?;
+        self.close_alerts()
     }
 
     /// Refuses the command if a field under `keep` changed.
@@ -538,6 +546,7 @@ impl<'a> DecisionBuilder<'a> {
             severity: trackside_lifecycle::model::Severity::Error,
             message: Arc::from(message),
             rule: None,
+            cause: None,
         };
         if matches!(self.draft.entity(key), Found::Here(_)) {
             self.record(key, &request, condition, event);

@@ -216,7 +216,7 @@ pub(crate) fn sample_elements<T>(
 }
 
 #[expect(clippy::too_many_arguments, reason = "everything an expression may look at")]
-fn sample_entity_scope<T>(
+pub(super) fn sample_entity_scope<T>(
     law: &crate::law::Law,
     view: &crate::view::View,
     life: &Lifecycle,

@@ -97,6 +97,7 @@ pub(super) fn check(command: &Command) -> Result<(), Stop> {
         | Ask::Repair { .. }
         | Ask::Seed(_)
         | Ask::HandleAlert { .. }
+        | Ask::RaiseAlert { .. }
         | Ask::Configure(_)
         | Ask::Install(_)
         | Ask::Clock(_)

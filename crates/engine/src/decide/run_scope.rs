@@ -46,6 +46,7 @@ pub(super) fn check(law: &Law, command: &Command) -> Result<(), Stop> {
         | Ask::Inspect { .. }
         | Ask::Repair { .. }
         | Ask::HandleAlert { .. }
+        | Ask::RaiseAlert { .. }
         | Ask::Seed(_)
         | Ask::Import(_)
         | Ask::Migrate(_)

@@ -524,7 +524,7 @@ fn root_of(read: &guard::VariableUse, life: &Lifecycle) -> Name {
 }
 
 /// The key of a counter's only tally.
-pub(super) const SINGLE: &str = "*";
+pub(crate) const SINGLE: &str = "*";
 
 /// An empty set of fields with a long enough lifetime.
 pub(super) struct NoFields(std::sync::OnceLock<Fields>);

@@ -79,6 +79,9 @@ fn events_section(text: &mut String, entity: &Entity, life: &Lifecycle, events: 
     let about = life.state(state).map(|it| first_sentence(&it.about)).filter(|it| !it.is_empty());
     let about = about.map(|it| format!(" ({it})")).unwrap_or_default();
     let _ = write!(text, "\n\n## Report to Trackside\n\n{key} is in state {state}{about}.");
+    if let Some(tools) = life.state(state).and_then(|it| it.tools.as_ref()) {
+        let _ = write!(text, " In this state you may use {} (actions of the risk policy).", tools.in_words());
+    }
     if events.now.is_empty() {
         text.push_str(" You cannot fire an event on it now.");
         if events.later.is_empty() {

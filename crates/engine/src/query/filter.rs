@@ -1,10 +1,11 @@
 //! A filter expression, evaluated on an entity.
 
-use trackside_lifecycle::compile::Filter;
+use trackside_lifecycle::compile::{Filter, FilterCounter};
 use trackside_lifecycle::guard::{Fault, Scope, VarSlot};
 use trackside_lifecycle::model::Read;
 use trackside_lifecycle::value::Value;
 
+use crate::decide::SINGLE;
 use crate::entity::Entity;
 
 /// Whether a filter matches an entity. A filter that cannot be evaluated does not match.
@@ -25,6 +26,13 @@ pub fn matches_filter(filter: &Filter, entity: &Entity) -> Result<bool, Fault> {
     })
 }
 
+/// The value of a counter; one that has not counted yet is zero.
+fn count(entity: &Entity, counter: &FilterCounter) -> Value {
+    let key = if counter.per_state { &entity.state } else { SINGLE };
+    let value = entity.tally(&counter.name, key).map_or(0.0, |it| it.value);
+    if counter.is_whole { Value::Int(value as i64) } else { Value::Float(value) }
+}
+
 struct FilterScope<'a> {
     filter: &'a Filter,
     entity: &'a Entity,
@@ -35,6 +43,9 @@ impl Scope for FilterScope<'_> {
         let entity = self.entity;
         Ok(match self.filter.read(slot) {
             Some(Read::Field(name)) => entity.fields.value(name),
+            Some(Read::Counter(name)) => {
+                self.filter.counter(name).map_or(Value::Null, |it| count(entity, it))
+            }
             Some(Read::Id) => Value::from(&entity.key.id),
             Some(Read::State) => Value::from(&entity.state),
             Some(Read::PreviousState) => entity.previous_state.as_ref().map_or(Value::Null, Value::from),

@@ -39,6 +39,7 @@ pub(crate) fn describe_command(command: &Command) -> String {
         Ask::HandleAlert { entity, alert, action } => {
             format!("{} alert {alert} of {entity}", action.as_str())
         }
+        Ask::RaiseAlert { entity, .. } => format!("raise an alert of {entity}"),
         Ask::Seed(seed) => format!("seed {}", seed.entity),
         Ask::Import(entities) => {
             let all: Vec<String> = entities.iter().map(|it| it.entity.to_string()).collect();

@@ -1,6 +1,6 @@
 //! Compiles one lifecycle: its outline first, then all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::context::{CompileContext, is_id, is_ids};
@@ -12,7 +12,7 @@ use super::rules::clash;
 use super::settings::SettingDraft;
 use super::shape::{LifecycleShape, PackShape, RankingShape, RefShape};
 use super::types::Types;
-use crate::guard::Type;
+use crate::guard::{Guard, Type};
 use crate::model::{
     Consequences, Field, Gate, Invariant, Inverse, Lifecycle, Observe, Policy, Read, Ref, Relation, Severity,
     State, StateSet, Transition,
@@ -232,6 +232,7 @@ pub(super) fn compile(
     let face = face(&mut context, file, &transitions, &states);
     let title = file.title.as_ref().map(|it| title(&mut context, file, it));
     let card = card(&mut context, file);
+    let alerts = alerts(&mut context, file);
     let initial = initial(&mut context, file)?;
     context.warn_unreached(&file.states, &initial, &transitions, &states);
     let lifecycle = Lifecycle {
@@ -278,11 +279,30 @@ pub(super) fn compile(
         timers,
         counters,
         invariants,
+        alerts,
         reads: std::mem::take(&mut context.table.reads),
         settings: std::mem::take(&mut context.settings),
         policy,
     };
+    let raised: BTreeSet<&str> =
+        lifecycle.consequences().iter().flat_map(|it| &it.alert).map(|it| it.kind.as_str()).collect();
+    let raised: Vec<&str> = raised.into_iter().collect();
+    for (kind, _) in file.alerts.iter().filter(|(it, _)| !raised.contains(&it.it.as_str())) {
+        context.unknown("unknown-alert", "kind of alert", kind, &raised);
+    }
     Some((lifecycle, strangers))
+}
+
+/// The conditions under which alerts stay open.
+fn alerts(context: &mut CompileContext<'_>, file: &LifecycleFile) -> BTreeMap<Name, Guard> {
+    let mut alerts = BTreeMap::new();
+    for (kind, source) in file.alerts.iter() {
+        if let Some(guard) = context.guard(source, &Type::Bool) {
+            context.timeless(&guard, source, "the condition of an alert");
+            alerts.insert(kind.it.clone(), guard);
+        }
+    }
+    alerts
 }
 
 /// Every state that some arm of it leaves.
@@ -532,6 +552,7 @@ fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateD
             known_as: Vec::new(),
             shows: None,
             waits_for: None,
+            tools: None,
         };
     };
     if let Some(outcome) = &decl.outcome
@@ -568,6 +589,7 @@ fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateD
         known_as: super::arms::syntax_list(&decl.known_as).into_iter().map(|it| it.it).collect(),
         shows: decl.shows,
         waits_for: decl.waits_for.as_ref().map(|it| waits_for(context, name, it)),
+        tools: decl.tools.as_ref().and_then(|it| super::policy::state_tools(context, name, it)),
     }
 }
 
@@ -610,6 +632,8 @@ fn worktree(context: &mut CompileContext<'_>, from: &WorktreeDecl) -> Vec<(Name,
         ("ready", &from.ready),
         ("vanished", &from.vanished),
         ("removed", &from.removed),
+        ("elsewhere", &from.elsewhere),
+        ("strayed", &from.strayed),
     ];
     let fired = reports.into_iter().filter_map(|(state, event)| Some((state, event.as_ref()?)));
     fired.map(|(state, event)| (Name::new(state), context.transition(event))).collect()

@@ -25,7 +25,7 @@ mod types;
 mod value_names;
 mod work;
 
-pub use filter::Filter;
+pub use filter::{Filter, FilterCounter};
 
 use crate::model::Pack;
 use crate::source::{FileId, FromNode, Problems, Sources, read};

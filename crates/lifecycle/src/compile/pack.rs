@@ -47,6 +47,7 @@ pub(super) fn compile(
         roles: roles.clone(),
         audiences: file.audiences.iter().map(|(name, _)| name.it.clone()).collect(),
         levels: file.policy.as_ref().map(super::policy::levels),
+        actions: file.policy.as_ref().map(super::policy::actions),
         lifecycles: BTreeMap::new(),
     };
     for lifecycle in lifecycles {

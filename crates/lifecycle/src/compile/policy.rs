@@ -1,14 +1,15 @@
 //! The risk policy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::context::CompileContext;
 use super::value_names::ValueNames;
 use crate::guard::Type;
-use crate::model::{Policy, PolicyRaise, PolicyRequest, PolicyRule, Setting, Tool};
+use crate::model::{Policy, PolicyRaise, PolicyRequest, PolicyRule, Setting, StateTools, Tool};
 use crate::name::Name;
 use crate::source::{At, Problems};
-use crate::syntax::PolicyDecl;
+use crate::syntax::{PolicyDecl, StateToolsDecl};
 
 pub(super) fn compile(
     from: &PolicyDecl,
@@ -46,8 +47,9 @@ pub(super) fn compile(
             actions: rule.action.iter().flat_map(|it| it.iter()).map(|it| it.it.clone()).collect(),
             when: rule.when.as_ref().and_then(|it| names.guard(it, &Type::Bool, problems)),
             level: rule.level.as_ref().map(|it| level(it, problems)),
-            deny: rule.deny.clone(),
-            why: rule.why.clone().unwrap_or_default(),
+            deny: rule.deny.as_ref().and_then(|it| names.template(it, problems)),
+            why: rule.why.as_ref().and_then(|it| names.template(it, problems)),
+            counts_as: rule.counts_as.as_ref().map(|it| it.it.clone()),
         });
     }
     let mut raise = Vec::new();
@@ -56,7 +58,7 @@ pub(super) fn compile(
             raise.push(PolicyRaise {
                 when,
                 level: level(&rule.level, problems),
-                why: rule.why.clone().unwrap_or_default(),
+                why: rule.why.as_ref().and_then(|it| names.template(it, problems)),
             });
         }
     }
@@ -108,4 +110,50 @@ pub(super) fn compile(
 /// The levels, for the type that `policy(…)` gives.
 pub(super) fn levels(from: &PolicyDecl) -> Arc<Vec<Name>> {
     Arc::new(from.levels.iter().map(|it| it.it.clone()).collect())
+}
+
+/// The actions that a policy names, each once.
+pub(super) fn actions(from: &PolicyDecl) -> Vec<Name> {
+    let named =
+        from.rules.iter().flat_map(|it| it.action.iter().flat_map(|it| it.iter()).chain(&it.counts_as));
+    let all = named.chain(from.tools.iter().map(|(_, tool)| &tool.action));
+    let all: BTreeSet<&Name> = all.map(|it| &it.it).collect();
+    all.into_iter().cloned().collect()
+}
+
+/// The actions that the policy can allow in a state.
+pub(super) fn state_tools(
+    context: &mut CompileContext<'_>,
+    state: &At<Name>,
+    decl: &StateToolsDecl,
+) -> Option<StateTools> {
+    let Some(known) = context.pack.actions.clone() else {
+        context
+            .error(
+                "no-policy",
+                state.at,
+                format!("`tools` of {} limits a policy, and the pack has none", state.it),
+            )
+            .hint("declare `policy` in pack.yaml");
+        return None;
+    };
+    let (named, make): (_, fn(Vec<Name>) -> StateTools) = match (&decl.allow, &decl.deny) {
+        (Some(allow), None) => (allow, StateTools::Only),
+        (None, Some(deny)) => (deny, StateTools::AllExcept),
+        (None, None) | (Some(_), Some(_)) => {
+            context
+                .error(
+                    "allow-or-deny",
+                    state.at,
+                    format!("`tools` of {} needs either `allow` or `deny`", state.it),
+                )
+                .hint("`allow` lists the only actions that are possible, `deny` those that are not");
+            return None;
+        }
+    };
+    let known: Vec<&str> = known.iter().map(Name::as_str).collect();
+    for action in named.iter().filter(|it| !known.contains(&it.it.as_str())) {
+        context.unknown("unknown-action", "action", action, &known);
+    }
+    Some(make(named.iter().map(|it| it.it.clone()).collect()))
 }

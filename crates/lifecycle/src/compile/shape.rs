@@ -15,6 +15,8 @@ pub(super) struct PackShape {
     pub roles: BTreeMap<Name, Vec<Name>>,
     pub audiences: Vec<Name>,
     pub levels: Option<Arc<Vec<Name>>>,
+    /// The actions that the risk policy names; none without a policy.
+    pub actions: Option<Vec<Name>>,
     pub lifecycles: BTreeMap<Name, LifecycleShape>,
 }
 

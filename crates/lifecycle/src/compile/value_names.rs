@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::guard::{Guard, HostFunction, Names, Resolved, Type, Unknown, VarSlot};
+use crate::guard::{Guard, GuardError, HostFunction, Names, Resolved, Template, Type, Unknown, VarSlot};
 use crate::model::{Read, Setting};
 use crate::name::Name;
 use crate::source::Problems;
@@ -63,14 +63,30 @@ impl ValueNames<'_> {
         match Guard::compile_as(&source.text, self, expected) {
             Ok(guard) => Some(guard),
             Err(errors) => {
-                for error in errors {
-                    let problem = problems.error("expression", source.place_of(error.at), error.message);
-                    if let Some(hint) = error.hint {
-                        problem.hint(hint);
-                    }
-                }
+                report(source, errors, problems);
                 None
             }
+        }
+    }
+
+    /// Compiles a text with expressions in `{ }`.
+    pub fn template(&mut self, source: &Expr, problems: &mut Problems) -> Option<Template> {
+        match Template::compile(&source.text, self) {
+            Ok(template) => Some(template),
+            Err(errors) => {
+                report(source, errors, problems);
+                None
+            }
+        }
+    }
+}
+
+/// Reports the errors of an expression at their columns.
+fn report(source: &Expr, errors: Vec<GuardError>, problems: &mut Problems) {
+    for error in errors {
+        let problem = problems.error("expression", source.place_of(error.at), error.message);
+        if let Some(hint) = error.hint {
+            problem.hint(hint);
         }
     }
 }

@@ -103,8 +103,14 @@ impl FieldType {
                 None | Some(MisfitCode::UnexpectedField) => MisfitCode::WrongType,
                 Some(code) => code,
             };
+            let is_shape = |it: &Misfit| {
+                matches!(it.code, MisfitCode::WrongType | MisfitCode::UnexpectedField | MisfitCode::Missing)
+            };
+            let hint = out.iter().skip(before).any(is_shape).then(|| self.shape_hint()).flatten();
             out.truncate(before);
-            out.push(Misfit { path: path.to_string(), code, message: says.clone() });
+            let message =
+                hint.map_or_else(|| says.clone(), |it| format!("{}: {it}", says.trim_end_matches('.')));
+            out.push(Misfit { path: path.to_string(), code, message });
         }
         kept
     }
@@ -242,11 +248,9 @@ impl FieldType {
                 Value::map(kept)
             }
             (fit, value) => {
-                out.push(misfit(
-                    path,
-                    MisfitCode::WrongType,
-                    format!("{path} must be {}, this is {}", fit.expected(), value.kind()),
-                ));
+                let hint = self.shape_hint().map(|it| format!(": {it}")).unwrap_or_default();
+                let message = format!("{path} must be {}, this is {}{hint}", fit.expected(), value.kind());
+                out.push(misfit(path, MisfitCode::WrongType, message));
                 Value::Null
             }
         }

@@ -59,6 +59,8 @@ pub struct Lifecycle {
     /// Rankings of other lifecycles whose orders belong to entities of this one.
     pub closes: Vec<Closing>,
     pub invariants: Vec<Invariant>,
+    /// Kinds of alerts that end by themselves, with the condition under which they stay open.
+    pub alerts: BTreeMap<Name, Guard>,
     /// Properties that `check` and `explore` verify for every possible run.
     pub properties: Vec<Property>,
     pub notify: Vec<NotifyRule>,
@@ -319,4 +321,35 @@ pub struct State {
     pub shows: Option<StateMeaning>,
     /// Whether it waits for people, as declared.
     pub waits_for: Option<WaitsFor>,
+    /// The actions of agents that the policy can allow in it; all if there is none.
+    pub tools: Option<StateTools>,
+}
+
+/// The actions of agents that the policy can allow in a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateTools {
+    Only(Vec<Name>),
+    AllExcept(Vec<Name>),
+}
+
+impl StateTools {
+    pub fn admits(&self, action: &str) -> bool {
+        match self {
+            Self::Only(actions) => actions.iter().any(|it| **it == *action),
+            Self::AllExcept(actions) => !actions.iter().any(|it| **it == *action),
+        }
+    }
+
+    /// The limit as a sentence part: `only read and test`, or `all but write_file`.
+    pub fn in_words(&self) -> String {
+        let listed = |actions: &[Name]| match actions {
+            [] => "nothing".to_owned(),
+            [only] => only.to_string(),
+            [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        };
+        match self {
+            Self::Only(actions) => format!("only {}", listed(actions)),
+            Self::AllExcept(actions) => format!("all but {}", listed(actions)),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! A lifecycle ready to run: names resolved, expressions compiled.
 
 mod consequence;
+mod counter_reads;
 mod fit;
 mod lifecycle;
 mod pack;
@@ -12,16 +13,18 @@ mod read;
 mod rule;
 
 mod transition;
+mod value_shape;
 mod work;
 
 pub use consequence::{
     Also, Assign, AssignTarget, Consequences, EffectCall, FollowUp, Grant, Notification, Post, RaiseAlert,
     RankingShare, Severity, ShareAmount, ShareRange, Spawn, With,
 };
+pub use counter_reads::CounterReads;
 pub use fit::{FieldType, Fit, Misfit, MisfitCode};
 pub use lifecycle::{
     Closing, Face, Field, Gate, Inverse, Lifecycle, LogLineFormat, MEMBER, Observe, Ref, Relation, State,
-    StateSet, Watcher,
+    StateSet, StateTools, Watcher,
 };
 pub use pack::{
     AfterExit, Exit, GiveUp, GroupTable, Order, Pack, Policy, PolicyRaise, PolicyRequest, PolicyRule, Query,

@@ -7,7 +7,7 @@ use super::fit::FieldType;
 use super::lifecycle::Lifecycle;
 use super::read::Read;
 use super::work::ControlFile;
-use crate::guard::{Guard, Type};
+use crate::guard::{Guard, Template, Type};
 use crate::name::Name;
 use crate::value::Value;
 
@@ -100,15 +100,17 @@ pub struct PolicyRule {
     pub actions: Vec<Name>,
     pub when: Option<Guard>,
     pub level: Option<Name>,
-    pub deny: Option<String>,
-    pub why: String,
+    pub deny: Option<Template>,
+    pub why: Option<Template>,
+    /// The action that the call counts as for the tools of a state; its own if there is none.
+    pub counts_as: Option<Name>,
 }
 
 #[derive(Clone, Debug)]
 pub struct PolicyRaise {
     pub when: Guard,
     pub level: Name,
-    pub why: String,
+    pub why: Option<Template>,
 }
 
 #[derive(Clone, Debug)]

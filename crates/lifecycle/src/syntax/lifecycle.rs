@@ -67,6 +67,8 @@ keys! {
         pub reactions: Named<ReactionDecl>,
         /// Conditions that must always be true.
         pub invariants: Named<InvariantDecl>,
+        /// Kinds of alerts that end by themselves: each kind and the condition under which its alerts stay open.
+        pub alerts: Named<Expr>,
         /// Notifications that many moves send.
         pub notify: Option<Vec<NotifyRuleDecl>>,
         /// Effects: work for an outside worker.
@@ -104,6 +106,10 @@ keys! {
         pub vanished: Option<At<Name>>,
         /// It was removed.
         pub removed: Option<At<Name>>,
+        /// The runner that claimed the entity has no copy of its work.
+        pub elsewhere: Option<At<Name>>,
+        /// The main checkout changed while an agent worked in the worktree.
+        pub strayed: Option<At<Name>>,
     }
 }
 
@@ -198,6 +204,18 @@ keys! {
         pub shows: Option<StateMeaning>,
         /// Whether this state waits for people; derived if left out.
         pub waits_for: Option<WaitsForDecl>,
+        /// The actions of agents that the policy can allow in this state.
+        pub tools: Option<StateToolsDecl>,
+    }
+}
+
+keys! {
+    /// The actions of agents that the policy can allow in a state: either `allow` or `deny`.
+    pub struct StateToolsDecl {
+        /// Only these actions.
+        pub allow: Option<OneOrMany<At<Name>>>,
+        /// All actions except these.
+        pub deny: Option<OneOrMany<At<Name>>>,
     }
 }
 

@@ -22,7 +22,7 @@ pub use consequence::{
 pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
     CheckRule, Checks, CreateDecl, Deadline, DecisionDecl, Enter, FaceDecl, FaceMap, GateDecl, LifecycleFile,
-    LogDecl, ObserveDecl, RefDecl, Retain, StateDecl, WaitsForDecl, WorktreeDecl,
+    LogDecl, ObserveDecl, RefDecl, Retain, StateDecl, StateToolsDecl, WaitsForDecl, WorktreeDecl,
 };
 pub use pack::{
     ExitDecl, GiveUpDecl, GroupTableDecl, PackFile, PolicyDecl, PolicyRaiseDecl, PolicyRuleDecl, QueryDecl,

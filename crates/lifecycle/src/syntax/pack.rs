@@ -132,10 +132,12 @@ keys! {
         pub when: Option<Expr>,
         /// The level it gives.
         pub level: Option<At<Name>>,
-        /// Instead of `level`: denies the action, with this message.
-        pub deny: Option<String>,
-        /// The reason shown to people.
-        pub why: Option<String>,
+        /// Instead of `level`: denies the action, with this message: a text with expressions in `{ }`.
+        pub deny: Option<Expr>,
+        /// The reason shown to people: a text with expressions in `{ }`.
+        pub why: Option<Expr>,
+        /// The action that the call counts as for the `tools` of states; its own by default.
+        pub counts_as: Option<At<Name>>,
     }
 }
 
@@ -146,8 +148,8 @@ keys! {
         pub when: Expr,
         /// The level is at least this one.
         pub level: At<Name>,
-        /// The reason shown to people.
-        pub why: Option<String>,
+        /// The reason shown to people: a text with expressions in `{ }`.
+        pub why: Option<Expr>,
     }
 }
 

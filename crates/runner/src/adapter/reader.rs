@@ -45,6 +45,17 @@ impl RunUsage {
         }
     }
 
+    /// The larger number of each kind of tokens.
+    fn at_least(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
+            ..self
+        }
+    }
+
     fn minus(self, earlier: Self) -> Self {
         Self {
             input: self.input.saturating_sub(earlier.input),
@@ -395,7 +406,8 @@ impl AdapterReader {
         };
         let tokens = match rule.tokens {
             UsageScope::Session => told.minus(self.session_total),
-            UsageScope::Turn => told,
+            // An end without figures, as after an error, takes nothing back.
+            UsageScope::Turn => told.at_least(self.steps),
             UsageScope::Steps => self.steps,
         };
         let usage = RunUsage { cost, ..tokens };

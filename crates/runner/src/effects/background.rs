@@ -4,23 +4,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use trackside_protocol::EffectBody;
-use trackside_worktree::prune_saved_work;
 
-use super::effect_client::{open_effects, take_effect};
+use super::effect_client::{open_effects, still_open, take_effect};
 use super::git_work::GitWork;
+use super::sweep::WorktreeSweep;
 use super::task_commands::commands_of;
+use super::upkeep::RepositoryUpkeep;
 use crate::agent_loop::{AgentLoop, LoopEnd};
 use crate::server_api::{ApiError, ServerApi};
 
 /// The pause between two looks for effects, and the shorter one between looks for the end.
 const POLL: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(100);
+/// The pause between two comparisons of the worktrees on disk with the server.
+const SWEEP: Duration = Duration::from_secs(10);
 /// Seconds for which an effect is taken, beside the time of its commands.
 const LEASE: u64 = 120;
 /// Seconds for which a commit is taken: its hooks can take long.
 const COMMIT_LEASE: u64 = 720;
-/// The folder below the main checkout in which packs have their worktrees, for the pool.
-const WORKTREES: &str = ".worktrees";
 
 /// Runs the loop of an agent, and the effects of its pack beside it.
 pub(crate) fn work_beside(agent: &mut AgentLoop<'_>) -> LoopEnd {
@@ -58,9 +59,14 @@ impl BackgroundWorker<'_> {
             Ok(report) => report.iter().for_each(|line| (self.say)(line)),
             Err(error) => (self.say)(&error.to_string()),
         }
-        let _ = prune_saved_work(&self.git.repository, jiff::Timestamp::now(), &[]);
+        let mut upkeep = RepositoryUpkeep::new();
+        let (mut sweep, mut swept) = (WorktreeSweep::default(), None::<Instant>);
         let mut said = String::new();
         loop {
+            if swept.is_none_or(|it| it.elapsed() >= SWEEP) {
+                sweep.pass(&self.git, &self.api, &self.pack, self.say);
+                swept = Some(Instant::now());
+            }
             // One more look after the end, for the effects of the agent's last step.
             let is_last = is_over.load(Ordering::Relaxed);
             match self.look() {
@@ -82,7 +88,7 @@ impl BackgroundWorker<'_> {
             if is_last {
                 return;
             }
-            self.fill_pool();
+            self.tell(&upkeep.run(&self.git, &self.api).unwrap_or_default());
             let until = Instant::now() + POLL;
             while Instant::now() < until && !is_over.load(Ordering::Relaxed) {
                 std::thread::sleep(TICK);
@@ -98,24 +104,60 @@ impl BackgroundWorker<'_> {
             }
         }
         for effect in self.own(open_effects(&self.api, "check.run")?) {
-            let limits = commands_of(&effect.with).unwrap_or_default();
-            let limits: u64 = limits.iter().map(|it| it.limit.as_secs()).sum();
-            if let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? {
-                self.tell(&self.git.run_checks(&self.api, &held)?);
-            }
+            self.run_checks(&effect)?;
         }
-        if let Some(why) = self.commit_all()? {
-            return Ok(Some(why));
-        }
+        let waiting = [self.commit_all()?, self.write_plans()?];
         if self.own(open_effects(&self.api, "merge")?).is_empty() {
-            return Ok(None);
+            return Ok(waiting.into_iter().flatten().next());
         }
-        self.merge_all()
+        Ok(self.merge_all()?.or(waiting.into_iter().flatten().next()))
+    }
+
+    /// Runs the checks of an effect, unless another runner has their folder. All runners with one token can continue with
+    /// an effect that one of them has taken.
+    fn run_checks(&self, effect: &EffectBody) -> Result<(), ApiError> {
+        let Some(_folder) = self.git.take_folder_of(effect) else { return Ok(()) };
+        // The runner that had the folder may have reported the result meanwhile.
+        let Some(effect) = still_open(&self.api, effect)? else { return Ok(()) };
+        let limits = commands_of(&effect.with).unwrap_or_default();
+        let limits: u64 = limits.iter().map(|it| it.limit.as_secs()).sum();
+        if let Some(held) = take_effect(&self.api, &effect, LEASE + limits)? {
+            self.tell(&self.git.run_checks(&self.api, &held)?);
+        }
+        Ok(())
     }
 
     /// Commits in order, one at a time in a repository.
     fn commit_all(&self) -> Result<Option<String>, ApiError> {
-        let effects = self.own(open_effects(&self.api, "commit")?);
+        if self.own(open_effects(&self.api, "commit")?).is_empty() {
+            return Ok(None);
+        }
+        let queue = match self.git.repository.take_merge_queue() {
+            Ok(Some(queue)) => queue,
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        let mut waits = None;
+        // Listed again: another runner may have carried one out before this one had the queue.
+        for effect in self.own(open_effects(&self.api, "commit")?) {
+            // A runner of another clone can have it.
+            if let Some(why) = self.git.foreign_work(&format!("{}/{}", effect.lifecycle, effect.entity)) {
+                waits = Some(format!("a commit waits: {why}"));
+                continue;
+            }
+            let Some(_folder) = self.git.take_folder_of(&effect) else { continue };
+            let Some(held) = take_effect(&self.api, &effect, COMMIT_LEASE)? else { continue };
+            match self.git.commit(&self.api, &held, &queue)? {
+                Ok(words) => self.tell(&words),
+                Err(why) => return Ok(Some(format!("commits wait: {why}"))),
+            }
+        }
+        Ok(waits)
+    }
+
+    /// Marks closed tasks in their plan files, one at a time in a repository.
+    fn write_plans(&self) -> Result<Option<String>, ApiError> {
+        let effects = self.own(open_effects(&self.api, "plan.write")?);
         if effects.is_empty() {
             return Ok(None);
         }
@@ -125,10 +167,8 @@ impl BackgroundWorker<'_> {
             Err(error) => return Ok(Some(error.to_string())),
         };
         for effect in effects {
-            let Some(held) = take_effect(&self.api, &effect, COMMIT_LEASE)? else { continue };
-            match self.git.commit(&self.api, &held, &queue)? {
-                Ok(words) => self.tell(&words),
-                Err(why) => return Ok(Some(format!("commits wait: {why}"))),
+            if let Some(held) = take_effect(&self.api, &effect, LEASE)? {
+                self.tell(&self.git.write_plan(&self.api, &held, &queue)?);
             }
         }
         Ok(None)
@@ -173,16 +213,6 @@ impl BackgroundWorker<'_> {
     fn tell(&self, words: &str) {
         if !words.is_empty() {
             (self.say)(words);
-        }
-    }
-
-    /// Keeps ready worktrees for the next task, once a task has shown from which branch they start.
-    fn fill_pool(&self) {
-        let records = self.git.repository.worktree_records().unwrap_or_default();
-        let latest =
-            records.iter().filter(|it| !it.integration.is_empty()).max_by_key(|it| it.made_for.number);
-        if let Some(latest) = latest {
-            let _ = self.git.repository.fill_pool(WORKTREES, &latest.integration, &self.git.environment);
         }
     }
 }

@@ -33,10 +33,22 @@ impl HeldEffect {
 
 /// Effects of one kind that have no result, oldest first.
 pub(crate) fn open_effects(api: &ServerApi, kind: &str) -> Result<Vec<EffectBody>, ApiError> {
-    let listed = api.get(&format!("/v1/effects?kind={kind}&limit=200"))?;
-    let page: Page<EffectBody> = serde_json::from_value(listed)
-        .map_err(|it| ApiError::Unreachable(format!("unreadable answer: {it}")))?;
-    Ok(page.items)
+    let (mut found, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let listed = api.get(&format!("/v1/effects?kind={kind}&limit=200{cursor}"))?;
+        let page: Page<EffectBody> = serde_json::from_value(listed)
+            .map_err(|it| ApiError::Unreachable(format!("unreadable answer: {it}")))?;
+        found.extend(page.items);
+        match page.next_cursor {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return Ok(found),
+        }
+    }
+}
+
+/// An effect as it is now; none if it has a result.
+pub(crate) fn still_open(api: &ServerApi, effect: &EffectBody) -> Result<Option<EffectBody>, ApiError> {
+    Ok(open_effects(api, &effect.kind)?.into_iter().find(|it| it.id == effect.id))
 }
 
 /// Takes an effect, or continues with it if this runner's actor has taken it before. None if another actor has it.

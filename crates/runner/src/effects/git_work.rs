@@ -13,6 +13,8 @@ use super::work_report::{report_facts, store_artifact};
 use crate::run_monitor::shortened;
 use crate::server_api::{ApiError, ServerApi};
 
+/// The folder below the main checkout in which packs have their worktrees.
+pub(super) const WORKTREES: &str = ".worktrees";
 /// The longest text of a failure in a field.
 pub(super) const LONGEST: usize = 3_900;
 
@@ -141,7 +143,7 @@ impl GitWork {
         }
     }
 
-    fn report_removed(&self, api: &ServerApi, entity: &str) {
+    pub(super) fn report_removed(&self, api: &ServerApi, entity: &str) {
         let _ = super::work_report::report_state(api, entity, json!({ "state": "removed" }));
     }
 
@@ -181,13 +183,21 @@ impl GitWork {
             }
         };
         match repository.merge(&request, queue) {
-            Ok(MergeOutcome::Merged { merge_commit, drift, warnings, .. }) => {
-                let mut fields = json!({ "merge_commit": merge_commit, "commit": commit });
-                if let (Some(drift), Some(fields)) = (drift, fields.as_object_mut()) {
-                    fields.insert("drift".to_owned(), drift.into());
+            Ok(MergeOutcome::Merged {
+                merge_commit, before, drift, output, is_removed, warnings, ..
+            }) => {
+                let mut fields = Map::from_iter([
+                    ("merge_commit".to_owned(), Value::from(merge_commit.as_str())),
+                    ("commit".to_owned(), commit.into()),
+                ]);
+                fields.extend(drift.map(|it| ("drift".to_owned(), it.into())));
+                fields.extend(before.map(|it| ("merge_before".to_owned(), it.into())));
+                fields.extend(stored_output(api, &output));
+                settle_effect(api, effect, true, Value::Object(fields))?;
+                // If not, the sweep tries again.
+                if is_removed {
+                    self.report_removed(api, &entity);
                 }
-                settle_effect(api, effect, true, fields)?;
-                self.report_removed(api, &entity);
                 let short: String = merge_commit.chars().take(12).collect();
                 let mut words = format!("{entity} is merged into {into} as {short}");
                 for warning in warnings {
@@ -196,13 +206,12 @@ impl GitWork {
                 Ok(Ok(words))
             }
             Ok(MergeOutcome::Failed { summary, output }) => {
-                let mut fields =
-                    json!({ "integration_failure": shortened(&summary, LONGEST), "commit": commit });
-                let stored = if output.is_empty() { None } else { store_artifact(api, output.as_bytes()) };
-                if let (Some(stored), Some(fields)) = (stored, fields.as_object_mut()) {
-                    fields.insert("integration_output".to_owned(), stored.into());
-                }
-                settle_effect(api, effect, false, fields)?;
+                let mut fields = Map::from_iter([
+                    ("integration_failure".to_owned(), shortened(&summary, LONGEST).into()),
+                    ("commit".to_owned(), commit.into()),
+                ]);
+                fields.extend(stored_output(api, &output));
+                settle_effect(api, effect, false, Value::Object(fields))?;
                 Ok(Ok(format!("{entity} is not merged: {summary}")))
             }
             Err(WorktreeError::Request(why)) => {
@@ -215,7 +224,13 @@ impl GitWork {
     }
 }
 
-fn removal_words(entity: &str, saved: Option<&str>) -> String {
+/// Stores what the checks of a merge wrote, and returns the member that names it; none if they wrote nothing.
+fn stored_output(api: &ServerApi, output: &str) -> Option<(String, Value)> {
+    let stored = if output.is_empty() { None } else { store_artifact(api, output.as_bytes()) };
+    stored.map(|it| ("integration_output".to_owned(), it.into()))
+}
+
+pub(super) fn removal_words(entity: &str, saved: Option<&str>) -> String {
     match saved {
         Some(id) => format!(
             "the worktree of {entity} was removed. Its unmerged work is saved: trackside worktree restore {id}"

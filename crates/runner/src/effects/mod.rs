@@ -4,11 +4,17 @@
 //! the repository.
 
 mod background;
+mod base_notice;
+mod checkout_record;
 mod effect_client;
 mod git_work;
+mod plan_file;
+mod reported_worktree;
 mod review_folder;
+mod sweep;
 mod task_commands;
 mod task_folder;
+mod upkeep;
 mod work_report;
 
 pub(crate) use background::work_beside;

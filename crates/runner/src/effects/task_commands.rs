@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
+use trackside_protocol::EffectBody;
 use trackside_worktree::{CommandRule, CommitOutcome, CommitRequest, FileLock, WorktreeError};
 
 use super::effect_client::{HeldEffect, settle_effect};
@@ -22,6 +23,20 @@ impl GitWork {
     fn folder_of(&self, entity: &str) -> Result<PathBuf, WorktreeError> {
         let worktree = self.repository.worktree_of(entity)?;
         Ok(worktree.map_or_else(|| self.repository.root().to_owned(), |it| it.path))
+    }
+
+    /// Why the work of an entity cannot be committed by this runner; none if it can.
+    pub fn foreign_work(&self, entity: &str) -> Option<String> {
+        let is_here = self.folder_of(entity).is_ok_and(|it| it != self.repository.root())
+            || self.repository.has_work_of(entity).unwrap_or(true);
+        (!is_here).then(|| self.repository.unknown_work(entity))
+    }
+
+    /// Takes the folder of the entity of an effect for commands. None while another process runs commands in it, or if the
+    /// lock cannot be had: the next look tries again.
+    pub fn take_folder_of(&self, effect: &EffectBody) -> Option<FileLock> {
+        let folder = self.folder_of(&format!("{}/{}", effect.lifecycle, effect.entity)).ok()?;
+        self.repository.take_folder(&folder).ok().flatten()
     }
 
     /// Runs the commands of an effect and reports each result. Returns a message for people.
@@ -92,11 +107,12 @@ impl GitWork {
         };
         let request = CommitRequest {
             folder,
+            entity: Some(entity.clone()),
             message: message.clone(),
             made_for: self.made_for(effect),
             environment: self.environment.clone(),
         };
-        match self.repository.commit_all(&request, queue) {
+        match self.repository.commit_work(&request, queue) {
             Ok(CommitOutcome::Committed { commit }) => {
                 let short: String = commit.chars().take(12).collect();
                 settle(true, json!({ "commit": commit, "message": message }))?;

@@ -14,6 +14,7 @@ use trackside_worktree::{
 
 use super::effect_client::{open_effects, take_effect};
 use super::git_work::{GitWork, MadeWorktree};
+use super::reported_worktree::{ReportedWork, owns};
 use super::review_folder::prepare_review_folder;
 use super::work_report::{report_change, report_facts, report_state};
 use crate::agent_loop::{AgentLoop, LoopError, members};
@@ -35,6 +36,10 @@ pub struct TaskFolder {
     pub worktree: Option<WorktreeRecord>,
     /// The commit at the start of the run.
     pub commit: Option<String>,
+    /// The commit at the start of the first run of the assignment: the one that was reviewed before.
+    pub round: Option<String>,
+    /// The commit of the integration branch of which the agent knows.
+    pub integration: Option<String>,
     /// The main checkout at the start of the run.
     pub main: CheckoutFingerprint,
     pub variables: BTreeMap<String, String>,
@@ -43,12 +48,15 @@ pub struct TaskFolder {
 /// A repository that cannot be used now.
 #[derive(Clone, Debug)]
 pub(crate) struct UnfitRepository {
-    from: String,
+    /// The integration branch that could not be used; none if something else was the reason.
+    from: Option<String>,
     /// When it is tried again, and the pause after the next failure.
     until: Instant,
     pause: Duration,
 }
 
+/// Most paths of the main checkout in a report.
+const MOST_TOUCHED: usize = 20;
 /// The shortest and the longest pause before an unfit repository is tried again.
 const SHORTEST: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(300);
@@ -59,6 +67,8 @@ pub(crate) enum FolderState {
     Ready,
     /// There is no worktree, and the task was given back.
     GivenBack,
+    /// Another runner makes the worktree.
+    Waiting,
 }
 
 impl AgentLoop<'_> {
@@ -69,12 +79,16 @@ impl AgentLoop<'_> {
         };
         let entity = format!("{lifecycle}/{id}");
         let slot = record.lease.as_ref().map(|it| it.slot.clone());
+        let mut is_awaited = false;
         for effect in open_effects(&self.api, "worktree.create")? {
             if effect.lifecycle != lifecycle || effect.entity != id {
                 continue;
             }
             // Another runner has it: it was taken for an earlier claim, and its result counts for that one.
-            let Some(held) = take_effect(&self.api, &effect, LEASE)? else { continue };
+            let Some(held) = take_effect(&self.api, &effect, LEASE)? else {
+                is_awaited = true;
+                continue;
+            };
             let making =
                 json!({ "state": "making", "path": held.text("path"), "branch": held.text("branch") });
             let _ = report_state(&self.api, &entity, making);
@@ -83,25 +97,38 @@ impl AgentLoop<'_> {
             if let MadeWorktree::Failed { why, is_unfit } = made {
                 (self.say)(&format!("{entity} has no worktree and is given back: {why}"));
                 if is_unfit {
-                    self.set_unfit(&held.text("from").unwrap_or_default(), &why);
+                    self.set_unfit(held.text("from"), &why);
                 }
                 return Ok(FolderState::GivenBack);
             }
         }
         let found = git.repository.worktree_of(&entity).map_err(|it| LoopError::Folder(it.to_string()))?;
-        let Some(mut worktree) = found else {
-            record.task_folder = None;
-            return Ok(FolderState::Ready);
+        let (mut worktree, commit) = match found {
+            Some(worktree) => (worktree, None),
+            None if is_awaited => return Ok(FolderState::Waiting),
+            None => match git.find_reported(&self.api, &entity, slot.as_deref())? {
+                ReportedWork::None => {
+                    record.task_folder = None;
+                    return Ok(FolderState::Ready);
+                }
+                ReportedWork::Here(worktree, commit) => (*worktree, Some(commit)),
+                ReportedWork::Elsewhere(why) => {
+                    (self.say)(&format!("{entity} is given back: {why}"));
+                    git.report_elsewhere(&self.api, &entity);
+                    self.set_unfit(None, &why);
+                    return Ok(FolderState::GivenBack);
+                }
+            },
         };
-        let is_own = worktree.slot.is_none() || slot.is_none() || worktree.slot == slot;
+        let is_own = owns(&worktree, slot.as_deref());
         let folder = if is_own {
-            if !git.repository.is_usable(&worktree).unwrap_or(false) {
+            if commit.is_some() || !git.repository.is_usable(&worktree).unwrap_or(false) {
                 // Its folder is gone. The branch continues, from the base that was recorded.
                 match self.while_beating(|| remake(&git, &worktree))? {
                     Ok(again) => worktree = again,
                     Err(why) => {
                         (self.say)(&format!("{entity} has no worktree: {why}"));
-                        self.set_unfit(&worktree.integration, &why);
+                        self.set_unfit(Some(worktree.integration.clone()), &why);
                         return Ok(FolderState::GivenBack);
                     }
                 }
@@ -114,7 +141,7 @@ impl AgentLoop<'_> {
         } else {
             let agent = self.settings.agent.clone();
             let prepared =
-                self.while_beating(|| prepare_review_folder(&git.repository, &worktree, &agent))?;
+                self.while_beating(|| prepare_review_folder(&git.repository, &worktree, commit, &agent))?;
             prepared.map_err(|it| LoopError::Folder(it.to_string()))?
         };
         let mut variables = worktree.variables.clone();
@@ -128,19 +155,26 @@ impl AgentLoop<'_> {
         ] {
             variables.insert(name.to_owned(), value.to_owned());
         }
+        let commit = if is_own {
+            git.repository.task_head(&worktree).ok().flatten()
+        } else {
+            GitFolder::new(&folder).commit("HEAD").ok().flatten()
+        };
+        let integration = format!("refs/heads/{}", worktree.integration);
+        let earlier = record.task_folder.take().filter(|it| it.path == folder);
         record.task_folder = Some(TaskFolder {
-            commit: if is_own {
-                git.repository.task_head(&worktree).ok().flatten()
-            } else {
-                GitFolder::new(&folder).commit("HEAD").ok().flatten()
-            },
+            round: earlier.and_then(|it| it.round).or_else(|| commit.clone()),
+            commit,
+            integration: git.repository.git().commit(&integration).ok().flatten(),
             main: git.repository.fingerprint().map_err(|it| LoopError::Folder(it.to_string()))?,
             path: folder,
             worktree: is_own.then_some(worktree),
             variables,
         });
         self.folder.save_assignment(record)?;
-        self.unfit = None;
+        if self.unfit.take().is_some() {
+            self.describe_unfit(None);
+        }
         Ok(FolderState::Ready)
     }
 
@@ -202,10 +236,14 @@ impl AgentLoop<'_> {
     pub(crate) fn report_folder(&mut self, record: &AssignmentRecord) -> Vec<String> {
         let (Some(task), Some(git)) = (&record.task_folder, &self.git) else { return Vec::new() };
         let repository = &git.repository;
-        let touched = repository
-            .fingerprint()
-            .and_then(|now| repository.touched_between(&task.main, &now))
-            .unwrap_or_else(|error| vec![format!("not readable: {error}")]);
+        let touched = if self.settings.launch.protects(repository.root()) {
+            // The agent cannot have changed anything there. A person can.
+            Vec::new()
+        } else {
+            let touched =
+                repository.fingerprint().and_then(|now| repository.touched_between(&task.main, &now));
+            touched.unwrap_or_else(|error| vec![format!("not readable: {error}")])
+        };
         let Some(worktree) = &task.worktree else { return touched };
         if !is_present(&worktree.path) {
             report_facts(&self.api, repository, worktree, "vanished");
@@ -217,23 +255,46 @@ impl AgentLoop<'_> {
         }
         report_facts(&self.api, repository, worktree, "ready");
         let head = repository.task_head(worktree).ok().flatten();
-        if let Some(head) = head.filter(|it| Some(it) != task.commit.as_ref())
-            && let Err(why) = report_change(&self.api, repository, worktree, &head)
-        {
-            (self.say)(&format!("the change of {} was not reported: {why}", worktree.branch));
+        let entity = worktree.entity.as_deref().unwrap_or_default();
+        if let Some(head) = head.filter(|it| Some(it) != task.commit.as_ref()) {
+            // The whole change, and the change since the review before.
+            let since = task.round.as_deref().filter(|it| *it != worktree.base && *it != head);
+            for from in since.into_iter().chain([worktree.base.as_str()]) {
+                if let Err(why) = report_change(&self.api, repository, entity, from, &head) {
+                    (self.say)(&format!("the change of {} was not reported: {why}", worktree.branch));
+                }
+            }
         }
         touched
     }
 
+    /// Reports that the main checkout changed during a run: the pack decides what happens to the work. Returns whether the
+    /// agent no longer has it. `version` is that of the entity when the run began.
+    pub(crate) fn report_strayed(
+        &self,
+        record: &AssignmentRecord,
+        touched: &[String],
+        version: u64,
+    ) -> Result<bool, LoopError> {
+        let (Some((lifecycle, id)), true) = (&record.entity, owns_worktree(record)) else { return Ok(false) };
+        let touched: Vec<&String> = touched.iter().take(MOST_TOUCHED).collect();
+        let body = json!({ "state": "strayed", "touched": touched });
+        match report_state(&self.api, &format!("{lifecycle}/{id}"), body) {
+            Err(error) if !error.is_refusal() => Err(error.into()),
+            _ => self.is_over(record, version),
+        }
+    }
+
     /// Takes no work for a while, and says on the server why: the machine is the reason, and not the task.
-    fn set_unfit(&mut self, from: &str, why: &str) {
+    fn set_unfit(&mut self, from: Option<String>, why: &str) {
         let pause = self.unfit.take().map_or(SHORTEST, |it| it.pause);
-        self.unfit = Some(UnfitRepository {
-            from: from.to_owned(),
-            until: Instant::now() + pause,
-            pause: (pause * 2).min(LONGEST),
-        });
-        let why = shortened(why, 1_900);
+        self.unfit =
+            Some(UnfitRepository { from, until: Instant::now() + pause, pause: (pause * 2).min(LONGEST) });
+        self.describe_unfit(Some(shortened(why, 1_900)));
+    }
+
+    /// Says on the server why this machine cannot start agents, or that it can again.
+    fn describe_unfit(&self, why: Option<String>) {
         let fence = self.leases.get("fleet.runner", &self.settings.runner).map(|it| it.fence);
         let fields = members(json!({ "unfit": why }));
         let body =
@@ -245,7 +306,8 @@ impl AgentLoop<'_> {
     /// Whether work can be taken now. An unfit repository takes none until it is repaired.
     pub(crate) fn is_fit(&mut self) -> bool {
         let (Some(unfit), Some(git)) = (&self.unfit, &self.git) else { return true };
-        Instant::now() >= unfit.until && git.repository.check_fitness(&unfit.from).is_ok()
+        let is_repaired = |from: &String| git.repository.check_fitness(from).is_ok();
+        Instant::now() >= unfit.until && unfit.from.as_ref().is_none_or(is_repaired)
     }
 }
 
@@ -270,4 +332,9 @@ fn remake(git: &GitWork, record: &WorktreeRecord) -> Result<WorktreeRecord, Stri
         Ok(CreateOutcome::Outdated) => Err("it was removed".to_owned()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Whether the folder of an assignment is the worktree of its task, and not that of a reviewer.
+fn owns_worktree(record: &AssignmentRecord) -> bool {
+    record.task_folder.as_ref().is_some_and(|it| it.worktree.is_some())
 }

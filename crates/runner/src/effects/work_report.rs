@@ -29,6 +29,7 @@ pub(crate) fn report_facts(api: &ServerApi, repository: &Repository, record: &Wo
     };
     let mut body = json!({
         "state": state, "path": record.path, "branch": record.branch, "base": record.base, "kind": kind,
+        "integration": record.integration, "slot": record.slot,
     });
     if let (Some(head), Some(fields)) = (facts.head, body.as_object_mut()) {
         fields.insert("head".to_owned(), head.into());
@@ -42,22 +43,22 @@ pub(crate) fn report_facts(api: &ServerApi, repository: &Repository, record: &Wo
     let _ = report_state(api, entity, body);
 }
 
-/// Uploads the change from the base of a worktree to a commit, and reports it.
+/// Uploads the change between two commits of an entity's work, and reports it.
 pub(crate) fn report_change(
     api: &ServerApi,
     repository: &Repository,
-    record: &WorktreeRecord,
-    head: &str,
+    entity: &str,
+    from: &str,
+    to: &str,
 ) -> Result<(), String> {
-    let Some(entity) = &record.entity else { return Ok(()) };
     let git = GitFolder::new(repository.root());
-    let change = read_change(&git, &record.base, head).map_err(|it| it.to_string())?;
+    let change = read_change(&git, from, to).map_err(|it| it.to_string())?;
     let content = serde_json::to_vec(&change).map_err(|it| it.to_string())?;
     let Some(artifact) = store_artifact(api, &content) else {
         return Err("the change could not be stored".to_owned());
     };
     let body = json!({
-        "from": record.base, "to": head, "artifact": artifact, "files": change.stats.files,
+        "from": from, "to": to, "artifact": artifact, "files": change.stats.files,
         "additions": change.stats.additions, "deletions": change.stats.deletions,
     });
     let path = format!("/v1/entities/{entity}/changes");

@@ -105,7 +105,9 @@ pub(crate) fn decide(
     decider.damage.healed(shared.heals());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
     let batch = decider.step(&mut work, &|| shared.is_idle(), callers_wait);
-    if let Some(healing) = decider.damage.take_healing() {
+    if let Some(healing) = decider.damage.take_healing()
+        && !is_enabled(Failpoint::RowNotHealed)
+    {
         shared.request_healing(healing);
     }
     shared.set_problem(ProblemSource::Timers, decider.problem());

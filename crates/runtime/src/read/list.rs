@@ -225,8 +225,10 @@ const NAMED: usize = 30;
 
 /// The fields that can be compared.
 fn names_of(life: &Lifecycle) -> String {
-    let mut names: Vec<&str> = life.fields.keys().map(Name::as_str).take(NAMED).collect();
-    if life.fields.len() > NAMED {
+    let counters: Vec<&str> = Filter::counters(life).map(|it| it.name.as_str()).collect();
+    let all = life.fields.len() + counters.len();
+    let mut names: Vec<&str> = life.fields.keys().map(Name::as_str).chain(counters).take(NAMED).collect();
+    if all > NAMED {
         names.push("…");
     }
     format!("{} has the fields {}; every entity has `state`", life.name, names.join(", "))

@@ -1,9 +1,9 @@
 //! Data folders written by earlier releases, opened and used by this one: every release starts on the
 //! folders of all earlier ones and continues them.
 //!
-//! They are in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a
+//! They are in `crates/store/tests/fixtures`, where the store replays them. `2/whole` and `3/whole` are folders that a
 //! server wrote, by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two
-//! versions of a pack, dropped payloads, an archived beginning, and a `state.db` of schema 1.
+//! versions of a pack, dropped payloads and an archived beginning. `2/whole` has a `state.db` of schema 1.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -229,23 +229,10 @@ fn second_half(folder: &Path) {
     drop(work.store);
 }
 
-/// `state.db` as schema 1 had it: the same tables, without a word of open alerts.
-fn as_of_schema_1(folder: &Path) {
-    let state = rusqlite::Connection::open(folder.join("state.db")).unwrap();
-    state
-        .execute_batch(
-            "UPDATE entity SET body = json_remove(body, '$.alerts');
-             DELETE FROM notice WHERE kind = 'OPEN_ALERT';
-             UPDATE meta SET value = 1 WHERE key = 'schema';
-             VACUUM;",
-        )
-        .unwrap();
-}
-
 #[test]
 #[ignore = "writes the folder that is kept"]
 fn write_the_whole_one() {
-    let to = crate::fixtures().join("2/whole");
+    let to = crate::fixtures().join("3/whole");
     assert!(!to.exists(), "{} is there: a released one is never written again", to.display());
     let folder = std::env::temp_dir().join(format!("trackside-kept-writing-{}", std::process::id()));
     std::fs::remove_dir_all(&folder).ok();
@@ -256,7 +243,6 @@ fn write_the_whole_one() {
     let entities: String =
         crate::rows(&mut *store.reader().unwrap()).iter().map(|it| format!("{it}\n")).collect();
     drop(store);
-    as_of_schema_1(&folder);
     std::fs::write(folder.join("entities.jsonl"), entities).unwrap();
     std::fs::remove_file(folder.join("lock")).ok();
     crate::copy(&folder, &to);

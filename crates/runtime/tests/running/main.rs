@@ -6,6 +6,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod agreement;
 mod bounds;
 mod cold;
 mod commands;

@@ -96,24 +96,28 @@ impl Depot {
         std::fs::remove_dir_all(&folder).ok();
         let depot = Self(folder);
         let runtime = depot.start();
+        // One after the other, so that the places of rows in the files are the same in each run.
+        runtime.wait_until_written().unwrap();
+        let done = |command| {
+            accepted(&runtime, command);
+            runtime.wait_until_written().unwrap();
+        };
         let create = |entity: &str, values| {
             Command::new(hank(), Ask::Create { entity: key(entity), fields: fields(values) })
         };
-        accepted(&runtime, create("depot.box/B", json!({})));
+        done(create("depot.box/B", json!({})));
         for (n, id) in ["I-1", "I-2", "I-3", "I-4"].into_iter().enumerate() {
             let values = json!({ "tag": format!("t-{n}"), "box": "B" });
-            accepted(&runtime, keyed(create(&format!("depot.item/{id}"), values), &format!("key-{id}")));
+            done(keyed(create(&format!("depot.item/{id}"), values), &format!("key-{id}")));
         }
         for id in ["I-1", "I-2"] {
-            accepted(
-                &runtime,
-                keyed(fire(hank(), &format!("depot.item/{id}"), "take", json!({})), &format!("take-{id}")),
-            );
+            let take = fire(hank(), &format!("depot.item/{id}"), "take", json!({}));
+            done(keyed(take, &format!("take-{id}")));
         }
         let correct =
             Ask::Correct { entity: key("depot.item/I-3"), to: None, fields: fields(json!({ "n": 5 })) };
         let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
-        accepted(&runtime, Command::new(admin, correct).with_reason("It was wrong"));
+        done(Command::new(admin, correct).with_reason("It was wrong"));
         runtime.stop();
         depot
     }

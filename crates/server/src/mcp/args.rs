@@ -41,6 +41,19 @@ pub(super) struct EntityInput {
     pub id: String,
 }
 
+/// One entity to explain.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExplainInput {
+    /// The lifecycle, such as `mission.task`.
+    pub lifecycle: String,
+    /// The id of the entity, such as `T-1`.
+    pub id: String,
+    /// If true, every transition with each check and the values it read. By default a short answer.
+    #[serde(default)]
+    pub full: bool,
+}
+
 /// A filter and a page of entities.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

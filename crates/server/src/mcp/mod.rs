@@ -4,6 +4,7 @@
 
 mod actor_fields;
 mod args;
+mod explaining;
 mod moves;
 mod reading;
 mod schema;

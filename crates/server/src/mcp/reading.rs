@@ -10,7 +10,7 @@ use super::tool_answer::ToolAnswer;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::rest::{Parameters, entities, entity_body, explain, inbox as inbox_route};
+use crate::rest::{Parameters, entities, entity_body, inbox as inbox_route};
 
 pub(super) async fn show(app: &App, caller: &Caller, one: EntityInput) -> Result<ToolAnswer, Refused> {
     let (key, actor) = (EntityKey::new(one.lifecycle.as_str(), one.id.as_str()), caller.actor().clone());
@@ -33,11 +33,6 @@ pub(super) async fn list(app: &App, caller: &Caller, asked: ListInput) -> Result
         entities::list(State(app.clone()), caller.clone(), Path(asked.lifecycle), Parameters(which)).await?;
     let more = if page.0.next_cursor.is_some() { " There is more: send nextCursor as cursor." } else { "" };
     Ok(ToolAnswer::new(format!("{} of {lifecycle}.{more}", page.0.items.len()), &page.0))
-}
-
-pub(super) async fn explained(app: &App, caller: &Caller, one: EntityInput) -> Result<ToolAnswer, Refused> {
-    let body = explain::explain(State(app.clone()), caller.clone(), Path((one.lifecycle, one.id))).await?.0;
-    Ok(ToolAnswer::new(body.summary.clone(), &body))
 }
 
 pub(super) async fn inbox(app: &App, caller: &Caller, asked: InboxInput) -> Result<ToolAnswer, Refused> {

@@ -22,7 +22,7 @@ use super::args::WaitInput;
 use super::tool_answer::{ToolAnswer, result};
 use super::wait::Awaited;
 use super::wait_task::WaitTask;
-use super::{Asker, moves, reading, tools, wait, work};
+use super::{Asker, explaining, moves, reading, tools, wait, work};
 use trackside_protocol::ProblemCode;
 
 use crate::app::App;
@@ -63,7 +63,7 @@ impl McpServer {
             "inbox" => reading::inbox(app, caller, read(sent)?).await?,
             "show" => reading::show(app, caller, read(sent)?).await?,
             "list" => reading::list(app, caller, read(sent)?).await?,
-            "explain" => reading::explained(app, caller, read(sent)?).await?,
+            "explain" => explaining::explained(app, caller, read(sent)?).await?,
             "create" => moves::create(app, caller, read(sent)?).await?,
             "claim" => moves::claim(app, caller, read(sent)?).await?,
             "fire" => moves::fire(app, caller, read(sent)?).await?,

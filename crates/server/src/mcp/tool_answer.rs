@@ -8,28 +8,39 @@ use trackside_protocol::{Problem, UnmetBody};
 
 use crate::problem::Refused;
 
-/// The answer to a successful call: one sentence, and data.
+/// The answer to a successful call: text, and data.
 #[derive(Clone, Debug)]
 pub(super) struct ToolAnswer {
     pub text: String,
     pub data: Json,
+    /// Whether the text says all that the data does. Otherwise the data follows as text, too.
+    is_complete: bool,
 }
 
 impl ToolAnswer {
     pub fn new(text: impl Into<String>, data: &impl Serialize) -> Self {
-        Self { text: text.into(), data: serde_json::to_value(data).unwrap_or_default() }
+        let data = serde_json::to_value(data).unwrap_or_default();
+        Self { text: text.into(), data, is_complete: false }
+    }
+
+    /// An answer whose text says all that the data does.
+    pub fn in_words(text: impl Into<String>, data: &impl Serialize) -> Self {
+        Self { is_complete: true, ..Self::new(text, data) }
     }
 }
 
 /// The result of a tool call.
 pub(super) fn result(outcome: Result<ToolAnswer, Refused>) -> CallToolResult {
-    let (text, data, is_refused) = match outcome {
-        Ok(answer) => (answer.text, answer.data, false),
-        Err(refused) => (in_words(&refused.0), serde_json::to_value(&*refused.0).unwrap_or_default(), true),
+    let (answer, is_refused) = match outcome {
+        Ok(answer) => (answer, false),
+        Err(refused) => (ToolAnswer::new(in_words(&refused.0), &*refused.0), true),
     };
+    let ToolAnswer { text, data, is_complete } = answer;
     // Hosts print these texts. The data keeps every character.
-    let json = data.to_string();
-    let content = vec![ContentBlock::text(escape_lines(&text)), ContentBlock::text(escape_json(&json))];
+    let mut content = vec![ContentBlock::text(escape_lines(&text))];
+    if !is_complete {
+        content.push(ContentBlock::text(escape_json(&data.to_string())));
+    }
     let mut result = match is_refused {
         true => CallToolResult::error(content),
         false => CallToolResult::success(content),
@@ -54,6 +65,9 @@ fn in_words(problem: &Problem) -> String {
     }
     if let Some(who) = problem.who_to_ask() {
         text.push_str(&format!("\nWho may: {who}"));
+    }
+    if let Some(grant) = &problem.grant {
+        text.push_str(&format!("\nAn admin can give the role: {grant}"));
     }
     text
 }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use trackside_engine::command::{Ask, Fire, TransitionRef};
+use trackside_engine::actor::Actor;
+use trackside_engine::command::{Ask, Command, Fire, ServerAlert, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::policy::{ActionRequest, PolicyOutcome, request};
-use trackside_lifecycle::model::{Pack, PolicyRequest};
+use trackside_lifecycle::model::{Pack, PolicyRequest, Severity};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{ActionAnswer, ActionApproval, Evaluate, Problem, ProblemCode, RequestAction};
 use trackside_runtime::CommandAnswer;
-use trackside_runtime::read::NamedAnswer;
 
 use super::commands::{command, submit};
-use super::policy::{best_judgement, cannot_evaluate, find_policy};
+use super::policy::{best_judgement, cannot_evaluate, find_policy, rows};
 use super::{Body, CommandHeaders, entity_bodies, open_requests};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, TOKEN};
 use crate::problem::Refused;
 
 /// Most entities of the caller whose requests are searched.
@@ -37,10 +37,10 @@ pub(crate) async fn request_action(
     caller: Caller,
     Body(body): Body<RequestAction>,
 ) -> Result<Json<ActionAnswer>, Refused> {
-    let (pack, policy) = find_policy(&app, body.pack.as_deref())?;
-    let RequestAction { action, arguments, role, pack: named, entity } = body;
-    let asked = Evaluate { action, arguments, role, pack: named };
-    let (_, judged) = best_judgement(&app, &caller, &pack, &policy, &asked)?;
+    let RequestAction { action, arguments, role, pack: named, entity, unattended } = body;
+    let asked = Evaluate { action, arguments, role, pack: named, entity };
+    let (pack, policy) = find_policy(&app, &caller, &asked)?;
+    let (_, judged) = best_judgement(&app, &caller, &pack, &policy, &asked).await?;
     let sent = Value::from_json(&asked.arguments);
     let project = app.reads.project();
     let (declared, made) = match judged.outcome {
@@ -51,18 +51,25 @@ pub(crate) async fn request_action(
         PolicyOutcome::Allow | PolicyOutcome::Deny => (None, None),
     };
     let (Some(declared), Some(made)) = (declared, made) else {
+        if judged.outcome == PolicyOutcome::Approve && unattended {
+            report_unattended(&app, &caller, &asked, &judged.why).await?;
+        }
         let outcome = judged.outcome.as_str().to_owned();
         return Ok(Json(ActionAnswer { outcome, why: judged.why, approval: None }));
     };
-    let asking = Asking { app, caller, pack, declared: declared.clone(), action: asked.action, made };
-    let work = asking.work(entity.as_deref()).await?;
+    let asking = Asking { app, caller, pack, declared: declared.clone(), action: asked.action.clone(), made };
+    let work = asking.work(asked.entity.as_deref()).await?;
     let Some(first) = work.first().cloned() else {
-        let why = format!(
+        let mut why = format!(
             "{}. No request was filed: {} has no entity in the query {}",
             judged.why,
             asking.caller.subject(),
             asking.declared.work
         );
+        if unattended {
+            report_unattended(&asking.app, &asking.caller, &asked, &judged.why).await?;
+            why.push_str(". An alert tells people about it: `trackside inbox`");
+        }
         let outcome = PolicyOutcome::Approve.as_str().to_owned();
         return Ok(Json(ActionAnswer { outcome, why, approval: None }));
     };
@@ -97,35 +104,25 @@ struct Asking {
 }
 
 impl Asking {
-    /// The caller's entities that the request can be about, the best first; the named one if one is named.
+    /// The caller's entities that the request can be about, the best first; the named one if one is named. An entity of
+    /// another lifecycle than that of the query is what the caller works on, and names none of them.
     async fn work(&self, named: Option<&str>) -> Result<Vec<Arc<Entity>>, Refused> {
-        let mut work = self.rows(&self.declared.work, &[]).await?;
-        if let Some(named) = named {
-            work.retain(|it| *it.key.id == *named);
+        let mut work = rows(&self.app, &self.caller, &self.pack, &self.declared.work, &[]).await?;
+        let query = self.pack.queries.iter().find(|it| it.name == self.declared.work);
+        let of = query.and_then(|it| it.of.as_deref());
+        let id = match named.map(|it| it.split_once('/').unwrap_or((of.unwrap_or_default(), it))) {
+            Some((lifecycle, id)) if Some(lifecycle) == of => Some(id),
+            _ => None,
+        };
+        if let Some(id) = id {
+            work.retain(|it| *it.key.id == *id);
             if work.is_empty() {
                 let (agent, query) = (self.caller.subject(), &self.declared.work);
-                return Err(Refused::shape(format!("The query {query} of {agent} does not list {named}")));
+                return Err(Refused::shape(format!("The query {query} of {agent} does not list {id}")));
             }
         }
         work.truncate(MOST_WORK);
         Ok(work)
-    }
-
-    /// The rows of a query of the pack. It gets those of the values that it takes.
-    async fn rows(&self, query: &Name, more: &[(&str, Value)]) -> Result<Vec<Arc<Entity>>, Refused> {
-        let agent = ("agent", Value::from(self.caller.subject()));
-        let declared = self.pack.queries.iter().find(|it| it.name == *query);
-        let takes = |name: &str| declared.is_some_and(|it| it.takes.iter().any(|(it, _)| *it == *name));
-        let asked: Fields =
-            std::iter::once(&agent).chain(more).filter(|(name, _)| takes(name)).cloned().collect();
-        let (pack, query, actor) = (self.pack.name.clone(), query.clone(), self.caller.actor().clone());
-        let answer = self.app.read(move |reads| reads.run_query(&pack, &query, &asked, &actor)).await?;
-        match answer {
-            NamedAnswer::Entities(found) => Ok(found),
-            NamedAnswer::Values(_) | NamedAnswer::History(_) => {
-                Err(Refused::broken("a query of a policy's request has no rows"))
-            }
-        }
     }
 
     /// The answer of the newest request for this action about the entity; none if a new request is needed.
@@ -135,7 +132,11 @@ impl Asking {
             ("action", Value::text(&self.action)),
             ("arguments", self.made.arguments.clone()),
         ];
-        let Some(approval) = self.rows(&self.declared.approvals, &more).await?.into_iter().next() else {
+        let Some(approval) = rows(&self.app, &self.caller, &self.pack, &self.declared.approvals, &more)
+            .await?
+            .into_iter()
+            .next()
+        else {
             return Ok(None);
         };
         let law = self.app.runtime.law();
@@ -209,5 +210,29 @@ impl Asking {
         let fire = Fire { entity, what, fields, fence: None, if_version: None };
         let command = command(&self.caller, &CommandHeaders::default(), Ask::Fire(fire), None);
         submit(&self.app, command).await
+    }
+}
+
+/// The kind of the alert about an action that nobody is asked about.
+const UNATTENDED: &str = "unattended-action";
+/// The longest part of the arguments in an alert, in characters.
+const SHOWN: usize = 200;
+
+/// Raises an alert about an action that needs an approval and for which no request can be filed, on the record of the
+/// caller's token. One is open at a time for each token.
+async fn report_unattended(app: &App, caller: &Caller, asked: &Evaluate, why: &str) -> Result<(), Refused> {
+    let entity = EntityKey::new(TOKEN, caller.identity.token.clone());
+    let arguments: String = asked.arguments.to_string().chars().take(SHOWN).collect();
+    let message = format!(
+        "{} was stopped at {} {arguments}: {why}. It has no work about which a request could be filed",
+        caller.subject(),
+        asked.action
+    );
+    let alert =
+        ServerAlert { kind: Name::new(UNATTENDED), severity: Severity::Warning, message: Arc::from(message) };
+    let command = Command::new(Actor::engine(), Ask::RaiseAlert { entity, alert });
+    match submit(app, command).await? {
+        CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(()),
+        CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
     }
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use trackside_engine::actor::Actor;
+use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Fire, TransitionRef};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
@@ -97,7 +97,11 @@ pub(super) async fn put_record(
     };
     // The key belongs to the request: repeated, it becomes another command, as the record exists by then.
     let plain = |ask: Ask| command(caller, &CommandHeaders::default(), ask, None);
-    let first = plain(ask);
+    let mut first = plain(ask);
+    // Agents, runners among them, do not read the record. The caller may report and sees the entity, so the server writes it.
+    if first.actor.kind == ActorKind::Agent {
+        first.actor.kind = ActorKind::System;
+    }
     let Some(then) = then else {
         return reported(record, submit(app, under(headers.used.as_ref(), None, first)).await?);
     };

@@ -13,16 +13,18 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{
     AccountHold, ArrivalBody, AttemptBody, AttemptOutcome, BlockingEntityBody, ClaimOption, EntityBody,
-    ExplainBody, OpenEffectBody, PendingTimerBody, Problem, RunSummary, TransitionOptionBody, UnmetBody,
-    WaitingFor,
+    ExplainBody, OpenEffectBody, OpenRequestBody, PendingTimerBody, Problem, RunSummary,
+    TransitionOptionBody, UnmetBody, WaitingFor,
 };
 use trackside_runtime::read::{Explanation, Trial};
 use trackside_runtime::{OutboxEffect, ReadError, Reads};
 
 use super::approvals;
 use super::entity_bodies;
+use super::headline::{HeadlineFacts, headline, movable_with_more};
 use super::open_requests::{OpenRequest, arrival_body, open_requests};
 use super::runs::{holds_of, runs_of_entity};
+use super::unfit_runners::unfit_runners;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -53,8 +55,11 @@ pub(crate) async fn explain(
         let holds = holds_of(reads, &runs)?;
         runs.retain(|it| !it.ended);
         let runs = runs.into_iter().map(RunSummary::from).collect();
-        let agents =
-            AgentsAtWork { runs, holds, not_ready: not_ready(reads, &key, &actor, life.map(|it| &**it))? };
+        let agents = AgentsAtWork {
+            runs,
+            holds,
+            not_ready: not_ready(reads, &explanation, &actor, life.map(|it| &**it))?,
+        };
         let mut effects = Vec::new();
         for it in courier.open_of(&key)? {
             let shows = match &it.behind {
@@ -63,7 +68,8 @@ pub(crate) async fn explain(
             };
             effects.push(open_effect(&it, shows));
         }
-        Ok(explain_body(&explanation, entity, life.map(|it| &**it), arrival, requests, agents, effects))
+        let (life, caller) = (life.map(|it| &**it), actor.subject.as_ref().unwrap_or(&actor.id));
+        Ok(explain_body(&explanation, caller, entity, life, arrival, requests, agents, effects))
     });
     Ok(Json(body.await?))
 }
@@ -78,16 +84,28 @@ struct AgentsAtWork {
 /// Why no agent starts to work on an entity yet, by role.
 fn not_ready(
     reads: &Reads,
-    key: &EntityKey,
+    it: &Explanation,
     actor: &Actor,
     life: Option<&Lifecycle>,
 ) -> Result<BTreeMap<Name, Vec<String>>, ReadError> {
-    let mut all = BTreeMap::new();
-    for (role, _) in life.into_iter().flat_map(|it| &it.work).filter(|(_, work)| !work.ready.is_empty()) {
-        if let Ok((_, instructions)) = reads.instructions(key, role, actor)?
+    let mut all: BTreeMap<Name, Vec<String>> = BTreeMap::new();
+    let roles = || life.into_iter().flat_map(|it| &it.work);
+    for (role, _) in roles().filter(|(_, work)| !work.ready.is_empty()) {
+        if let Ok((_, instructions)) = reads.instructions(&it.entity.key, role, actor)?
             && !instructions.waits.is_empty()
         {
             all.insert(role.clone(), instructions.waits);
+        }
+    }
+    let is_claimable = |claim: &Option<Name>| {
+        claim.as_ref().is_some_and(|claim| it.claimable.iter().any(|(event, _)| event == claim))
+    };
+    let waiting: Vec<&Name> =
+        roles().filter(|(_, work)| is_claimable(&work.claim)).map(|(role, _)| role).collect();
+    if !waiting.is_empty() {
+        let unfit = unfit_runners(reads)?;
+        for role in waiting.into_iter().filter(|_| !unfit.is_empty()) {
+            all.entry(role.clone()).or_default().extend(unfit.iter().cloned());
         }
     }
     Ok(all)
@@ -136,8 +154,10 @@ impl AgentsAtWork {
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "the parts of an explanation")]
 fn explain_body(
     it: &Explanation,
+    caller: &Name,
     entity: Option<EntityBody>,
     life: Option<&Lifecycle>,
     arrival: Option<ArrivalBody>,
@@ -152,15 +172,35 @@ fn explain_body(
     let next = timers.iter().min_by_key(|it| it.at);
     let mut summary = summary(it, &ready, &requests, &effects, next.map(PendingTimer::in_words));
     summary.push_str(&agents.in_words());
+    let requests: Vec<OpenRequestBody> = requests.into_iter().map(|it| it.body).collect();
+    let all_timers: Vec<PendingTimerBody> = timers.iter().map(PendingTimer::body).collect();
+    let state = life.and_then(|life| life.state(&it.entity.state));
+    let decision = life.zip(state).map(|(life, state)| life.decision(state)).unwrap_or_default();
+    let decisions: Vec<Name> = decision.approve.into_iter().chain(decision.deny).collect();
+    let headline = headline(&HeadlineFacts {
+        explanation: it,
+        caller,
+        has_ended: state.is_some_and(|it| it.last),
+        waits_for_people: life
+            .zip(state)
+            .is_some_and(|(life, state)| life.waits_for_people(state) || life.asks_people() && !state.last),
+        decisions: &decisions,
+        requests: &requests,
+        runs: &agents.runs,
+        effects: &effects,
+        timers: &all_timers,
+    });
     let claim = |(event, who): &(Name, String)| ClaimOption { event: event.clone(), who: who.clone() };
     ExplainBody {
         entity,
         now: it.now.to_string(),
         since: it.entity.state_entered_at.to_string(),
-        about: life.and_then(|life| life.state(&it.entity.state)).map(|it| it.about.clone()),
+        about: state.map(|it| it.about.clone()),
+        headline_text: headline.in_words(),
+        headline,
         summary,
         arrival,
-        requests: requests.into_iter().map(|it| it.body).collect(),
+        requests,
         given_to: it.given_to.clone(),
         able_to_act: it.able.clone(),
         claimable: it.claimable.iter().map(claim).collect(),
@@ -170,7 +210,7 @@ fn explain_body(
         attempts: it.trials.iter().map(|(event, trial)| attempt(event, trial)).collect(),
         waiting_for: waiting(it),
         next: next.map(PendingTimer::body),
-        timers: timers.iter().map(PendingTimer::body).collect(),
+        timers: all_timers,
         open_effects: effects,
         not_ready: agents.not_ready,
         broken: it.entity.broken.clone(),
@@ -254,20 +294,6 @@ fn waiting(it: &Explanation) -> Vec<WaitingFor> {
             who: way.who.clone(),
             unmet: unmet.collect(),
         };
-        if !all.contains(&line) {
-            all.push(line);
-        }
-    }
-    all
-}
-
-/// Moves that the caller could make with further fields: `start with workPlan`.
-fn movable_with_more(it: &Explanation, ready: &[Name]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for way in it.transitions.iter().filter(|it| !it.to.is_empty() && !ready.contains(&it.event)) {
-        let missing = way.missing().filter(|it| !it.is_empty());
-        let Some(missing) = missing else { continue };
-        let line = format!("{} with {}", way.event, missing.join(", "));
         if !all.contains(&line) {
             all.push(line);
         }

@@ -86,7 +86,11 @@ fn install(
     files: BTreeMap<String, String>,
     ended: &AtomicBool,
 ) -> Result<PackInstalled, Refused> {
-    let pack = checked(named, &files, ended)?;
+    let pack = checked(named, &files, ended).inspect_err(|refused| {
+        if refused.0.has_code(ProblemCode::Timeout) {
+            app.telemetry.upkeep.cancelled_checks.fetch_add(1, Ordering::Relaxed);
+        }
+    })?;
     let source = PackSource { files: files.into_iter().collect() };
     let new = app.runtime.install_by(&[source], by).map_err(|error| match error {
         StartError::Catalog(CatalogError::Broken(why)) => invalid(why),

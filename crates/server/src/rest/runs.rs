@@ -1,5 +1,6 @@
 //! Runs of agents: list, show, stop, steer, and the decision after their end. Their rules are the pack `fleet`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -18,8 +19,8 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{
-    AccountHold, FieldMap, Moved, Page, Problem, ProblemCode, RunAct, RunBody, RunVerdictBody, SteerRun,
-    StopRun, VerdictEvent,
+    AccountHold, FieldMap, Moved, OpenRunsBody, Page, Problem, ProblemCode, RunAct, RunBody, RunVerdictBody,
+    SteerRun, StopRun, VerdictEvent,
 };
 use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{ReadError, Reads};
@@ -369,6 +370,31 @@ pub(super) fn runs_of_entity(reads: &Reads, entity: &EntityKey) -> Result<Vec<Ru
     }
     runs.sort_by(|one, other| (&one.created_at, &one.id).cmp(&(&other.created_at, &other.id)));
     Ok(runs)
+}
+
+/// The open runs for the entities of each lifecycle, with the resources that their runners sampled last.
+pub(super) fn open_runs(reads: &Reads) -> Result<BTreeMap<String, OpenRunsBody>, ReadError> {
+    let open = RunsQuery { state: Some("open".to_owned()), ..RunsQuery::default() };
+    let mut query = runs_query(reads, &open)?;
+    query.limit = MOST;
+    let mut found: BTreeMap<String, OpenRunsBody> = BTreeMap::new();
+    loop {
+        let listed = reads.list(&query)?;
+        for run in &listed.items {
+            let Some((lifecycle, _)) = run.fields.text("entity").and_then(|it| it.split_once('/')) else {
+                continue;
+            };
+            let sum = found.entry(lifecycle.to_owned()).or_default();
+            let sampled = |name: &str| run.fields.get(name).and_then(Value::as_int).unwrap_or_default();
+            sum.open += 1;
+            sum.processor = sum.processor.saturating_add(sampled("processor"));
+            sum.memory = sum.memory.saturating_add(sampled("memory"));
+        }
+        query.cursor = listed.next_cursor;
+        if query.cursor.is_none() {
+            return Ok(found);
+        }
+    }
 }
 
 /// Accounts of these runs that start no runs for now.

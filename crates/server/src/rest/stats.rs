@@ -6,12 +6,13 @@ use serde::Deserialize;
 use trackside_engine::Law;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{DwellBody, Problem, StatsBody, StatsReply, ThroughputBody};
+use trackside_protocol::{DwellBody, OpenRunsBody, Problem, StatsBody, StatsReply, ThroughputBody};
 use trackside_runtime::ReadError;
 use trackside_runtime::read::{Reads, Stats};
 use utoipa::IntoParams;
 
 use super::Parameters;
+use super::runs::open_runs;
 use crate::app::App;
 use crate::auth::{Caller, is_own};
 use crate::problem::Refused;
@@ -51,13 +52,19 @@ pub(crate) async fn stats(
         );
         return Err(Refused::forbidden(detail, "human and admin, or system"));
     }
-    let reply = app.read(move |reads| match &query.lifecycle {
-        Some(lifecycle) => Ok(StatsReply::One(Box::new(stats_body(reads, &Name::new(lifecycle))?))),
-        None => {
-            let shown = law.lifecycle_names().iter().filter(|it| !is_own(it));
-            let shown = shown.filter(|it| sees_restricted || !is_guarded(&law, it));
-            let items = shown.map(|it| stats_body(reads, it)).collect::<Result<Vec<_>, _>>()?;
-            Ok(StatsReply::All { items, next_cursor: None })
+    let reply = app.read(move |reads| {
+        let runs = open_runs(reads)?;
+        let body = |lifecycle: &Name| {
+            stats_body(reads, lifecycle, runs.get(lifecycle.as_str()).copied().unwrap_or_default())
+        };
+        match &query.lifecycle {
+            Some(lifecycle) => Ok(StatsReply::One(Box::new(body(&Name::new(lifecycle))?))),
+            None => {
+                let shown = law.lifecycle_names().iter().filter(|it| !is_own(it));
+                let shown = shown.filter(|it| sees_restricted || !is_guarded(&law, it));
+                let items = shown.map(body).collect::<Result<Vec<_>, _>>()?;
+                Ok(StatsReply::All { items, next_cursor: None })
+            }
         }
     });
     Ok(Json(reply.await?))
@@ -68,7 +75,7 @@ pub(crate) fn is_guarded(law: &Law, lifecycle: &Name) -> bool {
     law.definitions(lifecycle).iter().any(|it| it.read.is_some())
 }
 
-fn stats_body(reads: &Reads, lifecycle: &Name) -> Result<StatsBody, ReadError> {
+fn stats_body(reads: &Reads, lifecycle: &Name, runs: OpenRunsBody) -> Result<StatsBody, ReadError> {
     let stats: Stats = reads.stats(lifecycle)?;
     let dwell = |state: &Name| {
         let lengths = stats.lengths(state)?;
@@ -94,5 +101,6 @@ fn stats_body(reads: &Reads, lifecycle: &Name) -> Result<StatsBody, ReadError> {
         },
         refusals: stats.refusals.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
         started_at: stats.started_at.map(|it| it.to_string()),
+        runs,
     })
 }

@@ -95,6 +95,9 @@ fn event_after(app: &App, entity: &Entity, state: &str, report: &Fields) -> Opti
 fn report_fields(body: &ReportWorktree) -> Fields {
     let text = |it: &Option<String>| it.as_ref().map(|it| Value::text(it));
     let count = |it: Option<u64>| it.map(|it| Value::Int(i64::try_from(it).unwrap_or(i64::MAX)));
+    let texts = |it: &Option<Vec<String>>| {
+        it.as_ref().map(|it| Value::list(it.iter().map(|it| Value::text(it)).collect()))
+    };
     let members = [
         ("reported", Some(Value::text(&body.state))),
         ("path", text(&body.path)),
@@ -106,6 +109,9 @@ fn report_fields(body: &ReportWorktree) -> Fields {
         ("additions", count(body.additions)),
         ("deletions", count(body.deletions)),
         ("kind", text(&body.kind)),
+        ("integration", text(&body.integration)),
+        ("slot", text(&body.slot)),
+        ("touched", texts(&body.touched)),
     ];
     members.into_iter().filter_map(|(name, value)| Some((Name::new(name), value?))).collect()
 }
@@ -154,5 +160,12 @@ pub(super) fn worktree_body(record: &Entity) -> WorktreeBody {
         additions: count("additions"),
         deletions: count("deletions"),
         kind: text("kind"),
+        integration: text("integration"),
+        slot: text("slot"),
+        touched: record.fields.get("touched").map(texts_of).unwrap_or_default(),
     }
+}
+
+fn texts_of(value: &Value) -> Vec<String> {
+    value.as_list().into_iter().flatten().filter_map(|it| it.as_str().map(str::to_owned)).collect()
 }

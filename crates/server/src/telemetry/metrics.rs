@@ -243,6 +243,10 @@ fn upkeep(app: &App, page: &mut MetricsPage) {
     page.gauge("trackside_scrub_progress_ratio", help, one(upkeep.scrub.ratio()));
     let help = "Damaged parts that the scrub found: entries, archive files, artifacts and pages.";
     page.gauge("trackside_scrub_damaged", help, unlabelled(upkeep.scrub.damaged()));
+    let cancelled = unlabelled(upkeep.cancelled_checks.load(Ordering::Relaxed));
+    let help =
+        "Checks of packs that were cancelled, because the client went away or the request took too long.";
+    page.counter("trackside_pack_checks_cancelled", help, cancelled);
     let help = "When the last backup was made since the start; 0 if none was.";
     page.gauge("trackside_backup_timestamp_seconds", help, at(&upkeep.backed_up));
     let backups = [("done", upkeep.backed_up.times()), ("failed", upkeep.backed_up.failures())];

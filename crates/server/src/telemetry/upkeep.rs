@@ -14,6 +14,8 @@ pub(crate) struct Upkeep {
     /// 1 if the last audit found the journal changed.
     damaged: AtomicU64,
     pub scrub: ScrubProgress,
+    /// Checks of packs that ended because their request had ended.
+    pub cancelled_checks: AtomicU64,
 }
 
 /// The progress of the scrub, and what it found.

@@ -8,7 +8,7 @@ use trackside_protocol::Client;
 use crate::ground::{RestServer, each, packs, refused};
 
 /// The server has these; the others are installed.
-fn all_packs() -> RestServer {
+pub(crate) fn all_packs() -> RestServer {
     let ground = RestServer::new();
     for pack in ["research", "build", "turns"] {
         let folder = packs().join(pack);
@@ -86,8 +86,11 @@ fn every_pack_notifies_its_declared_recipients() {
     fire(&planner, "coding.task/T-1", "finalize", json!({}));
     assert_eq!(
         notices(owner, "", "coding.task"),
-        [notice("coders", &[], "T-1 can be claimed: Parse numbers")]
+        [notice("coder", &[], "T-1 can be claimed: Parse numbers")]
     );
+    let claimable = notices(owner, "", "coding.task");
+    assert_eq!(notices(&ground.agent("coder-1", "coding:coder"), "", "coding.task"), claimable);
+    assert!(notices(&ground.agent("reviewer-1", "coding:code_reviewer"), "", "coding.task").is_empty());
     // Build: the plan manager at 80 %, the orchestrator when the time is over.
     let planner = ground.agent("plan", "build:plan_manager");
     make(&planner, "build.task", "B-1", json!({ "title": "Add a search box" }));

@@ -1,6 +1,9 @@
 //! Packs are installed while the server runs.
 
+use std::time::Duration;
+
 use serde_json::{Value as Json, json};
+use trackside_server::ServerLimits;
 
 use crate::ground::{RestServer, each, refused, why};
 
@@ -105,4 +108,74 @@ fn a_pack_cannot_take_the_name_of_another() {
 
     let person = ground.person("pia");
     assert_eq!(why(person.put("/v1/packs/lamps", &lamps(1, TWO))), (403, "not-permitted".to_owned()));
+}
+
+/// A pack in which every state leads to every state: its checks take long.
+fn dense(states: usize) -> Json {
+    let mut life = String::from(
+        "lifecycle: dense.thing\nfields: { n: { type: integer } }\ncreate: { by: human }\n\
+         counters: { rounds: { limit: 9 }, again: { limit: 3, then: close } }\nstates:\n  S0: { initial: true }\n",
+    );
+    for n in 1..states {
+        life.push_str(&format!("  S{n}: {{}}\n"));
+    }
+    life.push_str(
+        "  END: { final: true }\ntransitions:\n  close: { from: any, to: END, by: human || engine }\n",
+    );
+    for n in 0..states {
+        let more = ["count: rounds", "count: again, reset: [again]", "when: n < 5"][n % 3];
+        life.push_str(&format!("  t{n}: {{ from: any, to: S{n}, by: agent, {more} }}\n"));
+    }
+    json!({ "files": { "pack.yaml": "pack: dense\nversion: 1\n", "lifecycles/thing.yaml": life } })
+}
+
+/// The metric that counts cancelled checks.
+const CANCELLED: &str = "trackside_pack_checks_cancelled_total";
+
+/// The value of a metric.
+fn metric(ground: &RestServer, name: &str) -> u64 {
+    let text = String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();
+    let line = text.lines().find_map(|it| it.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_checks_of_a_pack_end_when_the_client_goes_away() {
+    use std::io::Write as _;
+    let ground = RestServer::new();
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let body = dense(300).to_string();
+    let alone = metric(&ground, "trackside_http_requests_under_way");
+    let mut socket = std::net::TcpStream::connect(ground.address).unwrap();
+    write!(
+        socket,
+        "PUT /v1/packs/dense HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        ground.address,
+        token.trim(),
+        body.len()
+    )
+    .unwrap();
+    until("the request is under way", || metric(&ground, "trackside_http_requests_under_way") > alone);
+    assert_eq!(metric(&ground, CANCELLED), 0);
+    drop(socket);
+    until("the checks are cancelled", || metric(&ground, CANCELLED) == 1);
+}
+
+#[test]
+fn the_checks_of_a_pack_end_with_the_time_of_the_request() {
+    let ground = RestServer::with(ServerLimits { seconds: 1, ..ServerLimits::default() });
+    assert_eq!(why(ground.owner.put("/v1/packs/dense", &dense(300))), (503, "timeout".to_owned()));
+    until("the checks are cancelled", || metric(&ground, CANCELLED) == 1);
+}
+
+/// Waits until this is so.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..1_200 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{what}");
 }

@@ -155,8 +155,12 @@ fn a_dry_run_changes_nothing_and_shows_what_would_follow() {
         422
     );
     owner.put("/v1/settings?dryRun=true", &json!({ "zone": "Europe/Berlin" })).unwrap();
-    let claim = owner.post("/v1/entities/coding.task/claim?dryRun=true", &json!({}));
-    assert!(claim.is_ok() || refused(claim).status == 403);
+    assert_eq!(last(), before, "nothing was written");
+    let ada = ground.agent("ada", "mission:specialist");
+    let before = last();
+    let claim = ada.post("/v1/entities/mission.task/claim?dryRun=true", &json!({})).unwrap().body;
+    assert_eq!((&claim["dryRun"], &claim["entity"]["id"]), (&json!(true), &json!("T-1")), "{claim:#}");
+    assert_eq!(owner.get(path).unwrap().body["state"], "INBOX");
     assert_eq!(owner.get(path).unwrap().body["fields"]["title"], "Find the way");
     assert_eq!(last(), before, "nothing was written");
     assert_eq!(owner.get("/v1/settings").unwrap().body["zone"], "");

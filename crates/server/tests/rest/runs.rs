@@ -321,6 +321,10 @@ fn runs_appear_in_explain_history_and_metrics() {
     ] {
         assert!(page.lines().any(|it| it == wanted), "{wanted}");
     }
+    // The resources of open runs, as the runner sampled them.
+    fire(&host, "R2", "report", json!({ "processor": 1_500, "memory": 64 << 20 }));
+    let stats = ground.owner.get("/v1/stats?lifecycle=mission.task").unwrap().body;
+    assert_eq!(stats["runs"], json!({ "open": 1, "processor": 1_500, "memory": 64 << 20 }));
     let stats = ground.owner.get("/v1/stats?lifecycle=fleet.run").unwrap().body;
     assert_eq!(stats["states"].as_object().unwrap().values().filter_map(Json::as_u64).sum::<u64>(), 2);
 }

@@ -63,6 +63,7 @@ fn location_of(url: &str) -> String {
 
 /// Begins a sign-in: the path to return to, and the browser's cookie.
 fn begin(ground: &RestServer) -> (String, String) {
+    assert_eq!(ground.raw("GET /sign-in/oidc?nonsense=1 HTTP/1.1", b"").status, 400);
     let start = ground.raw("GET /sign-in/oidc HTTP/1.1", b"");
     assert_eq!(start.status, 303, "{start:?}");
     let browser = cookie(&start, "trackside_oidc").unwrap();

@@ -211,3 +211,63 @@ fn a_request_of_an_earlier_claim_is_not_handed_out_and_leaves_the_new_claim_alon
     let task = ground.owner.get("/v1/entities/coding.task/T-1").unwrap().body;
     assert_eq!((&task["state"], &task["fields"]["assigned_to"]), (&json!("CLAIMED"), &json!("coder-2")));
 }
+
+/// Runners do not read the records of worktrees and changes, and report them again and again.
+#[test]
+fn a_runner_reports_again_on_records_that_it_does_not_read() {
+    let ground = RestServer::new();
+    let runner =
+        |id: &str| ground.actor(json!({ "actor": id, "kind": "agent", "roles": ["fleet:agent_runner"] }));
+    let (one, other) = (runner("host-1"), runner("host-2"));
+    ground
+        .agent("planner-1", "coding:planner")
+        .post("/v1/entities/coding.task", &json!({ "id": "T-1" }))
+        .unwrap();
+    let task = "/v1/entities/coding.task/T-1";
+    for (runner, state, who) in
+        [(&one, "making", "host-1"), (&one, "ready", "host-1"), (&other, "vanished", "host-2")]
+    {
+        let body = json!({ "state": state, "slot": "work", "integration": "main" });
+        runner.post(&format!("{task}/worktree"), &body).unwrap_or_else(|it| panic!("{state}: {it:#?}"));
+        let found = runner.get(&format!("{task}/worktree")).unwrap().body;
+        let shown = ["state", "runner", "slot", "integration"].map(|it| found[it].clone());
+        assert_eq!(json!(shown), json!([state, who, "work", "main"]));
+    }
+    for runner in [&one, &other] {
+        report(runner, &format!("{task}/changes"), "b4b4b4b", "c0ffee1");
+        assert_eq!(why(runner.get("/v1/entities/fleet.worktree/coding.task-T-1")).0, 404);
+    }
+}
+
+/// A task that could be claimed waits, because the repository of every runner that is online is unusable.
+#[test]
+fn a_task_without_a_fit_runner_says_why() {
+    let ground = RestServer::new();
+    let planner = ground.agent("planner-1", "coding:planner");
+    planner.post("/v1/entities/coding.task", &json!({ "id": "T-1" })).unwrap();
+    let task = "/v1/entities/coding.task/T-1";
+    planner.post(&format!("{task}/transitions"), &json!({ "event": "finalize" })).unwrap();
+    let mut fences = Vec::new();
+    let runners = ["host-1", "host-2"].map(|id| {
+        let runner = ground.actor(json!({ "actor": id, "kind": "agent", "roles": ["fleet:agent_runner"] }));
+        let fields = json!({ "id": id, "fields": { "machine": "mars" } });
+        let made = runner.post("/v1/entities/fleet.runner", &fields).unwrap().body;
+        fences.push(made["entity"]["leases"][0]["fence"].clone());
+        runner
+    });
+    let describe = |number: usize, why: serde_json::Value| {
+        let body = json!({ "event": "describe", "fields": { "unfit": why }, "fence": fences[number] });
+        let path = format!("/v1/entities/fleet.runner/host-{}/transitions", number + 1);
+        runners[number].post(&path, &body).unwrap_or_else(|it| panic!("{it:#?}"));
+    };
+    let explained = || ground.owner.get(&format!("{task}/explain")).unwrap().body;
+    assert_eq!(explained()["notReady"], json!({}));
+    describe(0, json!("it has no commit"));
+    assert_eq!(explained()["notReady"], json!({}), "the other one is fit");
+    describe(1, json!("it is bare"));
+    let why = "runner host-1 on mars cannot start agents: it has no commit";
+    assert_eq!(explained()["notReady"]["coder"][0], json!(why), "{:#}", explained());
+    assert!(explained()["summary"].as_str().unwrap().contains(&format!("No coder starts yet: {why}")));
+    describe(1, json!(null));
+    assert_eq!(explained()["notReady"], json!({}), "it is fit again");
+}

@@ -220,6 +220,11 @@ impl Plan {
         self
     }
 
+    pub fn protocol(mut self, number: u32) -> Self {
+        self.spec.protocol = number;
+        self
+    }
+
     pub fn limit(mut self, limit: Duration) -> Self {
         self.spec.limit = Some(limit.as_millis() as u64);
         self

@@ -349,3 +349,16 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         Err(it) => Err(io(it)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_an_entity_of_a_later_release_is_refused() {
+        let line =
+            |format: u32| format!(r#"{{"entity":{{"format":{format},"lifecycle":"t.thing","id":"A"}}}}"#);
+        assert_eq!(heading_of(&line(FORMAT)).unwrap().to_string(), "t.thing/A");
+        assert_eq!(heading_of(&line(99)).unwrap_err(), "it was written by a newer release (format 99)");
+    }
+}

@@ -86,7 +86,12 @@ fn rich(version: u64) -> EntityRow {
         it.timers = vec![(name("wait"), timer(Some(9))), (name("still"), timer(None))];
         let tally = Tally { value: 1.5, marks: vec![(Timestamp(3), 0.1)], warned: 1 };
         it.tallies = vec![Tallies { counter: name("fails"), by_key: vec![(name("*"), tally)] }];
-        let lease = Lease { holder: Some(name("ada")), fence: u64::MAX >> 1, expires_at: Timestamp(8) };
+        let lease = Lease {
+            holder: Some(name("ada")),
+            fence: u64::MAX >> 1,
+            expires_at: Timestamp(8),
+            granted_at: None,
+        };
         it.leases = vec![(name("work"), lease)];
         it.effects = vec![OpenEffect { id: 12, effect: name("print") }];
         it.same = Some(name("only"));

@@ -340,3 +340,21 @@ fn long_stretches_of_other_entries_are_split() {
     let size = text(&lines).len() as u64 / verdict.audit.entries;
     assert!(size < 50, "{size} bytes for an entry");
 }
+
+#[test]
+fn evidence_of_a_later_release_is_refused() {
+    let mut lines = file_of(written(), &wanted());
+    let first = lines[0].as_object_mut().unwrap().values_mut().next().unwrap();
+    first["format"] = json!(99);
+    let refused = verify(text(&lines).as_bytes(), &[]).unwrap_err().to_string();
+    assert!(refused.contains("newer release (format 99"), "{refused}");
+}
+
+#[test]
+fn an_entry_of_a_later_release_is_refused() {
+    let mut record = written().remove(0);
+    record.entry().unwrap();
+    record.format = 99;
+    let refused = record.entry().unwrap_err().to_string();
+    assert!(refused.contains("it has format 99") && refused.contains("Use a newer release"), "{refused}");
+}

@@ -11,10 +11,13 @@ use super::checkpointer::{before_commit, empty};
 use super::connect::{ConnectionUse, connect};
 use super::failure::{failed, int, number};
 use super::journal_table::{JournalTable, archived_key, moved_text};
-use super::{Shared, installed};
+use super::{Shared, installed, meta_table};
 use crate::archive::ArchivedSlice;
 use crate::rules::Installed;
 use crate::{Batch, Chain, Definition, Head, JournalWriter, Record, StoreError};
+
+/// The property that counts the starts, from which the fences of effects grow.
+pub(super) const BEGUN: &str = "begun";
 
 /// Bytes of a row without its texts: numbers, two hashes, SQLite's headers.
 const ROW: usize = 96;
@@ -150,10 +153,11 @@ impl JournalWriter for Appender {
     }
 
     fn begin(&mut self) -> Result<u64, StoreError> {
-        let sql = "INSERT INTO meta (key, value) VALUES ('begun', 1) \
-                   ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value";
-        let begun = self.connection.query_row(sql, [], |row| row.get(0));
-        begun.map(number).map_err(failed(&self.shared.journal, "record the start of a session"))
+        let failed = failed(&self.shared.journal, "record the start of a session");
+        let begun: Option<i64> = meta_table::get(&self.connection, BEGUN).map_err(&failed)?;
+        let next = begun.map_or(0, number).saturating_add(1);
+        meta_table::set(&self.connection, BEGUN, int(next)).map_err(failed)?;
+        Ok(next)
     }
 
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
@@ -207,8 +211,8 @@ impl JournalWriter for Appender {
             return Err(StoreError::Chain { seq: upto.seq, what });
         }
         delete_records(&transaction, base.seq, upto.seq, staying).map_err(&failed)?;
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('base_seq', ?1), ('base_hash', ?2)";
-        transaction.execute(sql, (int(upto.seq), upto.hash)).map_err(&failed)?;
+        meta_table::set(&transaction, "base_seq", int(upto.seq)).map_err(&failed)?;
+        meta_table::set(&transaction, "base_hash", upto.hash).map_err(&failed)?;
         transaction.commit().map_err(failed)?;
         Ok(upto.seq - base.seq)
     }
@@ -235,8 +239,8 @@ impl Appender {
                 moved += statement.execute(params![int(*seq), moved_text(*at)]).map_err(&failed)? as u64;
             }
         }
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
-        transaction.execute(sql, params![archived_key(&slice.entity), int(slice.upto)]).map_err(&failed)?;
+        let (key, upto) = (archived_key(&slice.entity), int(slice.upto));
+        meta_table::set(&transaction, &key, upto).map_err(&failed)?;
         transaction.commit().map_err(failed)?;
         Ok(moved)
     }

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, OptionalExtension as _};
 
+use super::append::BEGUN;
 use super::connect::{ConnectionUse, connect, connect_to_still};
 use super::failure::{failed, int, number};
 use super::journal_table::JournalTable;
-use super::{Sqlite, SqliteOptions, project, schema, sync_folder};
+use super::{Sqlite, SqliteOptions, meta_table, project, schema, sync_folder};
 use crate::rules::Installed;
 use crate::{Chain, StoreError};
 
@@ -113,17 +114,14 @@ const SKIPPED: u64 = 1_000;
 /// Makes the sessions of a restored journal begin after those of the original.
 pub(crate) fn skip_sessions(from: &Path, to: &Path) -> Result<(), StoreError> {
     let path = from.join("journal.db");
-    let begun = connect_to_still(&path)?
-        .query_row("SELECT value FROM meta WHERE key = 'begun'", [], |row| row.get::<_, i64>(0))
-        .optional()
+    let begun: Option<i64> = meta_table::get(&connect_to_still(&path)?, BEGUN)
         .map_err(failed(&path, "read the number of sessions"))?;
     let path = to.join("journal.db");
     let journal = connect(&path, &SqliteOptions::default(), ConnectionUse::Append)?;
-    let sql = "INSERT INTO meta (key, value) VALUES ('begun', ?1) \
-               ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
-    let next = begun.map_or(0, number).saturating_add(SKIPPED);
-    journal.execute(sql, [int(next)]).map_err(failed(&path, "record the number of sessions"))?;
-    Ok(())
+    let failed = failed(&path, "record the number of sessions");
+    let known: Option<i64> = meta_table::get(&journal, BEGUN).map_err(&failed)?;
+    let next = begun.map_or(0, number).saturating_add(SKIPPED).max(known.map_or(0, number));
+    meta_table::set(&journal, BEGUN, int(next)).map_err(failed)
 }
 
 /// Removes an unfinished copy. The folder was empty when the copy began; it goes too unless it existed.
@@ -222,6 +220,7 @@ pub(crate) fn check(dir: &Path) -> Result<Chain, StoreError> {
     let journal = connect_to_still(&path)?;
     schema::known(&journal, &path, schema::JOURNAL)?;
     let log = JournalTable { connection: &journal, path: &path };
+    log.check_properties()?;
     let mut chain = log.base()?;
     let mut installed = Vec::new();
     loop {

@@ -101,7 +101,7 @@ fn settle(connection: &Connection, options: &SqliteOptions, purpose: ConnectionU
         // Overwrite deleted data.
         connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
     }
-    if purpose == ConnectionUse::Project {
+    if matches!(purpose, ConnectionUse::Append | ConnectionUse::Project) {
         row_sum::add_to(connection)?;
     }
     let synchronous = match (options.durability, purpose) {

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::failure::{failed, int, number};
 use super::journal_table::{JournalTable, hash};
+use super::meta_table;
 use crate::archive::Archive;
 use crate::rules::{self, ChangedRules, Installed};
 use crate::{Chain, Record, StoreError};
@@ -29,23 +30,37 @@ pub(super) fn keep(connection: &Connection, installed: &Installed) -> rusqlite::
 
 /// Stores their number, so that removed ones are noticed.
 fn count(connection: &Connection) -> rusqlite::Result<()> {
-    let sql =
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('installed', (SELECT count(*) FROM installed))";
-    connection.prepare_cached(sql)?.execute([])?;
-    Ok(())
+    let there: i64 = connection.query_row("SELECT count(*) FROM installed", [], |row| row.get(0))?;
+    meta_table::set(connection, "installed", there)
 }
 
 /// Restores removed entries from the journal and the archive.
 pub(super) fn find_lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
-    let kept = log.installed()?;
     let known = noted_count(log)?;
-    let there = kept.len() as u64;
-    if rules::are_all_kept(&log.definitions()?, &kept) && known <= there {
+    let Some(found) = lost(log, archive)? else {
         // Earlier releases did not store the number.
-        return match known < there {
+        return match known < log.installed()?.len() as u64 {
             true => count(log.connection).map_err(failed(log.path, "count the entries that installed packs")),
             false => Ok(()),
         };
+    };
+    let failed = failed(log.path, "store the entries that installed packs");
+    let transaction = log.connection.unchecked_transaction().map_err(&failed)?;
+    for it in &found {
+        keep(&transaction, it).map_err(&failed)?;
+    }
+    // The stored number still includes the missing ones.
+    if noted_count(log)? < known {
+        meta_table::set(&transaction, "installed", int(known)).map_err(&failed)?;
+    }
+    transaction.commit().map_err(failed)
+}
+
+/// The removed entries that are in the journal or the archive. None if no entry was removed.
+fn lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Result<Option<Vec<Installed>>, StoreError> {
+    let kept = log.installed()?;
+    if rules::are_all_kept(&log.definitions()?, &kept) && noted_count(log)? <= kept.len() as u64 {
+        return Ok(None);
     }
     let base = log.base()?;
     let mut found = rules::installations_after(base, &mut |after, most| log.records(after, most))?;
@@ -54,37 +69,36 @@ pub(super) fn find_lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Resul
         found.extend(archived(folder, base).unwrap_or_default());
     }
     found.retain(|it| !kept.iter().any(|kept| kept.record.seq == it.record.seq));
-    let failed = failed(log.path, "store the entries that installed packs");
-    let transaction = log.connection.unchecked_transaction().map_err(&failed)?;
-    for it in &found {
-        keep(&transaction, it).map_err(&failed)?;
-    }
-    // The stored number still includes the missing ones.
-    let sql = "UPDATE meta SET value = max(value, ?1) WHERE key = 'installed'";
-    transaction.execute(sql, [int(known)]).map_err(&failed)?;
-    transaction.commit().map_err(failed)
+    Ok(Some(found))
+}
+
+/// Checks the rules as a start does after it has restored removed entries. Changes nothing.
+pub(super) fn examine(log: &JournalTable<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
+    let found = lost(log, archive)?.unwrap_or_default();
+    log.check_rules_with(&found)?;
+    none_is_missing(log, found.len() as u64)
 }
 
 /// The noted number of installations.
 fn noted_count(log: &JournalTable<'_>) -> Result<u64, StoreError> {
     let failed = failed(log.path, "count the entries that installed packs");
-    let sql = "SELECT value FROM meta WHERE key = 'installed'";
-    let noted = log.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(failed)?;
+    let noted: Option<i64> = meta_table::get(log.connection, "installed").map_err(failed)?;
     Ok(noted.map_or(0, number))
-}
-
-/// The number of installations that are missing.
-fn missing(log: &JournalTable<'_>) -> Result<u64, StoreError> {
-    Ok(noted_count(log)?.saturating_sub(log.installed()?.len() as u64))
 }
 
 /// Returns an error if entries and their texts are both missing.
 pub(super) fn none_is_lost(log: &JournalTable<'_>) -> Result<(), StoreError> {
-    let missing = missing(log)?;
+    none_is_missing(log, 0)
+}
+
+/// As `none_is_lost`, with some entries found again.
+fn none_is_missing(log: &JournalTable<'_>, found: u64) -> Result<(), StoreError> {
+    let noted = noted_count(log)?;
+    let missing = noted.saturating_sub(log.installed()?.len() as u64 + found);
     if missing == 0 {
         return Ok(());
     }
-    let changed = vec![ChangedRules::unknown(noted_count(log)?, missing)];
+    let changed = vec![ChangedRules::unknown(noted, missing)];
     Err(StoreError::Rules { path: log.path.to_path_buf(), changed })
 }
 
@@ -103,8 +117,7 @@ fn archived(folder: &Path, base: Chain) -> Result<Vec<Installed>, StoreError> {
 /// Reads, once, those that an earlier release archived without storing them.
 pub(super) fn recall(log: &JournalTable<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
     let failed = failed(log.path, "store the entries that installed packs");
-    let sql = "SELECT value FROM meta WHERE key = 'recall'";
-    let wanted = log.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(&failed)?;
+    let wanted: Option<i64> = meta_table::get(log.connection, "recall").map_err(&failed)?;
     let Some(upto) = wanted else { return Ok(()) };
     let base = log.base()?;
     let Some(folder) = archive else {

@@ -13,6 +13,7 @@ mod health;
 mod installed;
 mod journal_table;
 mod lock;
+mod meta_table;
 mod name_table;
 mod options;
 mod point_in_time;
@@ -159,16 +160,18 @@ impl Sqlite {
         let journal = open(&path)?;
         schema::known(&journal, &path, schema::JOURNAL)?;
         let log = JournalTable { connection: &journal, path: &path };
+        log.check_properties()?;
         let position =
             match open(&state_path).and_then(|state| project::checked_position(&state, &state_path)) {
                 Ok(position) => position,
                 // It is rebuilt.
                 Err(_) => log.base()?.seq,
             };
-        check_end(&log).and_then(|()| check_replayed(&log, position)).map_err(|it| with_file(&path, it))?;
+        check_end(&log).map_err(|it| with_file(&path, it))?;
+        project::check_reached(&state_path, &options, &log)?;
         witness.check_end(&log)?;
-        log.check_rules()?;
-        installed::none_is_lost(&log)
+        check_replayed(&log, position).map_err(|it| with_file(&path, it))?;
+        installed::examine(&log, Some(&folder_of(dir)))
     }
 
     /// The last entry of `journal.db` without its log.
@@ -253,6 +256,7 @@ impl Shared {
         let mut journal = connect::make(&self.journal, &self.options, ConnectionUse::Append)?;
         schema::migrate(&mut journal, &self.journal, schema::JOURNAL)?;
         let log = JournalTable { connection: &journal, path: &self.journal };
+        log.check_properties()?;
         check_end(&log).map_err(|error| with_file(&self.journal, error))?;
         if let Some(witness) = &self.witness
             && let Err(error) = project::check_reached(&self.state, &self.options, &log)

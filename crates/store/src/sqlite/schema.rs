@@ -13,7 +13,7 @@ pub(super) const JOURNAL: &[&str] = &[
     include_str!("installed.sql"),
     "-- The view names every kind of event.",
     // Payloads have salts. A release that does not know them does not open the file.
-    include_str!("entries_view.sql"),
+    concat!(include_str!("entries_view.sql"), include_str!("meta_sum.sql")),
 ];
 
 /// The schema of `state.db`.
@@ -87,10 +87,12 @@ mod tests {
     use trackside_engine::event::EventKind;
 
     use super::*;
+    use crate::sqlite::row_sum;
 
     #[test]
     fn the_view_of_a_migrated_journal_names_every_event_kind() {
         let mut journal = Connection::open_in_memory().unwrap();
+        row_sum::add_to(&journal).unwrap();
         migrate(&mut journal, Path::new("journal.db"), &JOURNAL[..3]).unwrap();
         journal
             .execute_batch("CREATE VIEW entries AS SELECT seq, 'of an earlier release' AS event FROM journal")
@@ -107,5 +109,42 @@ mod tests {
         migrate(&mut journal, Path::new("journal.db"), JOURNAL).unwrap();
         let kinds: Vec<&str> = EventKind::ALL.iter().map(|it| it.as_str()).collect();
         assert_eq!(named(&journal), kinds);
+    }
+
+    #[test]
+    fn a_journal_of_every_earlier_schema_is_opened_and_continued() {
+        use crate::conformance::sample::{Press, entry};
+        use crate::{Sqlite, SqliteOptions, Store as _};
+        let folder = std::env::temp_dir().join(format!("trackside-schemas-{}", std::process::id()));
+        for schema in 1..=JOURNAL.len() {
+            std::fs::remove_dir_all(&folder).ok();
+            std::fs::create_dir(&folder).unwrap();
+            let path = folder.join("journal.db");
+            let mut journal = Connection::open(&path).unwrap();
+            row_sum::add_to(&journal).unwrap();
+            migrate(&mut journal, &path, &JOURNAL[..schema]).unwrap();
+            let mut press = Press::default();
+            let batch = press.batch(&(1..=3).map(|seq| entry(seq, "t.thing/A")).collect::<Vec<_>>());
+            for it in &batch.records {
+                let insert = "INSERT INTO journal (seq, prev, format, header, payload, digest, hash) \
+                              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                let cells =
+                    (it.seq as i64, it.prev as i64, it.format, &it.header, &it.payload, it.digest, it.hash);
+                journal.execute(insert, cells).unwrap();
+            }
+            if schema < JOURNAL.len() {
+                journal.execute("INSERT INTO meta (key, value) VALUES ('begun', 7)", []).unwrap();
+            }
+            drop(journal);
+            let store = Sqlite::open(&folder, SqliteOptions::default()).unwrap();
+            assert_eq!(store.reader().unwrap().records(0, 9).unwrap(), batch.records, "schema {schema}");
+            let mut writer = store.journal().unwrap();
+            assert_eq!(writer.begin().unwrap(), if schema < JOURNAL.len() { 8 } else { 1 });
+            writer.append(&press.batch(&[entry(4, "t.thing/A")])).unwrap();
+            drop((writer, store));
+            assert_eq!(version(&Connection::open(&path).unwrap(), &path).unwrap(), newest(JOURNAL));
+            Sqlite::examine(&folder).unwrap();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct PolicyResult {
     pub level: Name,
     pub outcome: &'static str,
     pub why: String,
+    /// The action that the call counts as for the tools of a state.
+    pub action: Name,
 }
 
 /// The member of a result with the instructions of an agent.

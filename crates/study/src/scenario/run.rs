@@ -591,8 +591,8 @@ impl Play<'_> {
             Value::map(fields_from(&ask.arguments).iter().map(|(k, v)| (k.clone(), v.clone())).collect());
         let project = &self.world.view.project;
         let judged = policy::judge(policy, project, &ask.action, &arguments, ask.role.as_deref());
-        let Judgement { level, outcome, why } = judged.map_err(|it| it.to_string())?;
-        let result = to_json(&PolicyResult { level, outcome: outcome.as_str(), why });
+        let Judgement { level, outcome, why, action, .. } = judged.map_err(|it| it.to_string())?;
+        let result = to_json(&PolicyResult { level, outcome: outcome.as_str(), why, action });
         Ok(Acted { result, ..Acted::default() })
     }
 

@@ -14,12 +14,13 @@ fn commit(
 ) -> Result<CommitOutcome, WorktreeError> {
     let request = CommitRequest {
         folder: test.root.clone(),
+        entity: None,
         message: "fix: the file (T-1, approved by quin)".to_owned(),
         made_for: origin(number),
         environment: environment(),
     };
     let queue = repository.lock_merge_queue().unwrap();
-    repository.commit_all(&request, &queue)
+    repository.commit_work(&request, &queue)
 }
 
 #[test]

@@ -219,3 +219,31 @@ fn a_clone_protects_the_main_repository() {
     }
     assert_eq!(test.git(&["show", &format!("{trash}:untracked")]), "untracked");
 }
+
+/// A worktree counts as lost if nobody makes or removes it at that moment.
+#[test]
+fn a_deleted_worktree_is_lost_unless_it_is_being_removed() {
+    let test = TestRepository::new();
+    let repository = test.open();
+    let record = create(&repository, "T-1", 1);
+    assert!(repository.find_lost(&record).unwrap().is_none());
+    fs::remove_dir_all(&record.path).unwrap();
+    let lost = repository.find_lost(&record).unwrap().unwrap();
+    assert_eq!(lost.record.branch, "task/T-1");
+    assert!(repository.find_lost(&record).unwrap().is_none(), "another process has it");
+    drop(lost);
+    remove(&repository, "T-1", 2);
+    assert!(repository.find_lost(&record).unwrap().is_none());
+}
+
+#[test]
+fn one_process_runs_commands_in_a_folder() {
+    let test = TestRepository::new();
+    let (one, other) = (test.open(), test.open());
+    let record = create(&one, "T-1", 1);
+    let held = one.take_folder(&record.path).unwrap();
+    assert!(held.is_some() && other.take_folder(&record.path).unwrap().is_none());
+    assert!(other.take_folder(&test.root).unwrap().is_some(), "another folder");
+    drop(held);
+    assert!(other.take_folder(&record.path).unwrap().is_some());
+}

@@ -7,7 +7,7 @@ use trackside_worktree::{StepHook, WorktreeError};
 
 use crate::fixture::*;
 
-fn moments(operation: &str, steps: &[&str]) -> Vec<String> {
+pub fn moments(operation: &str, steps: &[&str]) -> Vec<String> {
     let mut all: Vec<String> = steps
         .iter()
         .flat_map(|step| ["begun", "taken", "done"].map(|it| format!("{operation}.{step}:{it}")))

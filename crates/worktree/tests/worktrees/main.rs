@@ -3,9 +3,12 @@
 
 mod changes;
 mod committing;
+mod committing_tasks;
 mod creating;
+mod failing_saves;
 mod fixture;
 mod kills;
+mod leftovers;
 mod merging;
 mod planted;
 mod saving;

@@ -32,8 +32,11 @@ fn a_reviewed_commit_is_merged_once_and_its_worktree_goes() {
     assert_eq!(way(&outcome), MergeWay::FastForward);
     assert_eq!(test.commit("integration"), one);
     let outcome = merge(&repository, &merge_request("T-2", &two, 4));
-    let MergeOutcome::Merged { merge_commit, way, drift, warnings } = outcome else { panic!() };
-    assert_eq!((way, drift, warnings.len()), (MergeWay::MergeCommit, Some(1), 0));
+    let MergeOutcome::Merged { merge_commit, way, before, drift, is_removed, warnings, .. } = outcome else {
+        panic!()
+    };
+    assert_eq!((way, drift, is_removed, warnings.len()), (MergeWay::MergeCommit, Some(1), true, 0));
+    assert_eq!(before.as_ref(), Some(&one));
     assert_eq!(test.commit("integration"), merge_commit);
     assert_eq!(
         test.git(&["rev-list", "--parents", "-1", &merge_commit]),
@@ -156,6 +159,61 @@ fn a_failing_check_leaves_the_branch_where_it_was() {
     assert!(summary.contains("stopped after 1 s"), "{summary}");
     test.write(".trackside/worktree.yaml", "checks: [{ run: 'test ! -e bad' }]\n");
     assert_eq!(merged(merge(&repository, &merge_request("T-1", &good, 4))), good);
+}
+
+/// Also if the process was killed after the merge: the next one finds it done, and reports the same.
+#[test]
+fn the_output_of_the_checks_and_the_commit_before_are_reported() {
+    for moment in ["none", "merge.move:taken", "merge:end"] {
+        let test = TestRepository::new();
+        test.write(".trackside/worktree.yaml", "checks: [{ run: 'echo all is well' }]\n");
+        let record = create(&test.open(), "T-1", 1);
+        let before = test.commit("integration");
+        write(&record.path, "one", b"1");
+        let request = merge_request("T-1", &commit_all(&record.path, "one"), 2);
+        let killed = test.killed_at(moment);
+        let queue = killed.lock_merge_queue().unwrap();
+        let first = killed.merge(&request, &queue);
+        drop(queue);
+        assert_eq!(first.is_ok(), moment == "none", "{moment}");
+        let outcome = merge(&test.open(), &request);
+        let MergeOutcome::Merged { before: reported, output, is_removed, .. } = outcome else { panic!() };
+        assert_eq!((reported, is_removed), (Some(before), true), "{moment}");
+        assert!(output.contains("all is well"), "{moment}: {output}");
+    }
+}
+
+#[test]
+fn a_commit_that_is_made_while_the_checks_run_invalidates_the_review() {
+    let test = TestRepository::new();
+    let late = "git -C ../T-1 -c user.name=t -c user.email=t@t commit -q --allow-empty -m late";
+    test.write(".trackside/worktree.yaml", &format!("checks: [{{ run: '{late}' }}]\n"));
+    let repository = test.open();
+    let record = create(&repository, "T-1", 1);
+    write(&record.path, "one", b"1");
+    let reviewed = commit_all(&record.path, "reviewed");
+    let before = test.commit("integration");
+    let (summary, output) = failed(merge(&repository, &merge_request("T-1", &reviewed, 2)));
+    assert!(summary.contains("commits after the review") && output.contains("late"), "{summary}\n{output}");
+    assert_eq!(test.commit("integration"), before);
+    assert!(record.path.exists());
+}
+
+/// The worktree stays if its content cannot be moved aside, and the result of the merge says so.
+#[test]
+fn a_worktree_that_cannot_be_removed_is_not_reported_as_removed() {
+    let test = TestRepository::new();
+    let repository = test.open();
+    let record = create(&repository, "T-1", 1);
+    let one = commit_all(&record.path, "one");
+    test.write(".worktrees/.kept", "in the way");
+    let outcome = merge(&repository, &merge_request("T-1", &one, 2));
+    let MergeOutcome::Merged { is_removed, warnings, .. } = outcome else { panic!() };
+    assert!(!is_removed && warnings[0].contains("was not removed"), "{warnings:?}");
+    fs::remove_file(test.root.join(".worktrees/.kept")).unwrap();
+    let outcome = merge(&repository, &merge_request("T-1", &one, 2));
+    let MergeOutcome::Merged { is_removed, .. } = outcome else { panic!() };
+    assert!(is_removed && !record.path.exists());
 }
 
 #[test]

@@ -12,16 +12,16 @@ use crate::fixture::*;
 
 /// What a worktree contains: contents and commits.
 #[derive(Debug, Default)]
-struct Inventory {
+pub struct Inventory {
     /// By path: the content of every file, or the target of a link.
-    files: BTreeMap<PathBuf, Vec<u8>>,
+    pub files: BTreeMap<PathBuf, Vec<u8>>,
     /// Staged contents, unmerged ones among them.
     staged: Vec<String>,
     commits: Vec<String>,
 }
 
 impl Inventory {
-    fn of(folder: &Path, commits: &[String]) -> Self {
+    pub fn of(folder: &Path, commits: &[String]) -> Self {
         let staged = git(folder, &["ls-files", "-s"]);
         let object = |it: &str| it.split(' ').nth(1).map(str::to_owned).filter(|_| !it.starts_with("160000"));
         let mut inventory = Self { staged: staged.lines().filter_map(object).collect(), ..Self::default() };
@@ -31,7 +31,7 @@ impl Inventory {
     }
 
     /// Checks that everything is reachable from a ref or stands in a folder.
-    fn is_safe(&self, test: &TestRepository, context: &str) {
+    pub fn is_safe(&self, test: &TestRepository, context: &str) {
         let reachable = test.git(&["rev-list", "--objects", "--all", "--no-object-names"]);
         let objects: std::collections::BTreeSet<&str> = reachable.lines().collect();
         for object in self.staged.iter().chain(&self.commits) {
@@ -85,7 +85,7 @@ fn hash(test: &TestRepository, content: &[u8]) -> String {
 }
 
 /// Does something in a worktree as an agent might. Returns the commits that it made.
-fn act(folder: &Path, random: &mut Random, commits: &mut Vec<String>) {
+pub fn act(folder: &Path, random: &mut Random, commits: &mut Vec<String>) {
     let file = format!("file-{}", random.below(4));
     let text = format!("{}\n", random.draw());
     let quiet = |args: &[&str]| try_git(folder, args).1;
@@ -188,7 +188,7 @@ fn act(folder: &Path, random: &mut Random, commits: &mut Vec<String>) {
 }
 
 /// Things that would stop a commit of a person.
-fn add_obstacles(test: &TestRepository) {
+pub fn add_obstacles(test: &TestRepository) {
     use std::os::unix::fs::PermissionsExt as _;
     for hook in [
         "pre-commit",
@@ -211,7 +211,7 @@ fn add_obstacles(test: &TestRepository) {
     test.git(&["config", "core.safecrlf", "true"]);
 }
 
-const LIMITS: &str = "trash: { ignored_mib: 1 }\npool: 0\n";
+pub const LIMITS: &str = "trash: { ignored_mib: 1 }\npool: 0\n";
 
 fn histories(seeds: std::ops::Range<u64>, kind: &str) {
     for seed in seeds {

@@ -23,6 +23,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_random::Random;
 use trackside_runtime::simulation::{Failpoint, Packs, SimulatedMachine, Stepper, enable};
 use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Options, PackSource, ProjectClock};
+use trackside_store::failpoints::{self, StoreFailpoint};
 use trackside_store::{MemoryStore, Store};
 
 use crate::broken::BrokenPromise;
@@ -60,6 +61,7 @@ pub struct SimulationOptions {
     pub steps: usize,
     pub bug: Option<Failpoint>,
     pub disk_bug: Option<DiskBug>,
+    pub store_bug: Option<StoreFailpoint>,
     /// Whether the store is in files whose bits flip. Then nothing else fails in the store.
     pub rot: bool,
 }
@@ -81,7 +83,17 @@ impl SimulationOptions {
         let packs = Packs::compile(std::slice::from_ref(&first)).unwrap();
         let both = Packs::compile(&[first, second]).unwrap();
         let ground = Arc::new(WalkPack::load(pack));
-        Self { ground, packs, both, upkeep: true, steps, bug: None, disk_bug: None, rot: false }
+        Self {
+            ground,
+            packs,
+            both,
+            upkeep: true,
+            steps,
+            bug: None,
+            disk_bug: None,
+            store_bug: None,
+            rot: false,
+        }
     }
 }
 
@@ -140,9 +152,11 @@ pub struct SimulationFailure {
 /// Simulates once.
 pub fn simulate(scene: &SimulationOptions, seed: u64) -> Result<SimulationTotals, SimulationFailure> {
     enable(scene.bug);
+    failpoints::enable(scene.store_bug);
     let mut run = SimulationRun::new(scene, seed);
     let done = run.all();
     enable(None);
+    failpoints::enable(None);
     // They refer to each other: without this, nothing of a run would be freed.
     run.interference.move_now(None);
     match done {
@@ -332,7 +346,7 @@ impl<'a> SimulationRun<'a> {
                 self.disk.set(fault_rates);
             }
             11 => self.upkeep(),
-            12 => self.flip(),
+            12 => self.flip()?,
             _ => {
                 if let Some(stepper) = &self.stepper {
                     stepper.write_workers().tidy().ok();

@@ -55,14 +55,18 @@ impl SimulationRun<'_> {
     }
 
     /// A bit flips while the project runs, or a person restores the journal.
-    pub(super) fn flip(&mut self) {
-        let Some(files) = &mut self.files else { return };
+    pub(super) fn flip(&mut self) -> Result<(), BrokenPromise> {
+        let Some(files) = &mut self.files else { return Ok(()) };
         if !self.installed || self.stepper.is_none() {
-            return;
+            return Ok(());
         }
         let flipped = match self.dice.below(10) {
             0..=6 => files.flip_row(),
-            7 if !files.has_damaged_entries() => files.flip_entry(),
+            7 if !files.has_damaged_entries() => {
+                let flipped = files.flip_entry();
+                self.damaged_entries_are_refused()?;
+                flipped
+            }
             _ => {
                 self.journal_is_restored();
                 None
@@ -71,6 +75,17 @@ impl SimulationRun<'_> {
         self.rotten |= flipped.is_some();
         self.model.rotten = self.rotten;
         flipped.into_iter().for_each(|it| self.log.add(it));
+        Ok(())
+    }
+
+    fn damaged_entries_are_refused(&self) -> Result<(), BrokenPromise> {
+        for seq in self.files.iter().flat_map(RottingFiles::damaged_entries) {
+            let mut reader = self.store.reader().unwrap();
+            if reader.record(seq).is_ok() || reader.records(seq - 1, 1).is_ok() {
+                return Err(BrokenPromise::new("a damaged entry is not served", format!("entry {seq}")));
+            }
+        }
+        Ok(())
     }
 
     fn journal_is_restored(&mut self) {

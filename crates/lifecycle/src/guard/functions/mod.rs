@@ -2,6 +2,7 @@
 
 mod lists;
 mod numbers;
+mod shell;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,7 @@ pub(super) enum Builtin {
     Index,
     Before,
     Digest,
+    Shell,
     Hours,
     Minutes,
     Seconds,
@@ -114,6 +116,7 @@ static ENTRIES: &[FunctionEntry] = &[
     entry("index", Builtin::Index, 2, 2, "index(list, item)"),
     entry("before", Builtin::Before, 2, 2, "text.before(part)"),
     entry("digest", Builtin::Digest, 1, 1, "digest(value)"),
+    entry("shell", Builtin::Shell, 1, 1, "shell(text)"),
     entry("hours", Builtin::Hours, 1, 1, "hours(duration)"),
     entry("minutes", Builtin::Minutes, 1, 1, "minutes(duration)"),
     entry("seconds", Builtin::Seconds, 1, 1, "seconds(duration)"),
@@ -146,6 +149,7 @@ pub(super) fn call(builtin: Builtin, arguments: Arguments<'_, '_>, budget: &Budg
         (Builtin::Index, [list, it]) => lists::index(list, it, budget),
         (Builtin::Before, [it, part]) => text::before_last(it, part, budget),
         (Builtin::Digest, [it]) => text::digest(it, budget),
+        (Builtin::Shell, [it]) => shell::shell(it, budget),
         (Builtin::Int, [it]) => numbers::int(it, budget),
         (Builtin::Double, [it]) => numbers::double(it, budget),
         (Builtin::Pow, [base, exponent]) => numbers::pow(base, exponent),

@@ -47,6 +47,10 @@ pub(in crate::guard) fn signature(builtin: Builtin, arguments: &[Type]) -> Resul
             text(1)?;
             Type::list(Type::Text)
         }
+        Builtin::Shell => {
+            text(0)?;
+            Type::list(Type::list(Type::Text))
+        }
         Builtin::Join => {
             check(
                 0,

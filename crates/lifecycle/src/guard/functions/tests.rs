@@ -28,6 +28,13 @@ fn text() {
 }
 
 #[test]
+fn commands_of_a_shell() {
+    yields("shell('ls -a | head && git status').map(c, c.join(' ')).join('; ')", "ls -a; head; git status");
+    yields("shell('ls $HOME') == [[]] && shell('') == [[]]", true);
+    yields("shell('rm x; $(y)').all(c, ['rm'].exists(it, (c.join(' ') + ' ').startsWith(it + ' ')))", false);
+}
+
+#[test]
 fn numbers() {
     yields("int('42') + int(2.9) + int(-2.9)", 42);
     yields("int(since)", 1000);

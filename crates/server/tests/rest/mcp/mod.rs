@@ -2,6 +2,8 @@
 
 mod claiming;
 mod doors;
+mod inbox;
+mod sizes;
 mod tools;
 mod versions;
 mod waiting;

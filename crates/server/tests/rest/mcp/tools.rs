@@ -192,7 +192,7 @@ fn things_are_created_listed_and_explained() {
         ada.tool_refusal("list", json!({ "lifecycle": "yard.wagon", "where": "load ==" }))["status"],
         422
     );
-    let told = ada.tool_result("explain", json!({ "lifecycle": "yard.wagon", "id": "W-1" }));
+    let told = ada.tool_result("explain", json!({ "lifecycle": "yard.wagon", "id": "W-1", "full": true }));
     assert!(told["summary"].as_str().unwrap().contains("yard.wagon/W-1 is PARKED"), "{told}");
     assert!(told["ready"].as_array().unwrap().contains(&json!("fix")), "{told}");
     // An invalid shape is reported to the model, which can correct it.

@@ -3,9 +3,10 @@
 use rusqlite::{Connection, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{WriteTxn, json, meta, set_meta};
+use super::{WriteTxn, json, meta};
 use crate::projection::Notice;
 use crate::sqlite::failure::number;
+use crate::sqlite::meta_table;
 use crate::store::Census;
 use trackside_engine::event::EventKind;
 
@@ -66,7 +67,7 @@ impl WriteTxn<'_> {
             // Written by a release without counts. The tables already include these changes.
             None => by_rows(self.connection)?,
         };
-        set_meta(self.connection, "census", json(&now)?)
+        meta_table::set(self.connection, "census", json(&now)?)
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) use groups::counts;
 pub(super) use small_tables::StoredProject;
 
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OptionalExtension as _, ToSql, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use trackside_lifecycle::time::Timestamp;
 
 use super::Shared;
@@ -27,6 +27,7 @@ use super::checkpointer::{before_commit, empty, pass};
 use super::connect::{ConnectionUse, connect, make};
 use super::failure::{failed, int, limit, number};
 use super::journal_table::JournalTable;
+use super::meta_table;
 use super::name_table::NameTable;
 use super::options::SqliteOptions;
 use super::{row_sum, schema};
@@ -34,6 +35,12 @@ use crate::archive::Archive;
 use crate::record::Hash;
 use crate::store::RowHealing;
 use crate::{Projection, Projector, StoreError};
+
+/// The list of tables and indexes as SQLite stores it, with the page on which each begins.
+const LIST_OF_TABLES: &str = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema ORDER BY rowid";
+
+/// The property with the checksum of the list of tables.
+const TABLES_SUM: &str = "tables";
 
 /// All tables except the names, which readers cache.
 const TABLES: &[&str] = &[
@@ -158,28 +165,9 @@ pub(in crate::sqlite) fn meta<T: FromSql>(connection: &Connection, key: &str) ->
     });
     match found.optional()? {
         // A damaged row may be the one that is missing.
-        None => meta_holds(connection).map(|()| None),
+        None => meta_table::verify(connection).map(|()| None),
         found => Ok(found),
     }
-}
-
-/// Verifies all properties of the file.
-fn meta_holds(connection: &Connection) -> rusqlite::Result<()> {
-    // The schema is written before the sums can be.
-    let mut statement =
-        connection.prepare_cached("SELECT key, value, sum FROM meta WHERE key <> 'schema'")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        row_sum::verify_row("meta", row)?;
-    }
-    Ok(())
-}
-
-/// Sets a property of the file.
-fn set_meta(connection: &Connection, key: &str, value: impl ToSql) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO meta (key, value, sum) VALUES (?1, ?2, row_sum('meta', ?1, ?2))";
-    connection.prepare_cached(sql)?.execute((key, value))?;
-    Ok(())
 }
 
 fn set_position(
@@ -187,9 +175,9 @@ fn set_position(
     projection: &Projection,
     hash: Option<Hash>,
 ) -> rusqlite::Result<()> {
-    set_meta(connection, "position", int(projection.position))?;
-    set_meta(connection, "at", projection.at.0)?;
-    set_meta(connection, "hash", hash)
+    meta_table::set(connection, "position", int(projection.position))?;
+    meta_table::set(connection, "at", projection.at.0)?;
+    meta_table::set(connection, "hash", hash)
 }
 
 impl Projector for SqliteProjector {
@@ -284,7 +272,7 @@ fn clear(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     transaction
         .execute_batch("DELETE FROM meta WHERE key IN ('at', 'hash', 'project', 'census');")
         .map_err(&failed)?;
-    set_meta(&transaction, "position", 0).map_err(&failed)?;
+    meta_table::set(&transaction, "position", 0).map_err(&failed)?;
     transaction.commit().map_err(failed)
 }
 
@@ -306,6 +294,12 @@ pub(in crate::sqlite) fn prepare(
         drop_all(&state, path)?;
     }
     schema::migrate(&mut state, path, schema::STATE)?;
+    if found != known {
+        row_sum::sum_all(&state, LIST_OF_TABLES)
+            .and_then(|sum| meta_table::set(&state, TABLES_SUM, sum))
+            .map_err(failed(path, "record the list of tables"))?;
+    }
+    check_tables(&state, path)?;
     if !belongs(&state, path, log)? {
         may_begin_anew(path, log, archive, "belongs to another journal")?;
         clear(&mut state, path)?;
@@ -317,6 +311,15 @@ pub(in crate::sqlite) fn prepare(
         may_begin_anew(path, log, archive, "is missing or incomplete")?;
     }
     Ok(())
+}
+
+/// Checks the list of tables. With a flipped bit in it, SQLite would take another page for the first one of a table.
+pub(in crate::sqlite) fn check_tables(state: &Connection, path: &Path) -> Result<(), StoreError> {
+    let matches = || Ok(meta(state, TABLES_SUM)? == Some(row_sum::sum_all(state, LIST_OF_TABLES)?));
+    match matches().map_err(failed(path, "read the list of tables"))? {
+        true => Ok(()),
+        false => Err(failed(path, "read the list of tables")(row_sum::mismatch("sqlite_schema"))),
+    }
 }
 
 /// Checks that the journal reaches the position of the projections. They are written after the journal is synced, so

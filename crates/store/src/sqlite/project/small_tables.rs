@@ -11,10 +11,11 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use super::insert_row::Put;
-use super::{WriteTxn, json, set_meta};
+use super::{WriteTxn, json};
 use crate::dwell_times::bucket;
 use crate::projection::{Notice, Projection};
 use crate::sqlite::failure::int;
+use crate::sqlite::meta_table;
 
 pub(super) const INTO_KEY: &str = "INTO key (key, actor, seq, at, fingerprint, entries, root, sum) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, row_sum('key', ?1, ?2, ?3, ?4, ?5, ?6, ?7))";
@@ -119,6 +120,6 @@ impl WriteTxn<'_> {
     pub(super) fn project(&mut self, project: &Project) -> Result<()> {
         let Project { settings, zone, people } = project.clone();
         let text = json(&StoredProject { settings, zone, people })?;
-        set_meta(self.connection, "project", text)
+        meta_table::set(self.connection, "project", text)
     }
 }

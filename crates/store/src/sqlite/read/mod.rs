@@ -78,6 +78,7 @@ impl SqliteReader {
     ) -> Result<Self, StoreError> {
         let journal = connect(&journal_path, options, ConnectionUse::Read)?;
         let state = connect(&state_path, options, ConnectionUse::Read)?;
+        super::project::check_tables(&state, &state_path)?;
         Ok(Self {
             journal,
             state,
@@ -125,6 +126,7 @@ impl SqliteReader {
         };
         let journal = open(&journal_path, schema::JOURNAL)?;
         let state = open(&state_path, schema::STATE)?;
+        super::project::check_tables(&state, &state_path)?;
         Ok(Self {
             journal,
             state,

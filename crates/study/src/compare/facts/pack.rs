@@ -1,5 +1,6 @@
 //! Shared declarations of a pack: roles, audiences, settings, the risk policy.
 
+use trackside_lifecycle::guard::Template;
 use trackside_lifecycle::model::{Pack, Policy};
 use trackside_lifecycle::name::Name;
 
@@ -62,8 +63,9 @@ impl ExpressionContext<'_> {
             self.some(&mut part, "condition", Sense::Plain, rule.when.as_ref());
             part.put_some("level", Sense::Demands, rule.level.as_ref().map(level));
             part.flag("denies", Sense::Demands, rule.deny.is_some());
-            part.wording("message", rule.deny.as_deref().unwrap_or_default());
-            part.wording("why", &rule.why);
+            part.wording("message", rule.deny.as_ref().map(Template::source).unwrap_or_default());
+            part.wording("why", rule.why.as_ref().map(Template::source).unwrap_or_default());
+            part.name("counts as", Sense::Plain, rule.counts_as.as_ref());
             whole.parts.push(part);
         }
         for raise in &policy.raise {
@@ -71,7 +73,7 @@ impl ExpressionContext<'_> {
             let mut part = DefinitionItem::new("raise", "raise", title).sense(Sense::Demands);
             self.some(&mut part, "condition", Sense::Binds, Some(&raise.when));
             part.put_some("level", Sense::Demands, Some(level(&raise.level)));
-            part.wording("why", &raise.why);
+            part.wording("why", raise.why.as_ref().map(Template::source).unwrap_or_default());
             whole.parts.push(part);
         }
         for (name, tool) in &policy.tools {

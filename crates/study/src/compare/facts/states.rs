@@ -1,6 +1,6 @@
 //! States, with their deadlines and invariants.
 
-use trackside_lifecycle::model::{Invariant, Lifecycle, State, Timer};
+use trackside_lifecycle::model::{Invariant, Lifecycle, State, StateTools, Timer};
 use trackside_lifecycle::name::Name;
 
 use super::ExpressionContext;
@@ -26,6 +26,15 @@ impl ExpressionContext<'_> {
             thing.name("waits for", Sense::Plain, Some(&Name::new(waits.who.word())));
             thing.name("approved by", Sense::Plain, waits.approve.as_ref());
             thing.name("denied by", Sense::Plain, waits.deny.as_ref());
+        }
+        match &state.tools {
+            Some(StateTools::Only(actions)) => {
+                thing.names("only actions of agents:", Sense::Demands, actions)
+            }
+            Some(StateTools::AllExcept(actions)) => {
+                thing.names("no actions of agents:", Sense::Demands, actions)
+            }
+            None => {}
         }
         thing.wording("about", &state.about);
         self.require(&mut thing, &state.require);

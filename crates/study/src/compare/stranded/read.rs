@@ -74,9 +74,9 @@ fn entity(json: &Json, law: &Law) -> Result<Entity, String> {
         let Some(slot) = member("slot") else { continue };
         let expires_at = member("expiresAt").and_then(Timestamp::parse).unwrap_or_default();
         let fence = lease.get("fence").and_then(Json::as_u64).unwrap_or(1);
-        entity
-            .leases
-            .push((Name::new(slot), Lease { holder: member("holder").map(Name::new), fence, expires_at }));
+        let granted_at = member("grantedAt").and_then(Timestamp::parse);
+        let lease = Lease { holder: member("holder").map(Name::new), fence, expires_at, granted_at };
+        entity.leases.push((Name::new(slot), lease));
     }
     Ok(entity)
 }

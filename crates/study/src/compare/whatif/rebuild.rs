@@ -192,8 +192,8 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
         Event::AlertAcknowledged { alert } => {
             plain(Ask::HandleAlert { entity, alert: *alert, action: AlertAction::Acknowledge })
         }
-        // The alert about the clock belongs to no entity.
-        Event::AlertResolved { alert } if entity != *project_key() => {
+        // The alert about the clock belongs to no entity, and the server's own news are no requests.
+        Event::AlertResolved { alert } if entity != *project_key() && root.actor != *ENGINE => {
             plain(Ask::HandleAlert { entity, alert: *alert, action: AlertAction::Resolve })
         }
         Event::Created { .. } => creations(law, &entity, changes, root),

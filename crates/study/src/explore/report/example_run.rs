@@ -153,6 +153,7 @@ fn command_text(command: &Command) -> String {
         Ask::HandleAlert { entity, alert, action } => {
             format!("{}s alert {alert} of {entity}", action.as_str())
         }
+        Ask::RaiseAlert { entity, .. } => format!("raises an alert of {entity}"),
         Ask::Seed(seed) => format!("puts {} in place", seed.entity),
         Ask::Import(entities) => format!("imports {} entities", entities.len()),
         Ask::Migrate(migrate) => format!("moves {} to version {}", migrate.entity, migrate.to),
