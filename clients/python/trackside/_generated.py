@@ -48,6 +48,30 @@ class ActionApproval(TypedDict):
     state: str
 
 
+class AddressPut(TypedDict):
+    """An address to set."""
+
+    # The channel: `slack`, `telegram`, `discord`, `matrix`, `ntfy`, `email`, `desktop`, `webhook`, or one of
+    # the project's own.
+    channel: str
+    # Its name in the audience.
+    name: str
+    # The member who reads it; none if several people do.
+    person: NotRequired[str | None]
+    # The values that the channel needs. They are stored outside the journal and never returned. Without them,
+    # the address keeps those that it has.
+    values: NotRequired[dict[str, str] | None]
+
+
+class AddressTested(TypedDict):
+    """The result of a test message to one address."""
+
+    address: str
+    channel: str
+    # Why it was not accepted; null if it was.
+    problem: NotRequired[str | None]
+
+
 class Advance(TypedDict):
     """An advance of the manual clock: `by` a span, or `to` a time."""
 
@@ -244,6 +268,68 @@ class AttemptOutcome(TypedDict):
     # The state it would lead to; null if the entity stays in its state.
     to: NotRequired[str | None]
     who: NotRequired[str | None]
+
+
+class AudienceAddressBody(TypedDict):
+    """An address, without its values."""
+
+    channel: str
+    name: str
+    person: NotRequired[str | None]
+    # Why no message can be sent there; null if one can.
+    problem: NotRequired[str | None]
+
+
+class AudienceBody(TypedDict):
+    """An audience."""
+
+    # What a pack says about an audience of this name; null if no pack has one.
+    about: NotRequired[str | None]
+    addresses: list[AudienceAddressBody]
+    alerts: str
+    digest: NotRequired[str | None]
+    escalateAfter: NotRequired[str | None]
+    lifecycles: list[str]
+    members: list[str]
+    name: str
+    notifications: bool
+    # The people that the members are now, in the order of escalation.
+    people: list[str]
+    quiet: NotRequired[AudienceQuiet | None]
+
+
+class AudiencePut(TypedDict):
+    """An audience to set. Members that are left out are cleared."""
+
+    addresses: NotRequired[list[AddressPut]]
+    # `none`, `error` (the default: those of severity error and critical) or `all`.
+    alerts: NotRequired[str | None]
+    # Collect messages and send them at multiples of this span, such as `1h`.
+    digest: NotRequired[str | None]
+    # Send to members one after the other, each this long after the one before, such as `15m`. By default all
+    # get it at once.
+    escalateAfter: NotRequired[str | None]
+    # Only what concerns these lifecycles or packs; empty means all.
+    lifecycles: NotRequired[list[str]]
+    # Ids of people, and `role:PACK:ROLE` for everybody with a role, in the order of escalation.
+    members: NotRequired[list[str]]
+    # Also send the notifications of packs to the audience of this name.
+    notifications: NotRequired[bool]
+    quiet: NotRequired[AudienceQuiet | None]
+
+
+# Hours of every day in which only critical messages are sent.
+AudienceQuiet = TypedDict(
+    "AudienceQuiet",
+    {
+        # Such as `22:00`.
+        "from": "str",
+        # Such as `07:00`, which may be on the next day.
+        "to": "str",
+        # The time zone, such as `Europe/Berlin`; by default that of the project.
+        "zone": "NotRequired[str | None]",
+    },
+)
 
 
 # The result of an audit of the journal.
@@ -562,6 +648,48 @@ class Decide(TypedDict):
     note: NotRequired[str | None]
     # The target state, if the request lets people choose one.
     to: NotRequired[str | None]
+
+
+class DeliveryBody(TypedDict):
+    """A message to one address about something that waits."""
+
+    address: str
+    attempts: int
+    audience: str
+    channel: str
+    createdAt: str
+    # It is not sent before this.
+    dueAt: str
+    # The id of the entity.
+    entity: str
+    # The next person gets a message if there was no reaction by then.
+    escalateAt: NotRequired[str | None]
+    id: str
+    # `item`, `alert` or `notification`.
+    kind: str
+    lifecycle: str
+    # The number of the item in the inbox.
+    number: int
+    person: str
+    sentAt: NotRequired[str | None]
+    state: str
+    # Why the last attempt failed; null if it did not.
+    why: NotRequired[str | None]
+
+
+class DeliveryTest(TypedDict):
+    """A test of the addresses of an audience."""
+
+    # Only this address; by default all of them.
+    address: NotRequired[str | None]
+
+
+class DeliveryTested(TypedDict):
+    """The result of a test."""
+
+    results: list[AddressTested]
+    # True if every address accepted the message.
+    success: bool
 
 
 class DiagramRule(TypedDict):
@@ -1073,6 +1201,16 @@ class InboxAction(TypedDict):
     label: str
     # Where it may lead.
     to: list[str]
+
+
+class InboxBody(TypedDict):
+    """What waits for the caller."""
+
+    items: list[InboxItem]
+    # True if so much waits that not all of it was examined. The rest follows when some is decided.
+    more: bool
+    # The cursor of the next page: send it as `cursor`. Null on the last page.
+    nextCursor: NotRequired[str | None]
 
 
 class InboxItem(TypedDict):
@@ -2502,14 +2640,17 @@ class Routes(Transport):
         self,
         *,
         kind: str | None = None,
+        number: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
-    ) -> Page[InboxItem]:
-        """Lists everything that waits for the caller: the most severe first, then the oldest."""
-        response: Page[InboxItem] = self._json(
+    ) -> InboxBody:
+        """Lists everything that waits for the caller: the most severe first, then the oldest. If very much waits,
+        the list is cut, and `more` is true.
+        """
+        response: InboxBody = self._json(
             "GET",
             "/v1/inbox",
-            query=given({"kind": kind, "limit": limit, "cursor": cursor}),
+            query=given({"kind": kind, "number": number, "limit": limit, "cursor": cursor}),
         )
         return response
 
@@ -2685,6 +2826,76 @@ class Routes(Transport):
             f"/v1/settings/{part(pack)}",
             query=given({"dryRun": dry_run}),
             json=body,
+        )
+        return response
+
+    def audiences(self, *, limit: int | None = None, cursor: str | None = None) -> Page[AudienceBody]:
+        """Lists audiences: those that were set, and those that packs declare."""
+        response: Page[AudienceBody] = self._json(
+            "GET",
+            "/v1/audiences",
+            query=given({"limit": limit, "cursor": cursor}),
+        )
+        return response
+
+    def audience(self, name: str) -> AudienceBody:
+        """Shows an audience, without the values of its addresses."""
+        response: AudienceBody = self._json("GET", f"/v1/audiences/{part(name)}")
+        return response
+
+    def put_audience(
+        self,
+        name: str,
+        *,
+        addresses: Sequence[AddressPut] | None = None,
+        alerts: str | None = None,
+        digest: str | None = None,
+        escalate_after: str | None = None,
+        lifecycles: Sequence[str] | None = None,
+        members: Sequence[str] | None = None,
+        notifications: bool | None = None,
+        quiet: AudienceQuiet | None = None,
+    ) -> AudienceBody:
+        """Sets an audience: its members, its addresses, and when messages are sent. Only a person with role admin
+        may.
+        """
+        response: AudienceBody = self._json(
+            "PUT",
+            f"/v1/audiences/{part(name)}",
+            json=given({"addresses": addresses, "alerts": alerts, "digest": digest, "escalateAfter": escalate_after, "lifecycles": lifecycles, "members": members, "notifications": notifications, "quiet": quiet}),
+        )
+        return response
+
+    def test_audience(
+        self,
+        name: str,
+        *,
+        address: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> DeliveryTested:
+        """Sends a test message to the addresses of an audience, and waits for the results. Nothing of it is
+        journalled.
+        """
+        response: DeliveryTested = self._json(
+            "POST",
+            f"/v1/audiences/{part(name)}/test",
+            json=given({"address": address}),
+            key=self._key(idempotency_key),
+        )
+        return response
+
+    def deliveries(
+        self,
+        *,
+        state: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[DeliveryBody]:
+        """Lists deliveries: all of them for an admin, for other people those to them."""
+        response: Page[DeliveryBody] = self._json(
+            "GET",
+            "/v1/deliveries",
+            query=given({"state": state, "limit": limit, "cursor": cursor}),
         )
         return response
 

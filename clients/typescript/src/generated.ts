@@ -35,6 +35,32 @@ export interface ActionApproval {
   state: string;
 }
 
+/** An address to set. */
+export interface AddressPut {
+  /**
+   * The channel: `slack`, `telegram`, `discord`, `matrix`, `ntfy`, `email`, `desktop`, `webhook`, or one of the
+   * project's own.
+   */
+  channel: string;
+  /** Its name in the audience. */
+  name: string;
+  /** The member who reads it; none if several people do. */
+  person?: string | null;
+  /**
+   * The values that the channel needs. They are stored outside the journal and never returned. Without them, the
+   * address keeps those that it has.
+   */
+  values?: { [name: string]: string } | null;
+}
+
+/** The result of a test message to one address. */
+export interface AddressTested {
+  address: string;
+  channel: string;
+  /** Why it was not accepted; null if it was. */
+  problem?: string | null;
+}
+
 /** An advance of the manual clock: `by` a span, or `to` a time. */
 export interface Advance {
   /** A span such as `90s`, `15m`, `24h` or `7d`. */
@@ -216,6 +242,63 @@ export interface AttemptOutcome {
   /** The state it would lead to; null if the entity stays in its state. */
   to?: string | null;
   who?: string | null;
+}
+
+/** An address, without its values. */
+export interface AudienceAddressBody {
+  channel: string;
+  name: string;
+  person?: string | null;
+  /** Why no message can be sent there; null if one can. */
+  problem?: string | null;
+}
+
+/** An audience. */
+export interface AudienceBody {
+  /** What a pack says about an audience of this name; null if no pack has one. */
+  about?: string | null;
+  addresses: AudienceAddressBody[];
+  alerts: string;
+  digest?: string | null;
+  escalateAfter?: string | null;
+  lifecycles: string[];
+  members: string[];
+  name: string;
+  notifications: boolean;
+  /** The people that the members are now, in the order of escalation. */
+  people: string[];
+  quiet?: AudienceQuiet | null;
+}
+
+/** An audience to set. Members that are left out are cleared. */
+export interface AudiencePut {
+  addresses?: AddressPut[];
+  /** `none`, `error` (the default: those of severity error and critical) or `all`. */
+  alerts?: string | null;
+  /** Collect messages and send them at multiples of this span, such as `1h`. */
+  digest?: string | null;
+  /**
+   * Send to members one after the other, each this long after the one before, such as `15m`. By default all get it
+   * at once.
+   */
+  escalateAfter?: string | null;
+  /** Only what concerns these lifecycles or packs; empty means all. */
+  lifecycles?: string[];
+  /** Ids of people, and `role:PACK:ROLE` for everybody with a role, in the order of escalation. */
+  members?: string[];
+  /** Also send the notifications of packs to the audience of this name. */
+  notifications?: boolean;
+  quiet?: AudienceQuiet | null;
+}
+
+/** Hours of every day in which only critical messages are sent. */
+export interface AudienceQuiet {
+  /** Such as `22:00`. */
+  from: string;
+  /** Such as `07:00`, which may be on the next day. */
+  to: string;
+  /** The time zone, such as `Europe/Berlin`; by default that of the project. */
+  zone?: string | null;
 }
 
 /** The result of an audit of the journal. */
@@ -507,6 +590,45 @@ export interface Decide {
   note?: string | null;
   /** The target state, if the request lets people choose one. */
   to?: string | null;
+}
+
+/** A message to one address about something that waits. */
+export interface DeliveryBody {
+  address: string;
+  attempts: number;
+  audience: string;
+  channel: string;
+  createdAt: string;
+  /** It is not sent before this. */
+  dueAt: string;
+  /** The id of the entity. */
+  entity: string;
+  /** The next person gets a message if there was no reaction by then. */
+  escalateAt?: string | null;
+  id: string;
+  /** `item`, `alert` or `notification`. */
+  kind: string;
+  lifecycle: string;
+  /** The number of the item in the inbox. */
+  number: number;
+  person: string;
+  sentAt?: string | null;
+  state: string;
+  /** Why the last attempt failed; null if it did not. */
+  why?: string | null;
+}
+
+/** A test of the addresses of an audience. */
+export interface DeliveryTest {
+  /** Only this address; by default all of them. */
+  address?: string | null;
+}
+
+/** The result of a test. */
+export interface DeliveryTested {
+  results: AddressTested[];
+  /** True if every address accepted the message. */
+  success: boolean;
 }
 
 /** The rule behind an edge, or behind a change without a move. */
@@ -979,6 +1101,15 @@ export interface InboxAction {
   label: string;
   /** Where it may lead. */
   to: string[];
+}
+
+/** What waits for the caller. */
+export interface InboxBody {
+  items: InboxItem[];
+  /** True if so much waits that not all of it was examined. The rest follows when some is decided. */
+  more: boolean;
+  /** The cursor of the next page: send it as `cursor`. Null on the last page. */
+  nextCursor?: string | null;
 }
 
 /** Something that waits for the caller. */
@@ -2328,12 +2459,17 @@ export class Routes extends Transport {
     });
   }
 
-  /** Lists everything that waits for the caller: the most severe first, then the oldest. */
-  inbox(options: { kind?: string; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<InboxItem>> {
-    return this.forJson<Page<InboxItem>>({
+  /**
+   * Lists everything that waits for the caller: the most severe first, then the oldest. If very much waits, the
+   * list is cut, and `more` is true.
+   */
+  inbox(
+    options: { kind?: string; number?: number; limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<InboxBody> {
+    return this.forJson<InboxBody>({
       method: 'GET',
       path: `/v1/inbox`,
-      query: { kind: options.kind, limit: options.limit, cursor: options.cursor },
+      query: { kind: options.kind, number: options.number, limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
@@ -2574,6 +2710,73 @@ export class Routes extends Transport {
       query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Lists audiences: those that were set, and those that packs declare. */
+  audiences(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<AudienceBody>> {
+    return this.forJson<Page<AudienceBody>>({
+      method: 'GET',
+      path: `/v1/audiences`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows an audience, without the values of its addresses. */
+  audience(name: string, options: CallOptions = {}): Promise<AudienceBody> {
+    return this.forJson<AudienceBody>({
+      method: 'GET',
+      path: `/v1/audiences/${encodeURIComponent(name)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Sets an audience: its members, its addresses, and when messages are sent. Only a person with role admin may. */
+  putAudience(name: string, body: AudiencePut, options: CallOptions = {}): Promise<AudienceBody> {
+    return this.forJson<AudienceBody>({
+      method: 'PUT',
+      path: `/v1/audiences/${encodeURIComponent(name)}`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Sends a test message to the addresses of an audience, and waits for the results. Nothing of it is journalled. */
+  testAudience(name: string, body: DeliveryTest = {}, options: CallOptions = {}): Promise<DeliveryTested> {
+    return this.forJson<DeliveryTested>({
+      method: 'POST',
+      path: `/v1/audiences/${encodeURIComponent(name)}/test`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Lists deliveries: all of them for an admin, for other people those to them. */
+  deliveries(
+    options: { state?: string; limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<Page<DeliveryBody>> {
+    return this.forJson<Page<DeliveryBody>>({
+      method: 'GET',
+      path: `/v1/deliveries`,
+      query: { state: options.state, limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
       keyed: false,
       options,
     });

@@ -1,6 +1,7 @@
 //! The command line's arguments.
 
 mod client;
+mod delivery;
 mod exchange;
 mod folder;
 mod mcp;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use client::*;
+pub(crate) use delivery::*;
 pub(crate) use exchange::*;
 pub(crate) use folder::*;
 pub(crate) use mcp::*;
@@ -120,6 +122,10 @@ pub(crate) enum CliCommand {
     Token(TokenArgs),
     /// Send events to an HTTP endpoint, and inspect deliveries
     Webhook(WebhookArgs),
+    /// Say who gets messages about what waits, and where
+    Audience(AudienceArgs),
+    /// List the messages to people, and test addresses
+    Delivery(DeliveryArgs),
     /// Print a link that signs a person in, once
     #[command(visible_alias = "login")]
     SignIn(SignInArgs),

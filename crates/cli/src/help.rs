@@ -45,7 +45,18 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
     (
         "Packs, access and time",
-        &["lifecycles", "pack", "settings", "migrate", "token", "webhook", "whoami", "clock"],
+        &[
+            "lifecycles",
+            "pack",
+            "settings",
+            "migrate",
+            "token",
+            "webhook",
+            "audience",
+            "delivery",
+            "whoami",
+            "clock",
+        ],
     ),
     (
         "Maintain a project",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// An audience to set. What is left out is cleared.
+/// An audience to set. Members that are left out are cleared.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AudiencePut {
@@ -18,7 +18,7 @@ pub struct AudiencePut {
     pub alerts: Option<String>,
     /// Also send the notifications of packs to the audience of this name.
     pub notifications: bool,
-    /// Tell members one after the other, each this long after the one before, such as `15m`. By default all are told at
+    /// Send to members one after the other, each this long after the one before, such as `15m`. By default all get it at
     /// once.
     pub escalate_after: Option<String>,
     /// Collect messages and send them at multiples of this span, such as `1h`.
@@ -112,7 +112,7 @@ pub struct DeliveryBody {
     pub due_at: String,
     #[schema(format = DateTime)]
     pub sent_at: Option<String>,
-    /// The next person is told if nobody has reacted by then.
+    /// The next person gets a message if there was no reaction by then.
     #[schema(format = DateTime)]
     pub escalate_at: Option<String>,
     #[schema(format = DateTime)]

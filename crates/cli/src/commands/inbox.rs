@@ -10,7 +10,7 @@ use crate::paging::{ListSize, fetch_list};
 use crate::print::{Colour, painted_data};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{entity_of, list as listed, moment, number, text, texts};
+use crate::time_format::{entity_of, is_true, list as listed, moment, number, text, texts};
 use crate::url::ApiPath;
 use crate::{exit, print, print_transition, values};
 
@@ -29,6 +29,9 @@ fn list(args: &InboxArgs) -> Result<u8, RequestError> {
     let route = ApiPath::new(&["inbox"]).with_some("kind", args.kind.as_ref());
     let found = fetch_list(&ServerConnection::find(&ask.reach)?, &route, page)?;
     let code = found.print(ask.json, "nothing waits for you", show);
+    if !ask.json && is_true(&found.first, "more") {
+        print::message("there is more, which is listed when some of this is decided");
+    }
     Ok(if args.check && !found.items.is_empty() { exit::REFUSED } else { code })
 }
 
@@ -108,7 +111,8 @@ fn acknowledge(args: &InboxAckArgs) -> Result<u8, RequestError> {
 
 /// The item with this number, if it still waits.
 fn find(server: &ServerConnection, wanted: u64) -> Result<Json, RequestError> {
-    let found = fetch_list(server, &ApiPath::new(&["inbox"]), ListSize::All)?;
+    let route = ApiPath::new(&["inbox"]).with("number", wanted.to_string());
+    let found = fetch_list(server, &route, ListSize::All)?;
     found.items.into_iter().find(|it| number(it, "number") == wanted).ok_or_else(|| {
         let why = format!(
             "nothing with the number {wanted} waits for you: it may be decided. List what waits with: trackside inbox"

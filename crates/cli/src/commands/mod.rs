@@ -6,6 +6,7 @@ mod approvals;
 mod archive;
 mod artifact;
 mod attach;
+mod audience;
 mod audit;
 mod backup;
 mod batch;
@@ -15,6 +16,7 @@ mod claim;
 mod clock;
 mod completions;
 mod correct;
+mod delivery;
 mod demo;
 mod demo_team;
 mod diagram;
@@ -112,6 +114,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         CliCommand::Whoami(args) => whoami::run(args),
         CliCommand::Token(args) => token::run(args),
         CliCommand::Webhook(args) => webhook::run(args),
+        CliCommand::Audience(args) => audience::run(args),
+        CliCommand::Delivery(args) => delivery::run(args),
         CliCommand::SignIn(args) => sign_in::run(args),
         CliCommand::Clock(args) => clock::run(args),
         CliCommand::Pack(args) => pack::run(args),

@@ -101,3 +101,36 @@ fn the_inbox_lists_what_waits_and_its_numbers_decide() {
     ground.ask(&["inbox", "ack", &number(3)]).says(2, &["is not an alert"]);
     ground.ask(&["list", "small.light"]).says(0, &["ID   TITLE", "HELD BY  FOR", "cost: 2"]);
 }
+
+#[test]
+fn an_audience_is_set_from_a_file_and_its_addresses_are_tried() {
+    let ground = ClientServer::start(scratch("audience"), "mission");
+    ground.token("pia", "human", &[]);
+    ground.ask(&["audience", "list"]).says(0, &["operator"]);
+    let file = ground.root.join("audience.yaml");
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
+    let path = file.display().to_string();
+    write("members: [pia]\nadresses: {}\n");
+    ground.ask(&["audience", "set", "operator", &path]).says(2, &["adresses", "Did you mean `addresses`?"]);
+    write("members: [pia]\naddresses: { phone: { channel: ntfy } }\n");
+    ground.ask(&["audience", "set", "operator", &path]).says(1, &["needs a value topic"]);
+    write(
+        "members: [pia]\nescalate_after: 15m\nquiet: { from: '22:00', to: '07:00' }\n\
+         addresses: { phone: { channel: ntfy, person: pia, values: { topic: hidden-word, server: 'https://127.0.0.1:9' } } }\n",
+    );
+    ground
+        .ask(&["audience", "set", "operator", &path])
+        .says(0, &["audience operator is pia", "trackside delivery test operator"]);
+    let listed = ground.ask(&["audience", "list"]);
+    listed.says(0, &["operator", "pia", "phone (ntfy)"]);
+    assert!(!listed.data.contains("hidden-word"), "{}", listed.data);
+    let tried = ground.ask(&["delivery", "test", "operator"]);
+    tried.says(1, &["phone", "ntfy", "--allow-private-webhooks"]);
+    ground.ask(&["delivery", "test", "operator", "--address", "phon"]).says(1, &["Did you mean phone?"]);
+    ground.ask(&["delivery", "list"]).says(0, &["no deliveries"]);
+    ground.ask(&["delivery", "list", "--state", "LOST"]).says(2, &["FAILED"]);
+    write("members: [mia]\n");
+    ground
+        .ask(&["audience", "set", "operator", &path])
+        .says(0, &["audience operator is without people so far"]);
+}

@@ -88,6 +88,8 @@ const STEPS: &[Step] = &[
     Do("trackside fire mission.task/T-2 start workPlan:='{\"bullets\":[\"a\",\"b\",\"c\"]}' && ask T-2"),
     Help("mcp", &[]),
     Help("hook", &[]),
+    Do("printf 'ls\\n# expect: deny\\nrm -rf /\\n' > commands.txt"),
+    Help("hook test", &[]),
     // Two requests and an alert for the inbox.
     Do(
         "for it in T-3 T-4; do TRACKSIDE_TOKEN= trackside new mission.task --id $it title=More assigneeIds:='[\"ada\"]' && \
@@ -114,6 +116,13 @@ const STEPS: &[Step] = &[
     Help("token revoke", &[("0f1e2d3c4b5a", "$token")]),
     Help("token rotate", &[]),
     Help("audit sign-ins", &[]),
+    Do(
+        "printf 'members: [ada]\\naddresses: { phone: { channel: ntfy, values: { topic: x, server: \"http://127.0.0.1:9\" } } }\\n' > audience.yaml",
+    ),
+    Help("audience set", &[]),
+    Help("audience list", &[]),
+    Help("delivery list", &[]),
+    Fails("delivery test", 0, 1),
     Help("webhook add", &[]),
     Help("webhook list", &[]),
     Do("webhook=$(trackside webhook list --json | grep '\"id\"' | cut -d '\"' -f 4)"),

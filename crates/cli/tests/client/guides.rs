@@ -168,6 +168,7 @@ pages! {
         git config user.name ada && git config user.email ada@example.com && mkdir packs && cp -r REPOSITORY/packs/turns packs
         git add -A && git commit --quiet -m start && git push --quiet origin main 2>/dev/null";
     clients: "docs/guides/clients.md", "";
+    delivery: "docs/guides/delivery.md", "";
     demo: "docs/guides/demo.md", "";
     fifteen_wishes: "docs/guides/fifteen-wishes.md", "";
     first_pack: "docs/guides/first-pack.md", "";

@@ -1,4 +1,4 @@
-//! Audiences: who is told, where, and when.
+//! Audiences: who gets messages, where, and when.
 
 use std::sync::Arc;
 
@@ -129,14 +129,14 @@ impl DeliveryAudience {
         Ok(found.iter().map(|it| Self::of(it, &zone)).collect())
     }
 
-    /// Whether it is told of entities of a lifecycle.
+    /// Whether it gets messages about entities of a lifecycle.
     pub fn covers(&self, lifecycle: &Name) -> bool {
         let pack = lifecycle.split_once('.').map(|(pack, _)| pack);
         self.lifecycles.is_empty()
             || self.lifecycles.iter().any(|it| it == lifecycle || pack.is_some_and(|pack| **it == *pack))
     }
 
-    /// When a message may be sent. What is critical is sent at once.
+    /// When a message may be sent. Critical messages are sent at once.
     pub fn due_at(&self, now: Timestamp, severity: &str) -> Timestamp {
         match severity {
             "critical" => now,

@@ -42,7 +42,7 @@ struct ReadyMessage {
     escalate_after: Option<Span>,
 }
 
-/// What there is to do for an address.
+/// The work for an address.
 #[derive(Default)]
 struct Prepared {
     /// Deliveries that are not needed any more, or cannot be sent.
@@ -50,7 +50,7 @@ struct Prepared {
     ready: Option<ReadyMessage>,
 }
 
-/// Sends what is due, whenever it is woken, until the server stops.
+/// Sends due messages, whenever it is woken, until the server stops.
 pub(super) async fn run(app: App) {
     let mut stopping = app.stopping.subscribe();
     loop {
@@ -186,7 +186,7 @@ pub(crate) fn usable_address(
     }
 }
 
-/// What is stored after an attempt.
+/// The commands that store the outcome of an attempt.
 fn after_attempt(
     app: &App,
     record: &DeliveryRecord,

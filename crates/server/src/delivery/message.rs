@@ -22,7 +22,7 @@ pub(crate) struct DeliveryMessage {
     values: BTreeMap<&'static str, String>,
 }
 
-/// Whom a message is for.
+/// The person and the audience that a message is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageRecipient<'a> {
     pub audience: &'a str,

@@ -1,6 +1,6 @@
 //! Messages to people about what waits for them.
 //!
-//! `audience` is who is told, `channel` and `template` are channel files, `planner` decides who gets a message about what,
+//! `audience` is who gets messages, `channel` and `template` are channel files, `planner` decides who gets a message about what,
 //! `quiet_hours` when, `courier` sends, `transport` and `smtp` are how, `message` is the text, `record` is a stored
 //! delivery, `secrets` has the values of addresses.
 
@@ -72,7 +72,7 @@ impl DeliveryService {
     }
 }
 
-/// The members of an audience whom the server knows, in the order of escalation.
+/// The members of an audience that the server knows, in the order of escalation.
 pub(crate) fn people_of(app: &App, audience: &DeliveryAudience) -> Result<Vec<Name>, ReadError> {
     let mut planner = DeliveryPlanner::new(app, Arc::default());
     let mut people = planner.people_of(audience)?;

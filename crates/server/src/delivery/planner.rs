@@ -1,7 +1,7 @@
-//! Decides who gets a message about what. The source is the inbox: a person is told of an entity only if it is an item of
-//! this person's inbox, so what is hidden from a person is never sent to that person.
+//! Decides who gets a message about what. The source is the inbox: a person gets a message about an entity only if it is an item of
+//! this person's inbox, so a message never shows a person something hidden.
 //!
-//! A plan depends only on what is stored, and a message has one id per item and address. So planning again, after a
+//! A plan depends only on stored data, and a message has one id per item and address. So planning again, after a
 //! restart for instance, sends nothing twice.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -50,7 +50,7 @@ impl<'a> DeliveryPlanner<'a> {
     }
 
     /// What these entries may change: entities, and those of their entries that are looked at. The server's own records
-    /// wait for nobody, and an alert about a delivery is not sent: it could fail in turn.
+    /// wait for no person, and an alert about a delivery is not sent: it could fail in turn.
     pub fn changed(&self, entries: &[Entry]) -> Result<BTreeMap<EntityKey, NewEntries>, ReadError> {
         let mut changed: BTreeMap<EntityKey, NewEntries> = BTreeMap::new();
         for entry in entries {
@@ -82,7 +82,7 @@ impl<'a> DeliveryPlanner<'a> {
     pub fn everything(&mut self) -> Result<BTreeMap<EntityKey, NewEntries>, ReadError> {
         let mut all: BTreeMap<EntityKey, NewEntries> = BTreeMap::new();
         let law = self.law.clone();
-        // As each person sees it: what is hidden from the server's own actor may wait for a person.
+        // As each person sees it: an entity that the server's own actor may not read can wait for a person.
         for actor in self.members()? {
             for life in law.lifecycle_names().iter().filter_map(|it| law.newest(it)) {
                 let mut query = ListQuery::of(life.name.clone(), actor.clone());
@@ -128,7 +128,7 @@ impl<'a> DeliveryPlanner<'a> {
             }
         }
         let mut targets: BTreeSet<(SubjectKind, u64)> = news.clone();
-        // An item has the number of its arrival, which is looked up anew.
+        // An item has the number of its arrival, which is looked up again.
         targets.retain(|(kind, _)| *kind != SubjectKind::Item);
         if let Some(number) = self.arrival(subject)? {
             targets.insert((SubjectKind::Item, number));

@@ -13,7 +13,7 @@ pub(crate) struct QuietHours {
 }
 
 impl QuietHours {
-    /// From one time of the day to another, which may be past midnight, in a time zone. The error says what is wrong.
+    /// From one time of the day to another, which may be past midnight, in a time zone. The error explains the mistake.
     pub fn parse(from: &str, to: &str, zone: &str) -> Result<Self, String> {
         let zone = match zone {
             "" => TimeZone::UTC,

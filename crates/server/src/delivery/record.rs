@@ -29,7 +29,7 @@ pub(crate) enum SubjectKind {
     /// An entity that waits for a person.
     Item,
     Alert,
-    /// A notification of a pack, which waits for nobody.
+    /// A notification of a pack, which waits for no person.
     Notification,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct DeliveryRecord {
     pub kind: SubjectKind,
     pub due_at: Timestamp,
     pub attempts: i64,
-    /// Whether it is to be sent, or was sent and somebody may still react.
+    /// Whether it is to be sent, or was sent and a person may still react.
     pub is_open: bool,
     pub is_sent: bool,
 }

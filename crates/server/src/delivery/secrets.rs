@@ -81,7 +81,7 @@ fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
     std::fs::rename(&beside, path)
 }
 
-/// A text without the values of an address, for logs and the journal: receivers repeat what they were sent.
+/// A text without the values of an address, for logs and the journal: receivers repeat the text that they got.
 pub(crate) fn without_values(text: &str, values: &AddressValues) -> String {
     let mut named: Vec<(&String, &String)> = values.iter().filter(|(_, it)| it.len() >= SHORTEST).collect();
     // The longest first: one may contain another.

@@ -97,7 +97,7 @@ async fn try_send(sender: &WebhookSender, mail: &SmtpMail) -> Result<(), SendFai
             }
             dialogue.command("STARTTLS", 220).await?;
             if !dialogue.heard.is_empty() {
-                // Whoever is in between could have added it; it would count as said under TLS.
+                // A machine in between could have added it, and it would count as received over TLS.
                 return Err(SendFailure::lasting("the server said more before TLS than it may"));
             }
             let mut dialogue = SmtpDialogue::new(secured(dialogue.stream).await?, own);
@@ -116,7 +116,7 @@ fn check_address(address: &str) -> Result<(), SendFailure> {
     }
 }
 
-/// A connection to a server, and what it has said that was not read yet.
+/// A connection to a server, and received bytes that were not read yet.
 struct SmtpDialogue<S> {
     stream: S,
     own: IpAddr,

@@ -1,4 +1,4 @@
-//! Audiences: who is told when something waits, and where.
+//! Audiences: who gets messages about waiting work, and where.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -196,7 +196,7 @@ fn must_be_person(caller: &Caller) -> Result<(), Refused> {
     match caller.actor().kind {
         ActorKind::Human | ActorKind::System => Ok(()),
         ActorKind::Agent | ActorKind::Timeout => {
-            Err(Refused::forbidden("Only people may see who is told", "human"))
+            Err(Refused::forbidden("Only people and systems may see audiences", "human"))
         }
     }
 }
@@ -269,7 +269,7 @@ fn wrong(field: &str, detail: impl Into<String>) -> Refused {
     refused
 }
 
-/// What is stored in the journal, and the values of the addresses.
+/// The part that is stored in the journal, and the values of the addresses.
 fn checked(
     app: &App,
     audience: &str,

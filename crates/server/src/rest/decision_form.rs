@@ -1,7 +1,7 @@
 //! Pages on which people decide what waits for them. They work without scripts, and a message links to them.
 //!
 //! Only a POST decides, so a preview of a link changes nothing. A signed-in browser is believed only if the form came from
-//! a page of this server, which the check of the caller sees to.
+//! a page of this server: the check of the caller refuses others.
 
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
@@ -252,7 +252,7 @@ fn is_text(law: &Law, entity: Option<&EntityBody>, event: &str, field: &str) -> 
     takes.is_none_or(|it| matches!(it.fits.fit, Fit::Text { .. } | Fit::Choice(_) | Fit::Time | Fit::Span))
 }
 
-/// Carries out a form, and says what was done.
+/// Carries out a form, and describes the result.
 async fn carry_out(app: &App, caller: &Caller, number: &str, request: Request) -> Result<String, Refused> {
     let kind =
         request.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();

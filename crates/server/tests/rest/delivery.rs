@@ -286,7 +286,7 @@ fn a_person_is_told_only_of_items_of_the_own_inbox() {
     assert_eq!(
         shown["people"],
         json!(["pia", "owner"]),
-        "agents are not told, nor are people without a token"
+        "agents get no messages, nor do people without a token"
     );
     create(&ground, "S-1", json!({ "title": "the-combination", "confidential": true }));
     fire(&ground.owner, "S-1", "submit");
@@ -309,10 +309,10 @@ fn a_person_is_told_only_of_items_of_the_own_inbox() {
     assert!(said("owner").contains("combination") && said("pia").contains("Part 1"), "{heard:#?}");
     assert!(!said("pia").contains("combination"), "{heard:#?}");
     assert_eq!(said("ada") + &said("gone"), "");
-    // Everybody sees what was sent to them, admins see all.
+    // People see the messages to them, admins see all.
     assert!(deliveries(&pia, "").iter().all(|it| it["person"] == "pia"));
     assert!(deliveries(&ada, "").is_empty());
-    // A person without a valid token is not told any more.
+    // A person without a valid token gets no more messages.
     let tokens = ground.owner.get("/v1/tokens").unwrap().body;
     let of_pia = tokens["items"].as_array().unwrap().iter().find(|it| it["actor"] == "pia").unwrap();
     ground.owner.delete(&format!("/v1/tokens/{}", of_pia["id"].as_str().unwrap())).unwrap();
@@ -347,7 +347,7 @@ fn members_by_role_are_told_one_after_the_other_while_nobody_reacts() {
     until_states(&ground, "tom", "F-1", &[]);
     mia.post("/v1/approvals/F-1/decision", &json!({ "decision": "approve" })).unwrap();
     until_states(&ground, "mia", "F-1", &["ANSWERED"]);
-    // Whoever reacts in time ends it.
+    // A reaction in time ends it.
     wait_for_people(&ground, "F-2", "two");
     until_states(&ground, "pia", "F-2", &["SENT"]);
     ground.owner.post("/v1/approvals/F-2/decision", &json!({ "decision": "approve" })).unwrap();
