@@ -299,7 +299,7 @@ class AudienceBody(TypedDict):
 
 
 class AudiencePut(TypedDict):
-    """An audience to set. Members that are left out are cleared."""
+    """An audience to set. Keys that are left out are cleared."""
 
     addresses: NotRequired[list[AddressPut]]
     # `none`, `error` (the default: those of severity error and critical) or `all`.

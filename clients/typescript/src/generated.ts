@@ -270,7 +270,7 @@ export interface AudienceBody {
   quiet?: AudienceQuiet | null;
 }
 
-/** An audience to set. Members that are left out are cleared. */
+/** An audience to set. Keys that are left out are cleared. */
 export interface AudiencePut {
   addresses?: AddressPut[];
   /** `none`, `error` (the default: those of severity error and critical) or `all`. */

@@ -110,7 +110,8 @@ const STEPS: &[Step] = &[
     Help("inbox deny", &[("42", "$(number 'approval of mission.approval/T-4.')")]),
     Help("approvals", &[]),
     Help("approvals list", &[]),
-    Help("wait", &[]),
+    // The approval of T-1 needs a second person.
+    Help("wait", &[("T-1.A1", "T-2.A1")]),
     Help("token list", &[]),
     Do("token=$(trackside token list | awk '$2 == \"ada\" {print $1}')"),
     Help("token revoke", &[("0f1e2d3c4b5a", "$token")]),
